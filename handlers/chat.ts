@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
-import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
+import { chatAnswer, replyByModel } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { conversation } from "../lib/chat/conversation.ts";
@@ -41,7 +41,7 @@ export const chat = endpoint(
     errors: ["identity_mismatch", "not_found", "person_required"],
   },
   async (input, call: Call<ChangesDeps>) => {
-    const { answer: body, turns } = await converseWith(call, input);
+    const { answer: body, turns } = await replyByModel(call, input);
     if (wantsHtml(call.request)) return htmlResponse(turns.map(listItem).join(""));
     return answer(body, 200, { vary: "accept" });
   },

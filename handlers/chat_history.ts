@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { conversationOf, turnsBefore } from "../lib/memory/history.ts";
+import { conversationId, readTurns } from "../lib/memory/history.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -30,8 +30,8 @@ export const chatHistory = endpoint(
     const { deps } = call;
     const speaker = findSpeaker(call, author);
     // Where nobody says who people are, a name is a claim, and hides nothing.
-    const own = speaker === null && call.identity.person === undefined ? undefined : conversationOf(speaker, deps);
-    const { turns, next } = await turnsBefore(deps.store, { ...query, conversation_id: query.conversation_id ?? own });
+    const own = speaker === null && call.identity.person === undefined ? undefined : conversationId(speaker, deps);
+    const { turns, next } = await readTurns(deps.store, { ...query, conversation_id: query.conversation_id ?? own });
     return htmlResponse(chatLog(turns, next));
   },
 );

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
-import { bytesOf } from "../lib/audit/merkle.ts";
-import { base64Of } from "../lib/kit/base64.ts";
+import { hexBytes } from "../lib/audit/merkle.ts";
+import { toBase64 } from "../lib/kit/base64.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
-import { documentOf, servedTo } from "../lib/openapi/document.ts";
+import { makeDocument, addServer } from "../lib/openapi/document.ts";
 import type { Documented } from "../lib/openapi/responses.ts";
-import { pageOf, STYLE } from "../lib/openapi/page.ts";
+import { renderPage, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
 export function docs(endpoints: () => readonly Documented[]): Endpoint<ChangesDeps> {
-  const document = documentOf(endpoints, (whole) => whole);
+  const document = makeDocument(endpoints, (whole) => whole);
   return endpoint(
     {
       method: "GET",
@@ -23,11 +23,11 @@ export function docs(endpoints: () => readonly Documented[]): Endpoint<ChangesDe
       output: z.string().meta({ contentMediaType: "text/html", examples: ["<!doctype html>…"] }),
     },
     async (_input, { deps, request }: Call<ChangesDeps>) => {
-      const page = request.method === "HEAD" ? null : pageOf(servedTo(request, "/docs", document(deps)));
+      const page = request.method === "HEAD" ? null : renderPage(addServer(request, "/docs", document(deps)));
       return new Response(page, {
         headers: {
           "content-type": "text/html; charset=utf-8",
-          "content-security-policy": `default-src 'none'; style-src 'sha256-${base64Of(bytesOf(deps.sha256(STYLE)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+          "content-security-policy": `default-src 'none'; style-src 'sha256-${toBase64(hexBytes(deps.sha256(STYLE)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
           "referrer-policy": "no-referrer",
           "x-content-type-options": "nosniff",
         },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import type { Deps } from "../lib/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { addressOf } from "../lib/http/address.ts";
+import { clientAddress } from "../lib/http/address.ts";
 import { AppError, invalidField } from "../lib/kit/errors.ts";
 import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/operations/event_cursor.ts";
 import { eventStream } from "../lib/operations/event_stream.ts";
@@ -35,7 +35,7 @@ export const events = endpoint(
     if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");
     const present = await presentCursor(deps.store);
     const from = asked ? resumed(present, asked) : present;
-    return new Response(request.method === "HEAD" ? null : openStream(deps, from, person || addressOf(request)), {
+    return new Response(request.method === "HEAD" ? null : openStream(deps, from, person || clientAddress(request)), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
         "cache-control": "no-store",

@@ -43,7 +43,7 @@ import { auditVerify } from "./product/audit_verify.ts";
 import { certificate } from "./product/certificate.ts";
 import { change } from "./product/change.ts";
 import { coEvolution } from "./product/co_evolution.ts";
-import { consentStatementOf } from "./product/consent_statement.ts";
+import { consentStatementEndpoint } from "./product/consent_statement.ts";
 import { deny } from "./product/deny.ts";
 import { drift } from "./product/drift.ts";
 import { policy } from "./product/policy.ts";
@@ -90,7 +90,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, restore, review, freeze, unfreeze, erase, note, stage, samples, kpi,
+  drift, policy, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementEndpoint, apply, rollback, restore, review, freeze, unfreeze, erase, note, stage, samples, kpi,
   mandates, mandate, draft, mandateSign, mandateNarrow, mandateResume, mandateRevoke,
   inbox, find, findSaved, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { withRequestCache } from "../lib/kit/request_cache.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
-import { conversationOf } from "../lib/memory/history.ts";
+import { conversationId } from "../lib/memory/history.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -34,7 +34,7 @@ export const memorySearch = endpoint(
   },
   async ({ q, limit, author, conversation_id }, call: Call<OperationsDeps>) => {
     const { deps } = call;
-    const own = conversationOf(findSpeaker(call, author), deps);
+    const own = conversationId(findSpeaker(call, author), deps);
     const search = { query: q, limit, conversation: conversation_id ?? own };
     return answer({ query: q, results: await recall(withRequestCache(deps), search) });
   },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { documentOf, servedTo } from "../lib/openapi/document.ts";
+import { makeDocument, addServer } from "../lib/openapi/document.ts";
 import { withoutFieldExamples, withSharedParts } from "../lib/openapi/shared_parts.ts";
 import type { Documented } from "../lib/openapi/responses.ts";
 
@@ -11,7 +11,7 @@ import type { Documented } from "../lib/openapi/responses.ts";
  * since this endpoint is part of it.
  */
 export function openapi(endpoints: () => readonly Documented[]): Endpoint<ChangesDeps> {
-  const document = documentOf(endpoints, (whole) => withoutFieldExamples(withSharedParts(whole)));
+  const document = makeDocument(endpoints, (whole) => withoutFieldExamples(withSharedParts(whole)));
   return endpoint(
     {
       method: "GET",
@@ -24,6 +24,6 @@ export function openapi(endpoints: () => readonly Documented[]): Endpoint<Change
       input: z.object({}),
       output: z.record(z.string(), z.unknown()),
     },
-    async (_input, { deps, request }: Call<ChangesDeps>) => answer(servedTo(request, "/openapi.json", document(deps))),
+    async (_input, { deps, request }: Call<ChangesDeps>) => answer(addServer(request, "/openapi.json", document(deps))),
   );
 }

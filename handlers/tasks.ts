@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import {
-  dimensionOf,
+  readDimension,
   PRIORITIES,
   PRIORITY_BOUND,
   type Priority,
@@ -80,7 +80,7 @@ export const submit = endpoint(
     const task = await submitTask(deps, {
       title,
       description,
-      required_dimension: dimensionOf(required_dimension ?? null),
+      required_dimension: readDimension(required_dimension ?? null),
       priority: (priority ?? "normal") as Priority,
     });
     return answer(task, 201);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { cosignedOf, type WatchDeps } from "../lib/audit/watching.ts";
+import { readCosigned, type WatchDeps } from "../lib/audit/watching.ts";
 import { plainResponse } from "../lib/http/answer.ts";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -19,7 +19,7 @@ export const watchedCheckpoint = endpoint(
     output: z.string().meta({ contentMediaType: "text/plain", description: "A signed note." }),
   },
   async ({ origin_hash }, { deps }: Call<HttpDeps & WatchDeps>) => {
-    const note = await cosignedOf(deps, origin_hash);
+    const note = await readCosigned(deps, origin_hash);
     if (note === undefined) throw new AppError("not_found", "no checkpoint of this log was cosigned here");
     return plainResponse(note);
   },

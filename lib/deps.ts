@@ -1,6 +1,6 @@
 /** What the rooms declare that they need, joined, with the best default that each platform has. */
 import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
-import { IdentityMismatch, identityOf } from "./changes/open.ts";
+import { IdentityMismatch, makeIdentity } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
 import { type Intent, IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
 import { findUnknownSystem } from "./changes/rules/promotion_rule.ts";
@@ -55,7 +55,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   });
   if (intent === undefined) return deps;
   const { manifest, agents } = manifestOf(intent, deps);
-  const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
+  const identity = makeIdentity(manifest.intent.product_id, node_id, instance_id);
   const carrier = targets ? routedAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
   requireKnownSystems(manifest.intent, carrier);
   deps.agents = agents;

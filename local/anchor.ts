@@ -2,7 +2,7 @@
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";
-import { causeOf } from "../lib/kit/fetch_failure.ts";
+import { describeCause } from "../lib/kit/fetch_failure.ts";
 import type { Clock } from "../lib/kit/platform.ts";
 
 const PIECE = 64 * 1024;
@@ -94,7 +94,7 @@ function urlAnchor(target: string): CheckpointAnchor {
         redirect: "error",
         signal,
       }).catch((error: unknown) => {
-        throw new Error(`the anchor cannot be reached: ${causeOf(error)}`);
+        throw new Error(`the anchor cannot be reached: ${describeCause(error)}`);
       });
       await response.body?.cancel();
       if (!response.ok) throw new Error(`the anchor answered ${response.status}`);

@@ -1,7 +1,7 @@
 /** The console as fetch, for an application that mounts the service: its files are built in. */
 import packed from "countersign:console-files";
 import type { Handler } from "../lib/http/endpoint.ts";
-import { consoleBefore, type ConsoleOptions, unpackedConsole } from "../lib/http/with_console.ts";
+import { serveConsole, type ConsoleOptions, unpackedConsole } from "../lib/http/with_console.ts";
 import { once } from "../lib/kit/once.ts";
 
 export type { ConsoleOptions };
@@ -13,4 +13,4 @@ const files = once(() => unpackedConsole(packed));
  * the service's own.
  */
 export const withConsole = (service: Handler, options?: ConsoleOptions): Handler =>
-  consoleBefore(files, service, options);
+  serveConsole(files, service, options);

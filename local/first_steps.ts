@@ -1,7 +1,7 @@
 /** The commands that take a first change all the way: logged while there is none, to be copied into a shell. */
 import type { Intent } from "../lib/changes/rules/intent.ts";
-import { electorsOf } from "../lib/changes/rules/policy.ts";
-import { keysOf, mustSign } from "../lib/changes/rules/signing.ts";
+import { listElectors } from "../lib/changes/rules/policy.ts";
+import { listKeys, mustSign } from "../lib/changes/rules/signing.ts";
 
 /** Names that mean themselves to every shell. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9@._-]*$/;
@@ -16,8 +16,8 @@ export function firstSteps(url: string, intent: Intent, needsToken: { writes: bo
   const curl = (token: boolean) => (token ? "curl -H X-Svc-Admin-Token:$SVC_ADMIN_TOKEN" : "curl");
   const post = curl(needsToken.writes);
   const countersign = (verb: string) => `countersign ${verb} --url ${url}`;
-  const approver = plainOne(electorsOf(intent) ?? ["ana"]) ?? "APPROVER";
-  const canUseFile = keysOf(approver, signing).some(({ type }) => type === "ssh");
+  const approver = plainOne(listElectors(intent) ?? ["ana"]) ?? "APPROVER";
+  const canUseFile = listKeys(approver, signing).some(({ type }) => type === "ssh");
   const approve = !mustSign(approver, signing)
     ? `${post} -d change_id=CHANGE_ID -d approver=${approver} ${api}/approve`
     : canUseFile

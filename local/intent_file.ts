@@ -1,6 +1,6 @@
 /** The file that holds the product intent. */
 import { readFile } from "node:fs/promises";
-import { contradictionsIn } from "../lib/changes/rules/contradictions.ts";
+import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import { loadIntent } from "../lib/changes/rules/intent.ts";
 import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
 import { about } from "./about.ts";
@@ -46,7 +46,7 @@ export async function checkIntent(
     `${product_id} ${version}, epoch ${update_epoch}, approved by ${approved_by}`,
     `manifest_hash ${manifest_hash}`,
     ...rulesInForce(intent).map((rule) => `- ${rule}`),
-    ...contradictionsIn(intent).map((contradiction) => `! ${contradiction}`),
+    ...findContradictions(intent).map((contradiction) => `! ${contradiction}`),
   ];
   if (state !== undefined) {
     // A start checks nothing of the kind.

@@ -1,10 +1,10 @@
 /** Variables that are named almost as one that is known: without a word they would be passed over. */
 import { isSlip, nearest } from "../lib/kit/nearest.ts";
-import { TABLE, variableOf } from "./options_table.ts";
+import { TABLE, environmentName } from "./options_table.ts";
 import type { Environment } from "./secrets.ts";
 
 const SECRETS = ["SVC_ADMIN_TOKEN", "SVC_READ_TOKEN", "SVC_ADAPTER_SECRET", "SVC_NOTIFY_SECRET", "SVC_AGENT_TOKEN"];
-const WITH_FILES = [...SECRETS, ...Object.values(TABLE).map(({ flag }) => variableOf(flag))];
+const WITH_FILES = [...SECRETS, ...Object.values(TABLE).map(({ flag }) => environmentName(flag))];
 /** Of the server and of the command line, which may share an environment; in small letters. */
 const KNOWN = [
   "SVC_PROTECT_ALL",
@@ -14,7 +14,7 @@ const KNOWN = [
 ].map((name) => name.toLowerCase());
 
 /** A sentence for each, but for `given`, which an option names. */
-export const misspeltIn = (env: Environment, given: string | undefined): string[] =>
+export const findMisspelt = (env: Environment, given: string | undefined): string[] =>
   Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && name !== given && isSlip(name.toLowerCase(), KNOWN))
     .map((name) => `${name} is no option: did you mean ${nearest(name, KNOWN).toUpperCase()}?`);

@@ -1,6 +1,6 @@
 /** Opens the store that `--state` names: a file that this process alone owns, or a database that several share. */
 import type { Log } from "../lib/kit/platform.ts";
-import { placeOf } from "../lib/store/postgres/errors.ts";
+import { databaseAddress } from "../lib/store/postgres/errors.ts";
 import type { Store } from "../lib/store/store.ts";
 import { about } from "./about.ts";
 import { acquireLock } from "./lock.ts";
@@ -10,7 +10,7 @@ import { openFileStore } from "./store/file_store.ts";
 import { whileBusy } from "./while_busy.ts";
 
 /** What messages call the value of `--state`: never with a password. */
-export const stateName = (state: string): string => (isDatabase(state) ? placeOf(state) : state);
+export const stateName = (state: string): string => (isDatabase(state) ? databaseAddress(state) : state);
 
 /** The store in a database that `--store-name` leaves out. */
 export const STORE = "countersign";

@@ -78,7 +78,7 @@ export function llmBaseUrl(value: string): string {
 }
 
 /** One of these words. */
-export function oneOf<T extends string>(words: readonly T[]): (value: string) => T {
+export function choice<T extends string>(words: readonly T[]): (value: string) => T {
   return (value) => {
     const word = words.find((one) => one === value);
     if (word !== undefined) return word;
@@ -87,7 +87,7 @@ export function oneOf<T extends string>(words: readonly T[]): (value: string) =>
 }
 
 /** Items between commas, each read by `item`; none may be empty. */
-export function listOf<T>(item: (value: string) => T): (value: string) => T[] {
+export function commaList<T>(item: (value: string) => T): (value: string) => T[] {
   return (value) => value.split(",").map((part) => item(part.trim()));
 }
 

@@ -2,17 +2,17 @@
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { IdentityFileRefused, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
-import { keyOf } from "../lib/kit/webhook_signature.ts";
+import { webhookKey } from "../lib/kit/webhook_signature.ts";
 import { readExportHeaders } from "../lib/operations/audit_export/options.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
-import { misspeltIn } from "./misspelt_variables.ts";
+import { findMisspelt } from "./misspelt_variables.ts";
 import type { CheckOptions } from "./intent_file.ts";
 import { checkNotify } from "./notify_options.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
-import { contentOf, type Environment, OptionError, secretIn } from "./secrets.ts";
+import { readSecretFile, type Environment, OptionError, readSecret } from "./secrets.ts";
 import { readTargets, type TargetsFile } from "./targets/config.ts";
-import { helpText, TABLE, variableOf, type Given, type Option } from "./options_table.ts";
+import { helpText, TABLE, environmentName, type Given, type Option } from "./options_table.ts";
 
 export { type Environment, OptionError } from "./secrets.ts";
 
@@ -92,13 +92,13 @@ function readFlags(argv: readonly string[]): Map<string, string> | "help" | "ver
 const malformed = (message: string) => new OptionError(message, 2);
 
 function valueOf(spec: Option, flag: string | undefined, env: Environment): unknown {
-  const variable = variableOf(spec.flag);
-  const given = flag ?? (spec.fromFile ? secretIn(env, variable) : env[variable]);
+  const variable = environmentName(spec.flag);
+  const given = flag ?? (spec.fromFile ? readSecret(env, variable) : env[variable]);
   if (given === undefined || given === "") return spec.fallback;
   try {
     return spec.parse(given);
   } catch (error) {
-    const name = flag === undefined ? variableOf(spec.flag) : `--${spec.flag}`;
+    const name = flag === undefined ? environmentName(spec.flag) : `--${spec.flag}`;
     // An address with an @ may hold a password.
     const shown = spec.secret || given.includes("@") ? "" : `, not ${JSON.stringify(given)}`;
     throw malformed(`${name} ${(error as Error).message}${shown}`);
@@ -110,7 +110,7 @@ function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): st
   if (crossLinkSecrets.length > 0)
     throw new OptionError("--cross-link-secret and --cross-link-secret-file exclude each other", 1);
   try {
-    return TABLE.crossLinkSecrets.parse(contentOf(path, "--cross-link-secret-file").replaceAll("\n", ","));
+    return TABLE.crossLinkSecrets.parse(readSecretFile(path, "--cross-link-secret-file").replaceAll("\n", ","));
   } catch (error) {
     if (error instanceof OptionError) throw error;
     throw new OptionError(`--cross-link-secret-file ${path}: what it holds ${(error as Error).message}`, 1);
@@ -136,7 +136,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     evolvedDir: given.evolvedDir ?? join(folderOf(given), evolvedName(given)),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
-    llmKey: given.llmKeyEnv && secretIn(env, given.llmKeyEnv),
+    llmKey: given.llmKeyEnv && readSecret(env, given.llmKeyEnv),
     adminToken: token("SVC_ADMIN_TOKEN", env),
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
     targetsFile: given.targets === undefined ? undefined : readTargets(given.targets, env),
@@ -146,7 +146,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
     protectReads: flag("SVC_PROTECT_READS", env) ?? false,
     readToken: token("SVC_READ_TOKEN", env),
-    warnings: [...shownToAll(flags), ...misspeltIn(env, given.llmKeyEnv)],
+    warnings: [...shownToAll(flags), ...findMisspelt(env, given.llmKeyEnv)],
   };
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;
@@ -196,7 +196,7 @@ function checkReads(options: Options): void {
 /** Reads the file of `--identity-jwt`. Errors: `OptionError` with the file, the field and the rule. */
 function readIdentity(path: string): PersonTokenSettings {
   try {
-    return readIdentityFile(contentOf(path, "--identity-jwt"));
+    return readIdentityFile(readSecretFile(path, "--identity-jwt"));
   } catch (error) {
     if (error instanceof IdentityFileRefused) throw new OptionError(`--identity-jwt ${path}: ${error.message}`, 1);
     throw error;
@@ -205,7 +205,7 @@ function readIdentity(path: string): PersonTokenSettings {
 
 /** Reads the headers of `--audit-otlp`. */
 function exportHeaders({ auditOtlp }: Given, env: Environment): Record<string, string> | undefined {
-  const text = secretIn(env, "SVC_AUDIT_OTLP_HEADERS");
+  const text = readSecret(env, "SVC_AUDIT_OTLP_HEADERS");
   if (text === undefined || auditOtlp === undefined) return undefined;
   try {
     return readExportHeaders(text);
@@ -226,9 +226,9 @@ function evolvedName({ state }: Given): string {
 
 /** A secret that signs webhooks. */
 function secretOf(variable: string, env: Environment): string | undefined {
-  const secret = secretIn(env, variable);
+  const secret = readSecret(env, variable);
   try {
-    if (secret !== undefined) keyOf(secret);
+    if (secret !== undefined) webhookKey(secret);
     return secret;
   } catch (error) {
     throw new OptionError(`${variable} ${(error as Error).message}`, 1);
@@ -284,7 +284,7 @@ function checkWitnesses(options: Options): void {
 }
 
 function token(name: string, env: Environment): string | undefined {
-  const value = secretIn(env, name);
+  const value = readSecret(env, name);
   if (value === undefined) return undefined;
   if (/^[\x20-\x7e]+$/.test(value)) return value;
   throw new OptionError(`${name} must be visible ASCII, to fit a header`, 1);

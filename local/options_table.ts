@@ -31,11 +31,11 @@ function option<T, F extends T | undefined>(
 const hidden = <T>(spec: Option<T>): Option<T> => ({ ...spec, secret: true });
 
 const port = read.wholeNumber(0, 65535);
-const names = read.listOf(read.hostName);
-const peers = read.listOf(read.peerAddress);
-const secrets = read.listOf(read.secret);
-const addresses = read.listOf(read.address);
-const witnessKeys = read.listOf(read.witnessKey);
+const names = read.commaList(read.hostName);
+const peers = read.commaList(read.peerAddress);
+const secrets = read.commaList(read.secret);
+const addresses = read.commaList(read.address);
+const witnessKeys = read.commaList(read.witnessKey);
 
 /** In the order of the help text. */
 export const TABLE = {
@@ -210,7 +210,7 @@ export const TABLE = {
   },
   notifyFormat: option(
     "notify-format FORMAT",
-    read.oneOf(NOTIFY_FORMATS),
+    read.choice(NOTIFY_FORMATS),
     "json",
     "json: signed webhooks, needs SVC_NOTIFY_SECRET; slack, teams: their messages, whose address is the secret",
   ),
@@ -222,7 +222,7 @@ export const TABLE = {
   ),
   exitWhenReadOnly: option(
     "exit-when-read-only 0-or-1",
-    read.oneOf(["0", "1"]),
+    read.choice(["0", "1"]),
     "0",
     "1: exit with 1 after a failed sync of the state file, so that the supervisor restarts the service",
   ),
@@ -233,14 +233,14 @@ export const TABLE = {
 export type Given = { [K in keyof typeof TABLE]: (typeof TABLE)[K]["fallback"] };
 
 /** `--cross-link-secret` → `SVC_CROSS_LINK_SECRET`, `--svc-node-id` → `SVC_NODE_ID`. */
-export const variableOf = (flag: string): string =>
+export const environmentName = (flag: string): string =>
   `SVC_${flag.replace(/^svc-/, "").toUpperCase().replaceAll("-", "_")}`;
 
 /** What `--help` prints. */
 export function helpText(): string {
   const options = Object.values(TABLE).flatMap(({ flag, placeholder, fallback, help }) => {
     const standard = fallback === undefined || Array.isArray(fallback) ? "" : `default ${fallback}, `;
-    return [`  --${flag} ${placeholder}`, `      ${help} [${standard}${variableOf(flag)}]`];
+    return [`  --${flag} ${placeholder}`, `      ${help} [${standard}${environmentName(flag)}]`];
   });
   return [
     "Usage: ui_server [--name value | --name=value]…",

@@ -26,7 +26,7 @@ import { startLink } from "./link/start_link.ts";
 import { processMetrics } from "./metrics.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
-import { watchOf, witnessesOf } from "./watch.ts";
+import { openWatch, listWitnesses } from "./watch.ts";
 
 /** What handlers are given beside the store and the product. */
 export async function openParts(options: Options, log: Log) {
@@ -46,8 +46,8 @@ export async function openParts(options: Options, log: Log) {
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
     attestationSigner: openAttestationKey(options, log),
     gateTokens: openGateTokens(options),
-    witnesses: witnessesOf(options),
-    watch: watchOf(options, log.warn),
+    witnesses: listWitnesses(options),
+    watch: openWatch(options, log.warn),
     anchor: auditAnchor === undefined ? undefined : await openAnchor(auditAnchor, systemClock),
   } satisfies Partial<Deps>;
 }

@@ -16,7 +16,7 @@ export class OptionError extends Error {
 }
 
 /** The value of a variable, or what the file holds that the variable of its name and `_FILE` names. */
-export function secretIn(env: Environment, name: string): string | undefined {
+export function readSecret(env: Environment, name: string): string | undefined {
   const [value, path] = [env[name] || undefined, env[`${name}_FILE`] || undefined];
   if (path === undefined) return value && secretFrom(value, name);
   if (value !== undefined) throw new OptionError(`${name} and ${name}_FILE exclude each other`, 1);
@@ -25,10 +25,10 @@ export function secretIn(env: Environment, name: string): string | undefined {
 
 /** Reads the secret that a file holds; `name` is the option or variable that names the file. */
 export const secretInFile = (path: string, name: string): string =>
-  secretFrom(contentOf(path, name), `${name} ${path}`);
+  secretFrom(readSecretFile(path, name), `${name} ${path}`);
 
 /** A file's text without the line end that editors leave. */
-export function contentOf(path: string, name: string): string {
+export function readSecretFile(path: string, name: string): string {
   try {
     return readFileSync(path, "utf8").replace(/\r?\n$/, "");
   } catch (error) {

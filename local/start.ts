@@ -7,7 +7,7 @@ import { readHead } from "../lib/audit/chain.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
 import { IdentityMismatch, IntentOutdated } from "../lib/changes/open.ts";
-import { contradictionsIn } from "../lib/changes/rules/contradictions.ts";
+import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
 import { listUnconsented } from "../lib/changes/unconsented.ts";
 import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
@@ -176,7 +176,7 @@ function reportRules({ product, agents, log }: Deps, { adminToken, identityHeade
     );
   if (!product) return;
   log.info("rules in force", { rules: rulesInForce(product.intent) });
-  for (const contradiction of contradictionsIn(product.intent))
+  for (const contradiction of findContradictions(product.intent))
     log.warn(`a rule contradicts another: ${contradiction}`);
 }
 

@@ -1,18 +1,18 @@
 /** What `--audit-witness` and `--witness-for` name: witnesses of this log, and the logs that this service is a witness of. */
 import { readFileSync } from "node:fs";
 import { COSIGNATURE, formatVerifierKey, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
-import { type Watch, watchOver } from "../lib/audit/watching.ts";
+import { type Watch, makeWatch } from "../lib/audit/watching.ts";
 import type { Witness } from "../lib/audit/witness.ts";
 import { loadAuditKey } from "./audit_key.ts";
 import { sha256 } from "./node_ports.ts";
 import type { Options } from "./options.ts";
 
 /** The witnesses to ask, each with its key. */
-export const witnessesOf = ({ auditWitnesses, auditWitnessKeys }: Options): Witness[] =>
+export const listWitnesses = ({ auditWitnesses, auditWitnessKeys }: Options): Witness[] =>
   auditWitnesses.map((url, i) => ({ url, key: auditWitnessKeys[i]! }));
 
 /** The logs to watch, and the key to cosign with; throws with one line for people when a file does not hold what it should. */
-export function watchOf(options: Options, warn: (message: string) => void): Watch | undefined {
+export function openWatch(options: Options, warn: (message: string) => void): Watch | undefined {
   const { witnessFor, witnessKey, witnessName, auditKey } = options;
   if (witnessFor === undefined || witnessKey === undefined || witnessName === undefined) return undefined;
   const signer = loadAuditKey(witnessKey, warn, "--witness-key");
@@ -25,7 +25,7 @@ export function watchOf(options: Options, warn: (message: string) => void): Watc
   const logs = readLogs(witnessFor);
   if (logs.some(({ publicKey }) => isSame(publicKey)))
     throw new Error(`--witness-key is the key of a log in ${witnessFor}: a witness needs a key of its own`);
-  return watchOver({ name: witnessName, signer, logs });
+  return makeWatch({ name: witnessName, signer, logs });
 }
 
 /** What the operators of those logs need to know. */

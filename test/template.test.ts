@@ -6,10 +6,10 @@ import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
 import { consoleFiles } from "../esbuild.config.mjs";
 import { endpoints } from "../handlers/index.ts";
 import type { Declaration } from "../lib/http/endpoint.ts";
-import { groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
+import { functionGroup, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { functionCapabilities } from "../lib/hosts/capabilities.ts";
 import { withIntent } from "../lib/hosts/lambda/intent_address.ts";
-import { settingsOf } from "../lib/hosts/settings.ts";
+import { parseSettings } from "../lib/hosts/settings.ts";
 import { testClock } from "./support/clock.ts";
 import { TABLE } from "../lib/store/dynamodb/store.ts";
 
@@ -96,7 +96,7 @@ const onTable = (name: string): string[] => allowed(name, { "Fn::GetAtt": "Table
 describe("routes", () => {
   test.each(endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
     "%s reaches the function of its group",
-    (_, endpoint) => expect(routeOf(endpoint)?.group).toBe(groupOf(endpoint)),
+    (_, endpoint) => expect(routeOf(endpoint)?.group).toBe(functionGroup(endpoint)),
   );
 
   test("there is none beyond them and the files of the console, and none twice", async () => {
@@ -214,7 +214,7 @@ describe("functions", () => {
 test("what asks for the token is answered where the token is known", () => {
   const asking = endpoints.filter(({ token }) => token);
   expect(asking.length).toBeGreaterThan(5);
-  for (const endpoint of asking) expect(WRITERS, endpoint.path).toContain(groupOf(endpoint));
+  for (const endpoint of asking) expect(WRITERS, endpoint.path).toContain(functionGroup(endpoint));
 });
 
 describe("rights", () => {
@@ -300,7 +300,7 @@ describe("settings", () => {
       },
     });
     await withIntent(asking);
-    settingsOf(asking, { clock: testClock() });
+    parseSettings(asking, { clock: testClock() });
     functionCapabilities(asking);
     const known = [...asked, "SVC_DYNAMODB_TABLE"];
     expect(Object.keys(variables).filter((name) => !known.includes(name))).toEqual([]);
@@ -338,7 +338,7 @@ describe("settings", () => {
   });
 
   test("are read as they are by default: no write and no read without a token, chat and tasks neither", () => {
-    const { adapter, ...settings } = settingsOf(defaults, { clock: testClock() });
+    const { adapter, ...settings } = parseSettings(defaults, { clock: testClock() });
     expect(settings).toMatchObject({
       allowAnonymousWrites: false,
       protectAll: true,

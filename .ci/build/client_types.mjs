@@ -10,7 +10,7 @@ import { format } from "prettier";
 import { root } from "./root.mjs";
 
 /** The files, by their path, of a document. */
-export async function filesOf(document) {
+export async function makeFiles(document) {
   const printed = (text) => format(text, { parser: "typescript", printWidth: 120 });
   return {
     "lib/client/generated/paths.ts": await printed(pathsFile(document)),
@@ -241,5 +241,5 @@ async function documentOfSources() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [path, text] of Object.entries(await filesOf(await documentOfSources())))
+  for (const [path, text] of Object.entries(await makeFiles(await documentOfSources())))
     await writeFile(join(root, path), text);

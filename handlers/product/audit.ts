@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { csvOf } from "../../lib/audit/csv.ts";
+import { writeCsv } from "../../lib/audit/csv.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { auditExport } from "../../lib/audit/rows.ts";
 import { contentsExport } from "../../lib/changes/contents_export.ts";
@@ -80,7 +80,7 @@ export const audit = endpoint(
         if (query[filter] !== undefined)
           throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
     if (format === "csv")
-      return download(request, () => wholeLogStream(deps, () => csvOf(deps.store)), {
+      return download(request, () => wholeLogStream(deps, () => writeCsv(deps.store)), {
         type: "text/csv",
         name: "audit.csv",
       });

@@ -3,8 +3,8 @@ import { type Checkpoint, readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { newestCosigned, withCosignatures, witnessed } from "../../lib/audit/witnessing.ts";
 import { flag } from "../../lib/kit/fields.ts";
 import { AppError } from "../../lib/kit/errors.ts";
-import { base64Of } from "../../lib/kit/base64.ts";
-import { bytesOf } from "../../lib/audit/merkle.ts";
+import { toBase64 } from "../../lib/kit/base64.ts";
+import { hexBytes } from "../../lib/audit/merkle.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 import { answer, plainResponse } from "../../lib/http/answer.ts";
@@ -79,7 +79,7 @@ export const auditCheckpoint = endpoint(
       checkpoint,
       origin,
       length,
-      root: base64Of(bytesOf(root)),
+      root: toBase64(hexBytes(root)),
       signed: key !== null,
       key,
       at,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { certificateOf } from "../../lib/changes/certificate.ts";
+import { makeCertificate } from "../../lib/changes/certificate.ts";
 import { plainResponse } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
@@ -23,7 +23,7 @@ export const certificate = endpoint(
     errors: ["change_not_found", "evidence_mismatch", "approval_stale", "chain_broken"],
   },
   async ({ change_id }, { deps }: Call<OperationsDeps>) =>
-    plainResponse(await certificateOf(deps, change_id), {
+    plainResponse(await makeCertificate(deps, change_id), {
       "content-disposition": `attachment; filename="${change_id}.certificate"`,
     }),
 );

@@ -16,7 +16,7 @@ import { MANDATE_DECISIONS, narrowField } from "../../lib/changes/rules/mandate.
 import { ACTS } from "../../lib/changes/rules/act_statement.ts";
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
-export const consentStatementOf = endpoint(
+export const consentStatementEndpoint = endpoint(
   {
     method: "POST",
     path: "/api/product/consent-statement",

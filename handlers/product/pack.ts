@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { bytesOf } from "../../lib/audit/merkle.ts";
+import { hexBytes } from "../../lib/audit/merkle.ts";
 import { packFiles } from "../../lib/changes/pack/files.ts";
 import { PACK_STYLE, packPage } from "../../lib/changes/pack/page.ts";
 import type { Scope } from "../../lib/changes/pack/scope.ts";
-import { tarOf } from "../../lib/changes/pack/tar.ts";
+import { writeTar } from "../../lib/changes/pack/tar.ts";
 import { findVisibleChange, ownReadsOnly } from "../../lib/changes/read_scope.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/kit/fields.ts";
-import { base64Of } from "../../lib/kit/base64.ts";
+import { toBase64 } from "../../lib/kit/base64.ts";
 import { wholeLogStream, yieldingStream } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
@@ -49,7 +49,8 @@ export const pack = endpoint(
     else if (deps.reader) throw ownReadsOnly(deps.reader.name);
     // What would cut the pack off while it is read is said before.
     await readCheckpoint(deps);
-    const pieces = () => (format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now()));
+    const pieces = () =>
+      format === "html" ? packPage(deps, scope) : writeTar(packFiles(deps, scope), deps.clock.now());
     // The pack of a period reads the log of that period, of which one reader at a time has its turn.
     const stream = "change_id" in scope ? yieldingStream : wholeLogStream;
     return new Response(request.method === "HEAD" ? null : stream(deps, pieces), {
@@ -57,7 +58,7 @@ export const pack = endpoint(
         ...(format === "html"
           ? {
               "content-type": "text/html; charset=utf-8",
-              "content-security-policy": `default-src 'none'; style-src 'sha256-${base64Of(bytesOf(deps.sha256(PACK_STYLE)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+              "content-security-policy": `default-src 'none'; style-src 'sha256-${toBase64(hexBytes(deps.sha256(PACK_STYLE)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
               "referrer-policy": "no-referrer",
             }
           : {

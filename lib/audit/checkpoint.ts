@@ -4,16 +4,16 @@
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
-import { base64Bytes, base64Of } from "../kit/base64.ts";
+import { base64Bytes, toBase64 } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { type Store, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
-import { bytesOf, type Frontier, rangeHash, rootOf } from "./merkle.ts";
+import { hexBytes, type Frontier, rangeHash, computeRoot } from "./merkle.ts";
 import {
   formatNote,
   formatVerifierKey,
-  isSignedBy,
-  keyIdOf,
+  isSignedWithKey,
+  computeKeyId,
   keyName,
   noteLine,
   parseNote,
@@ -167,7 +167,7 @@ async function nextHead(
   const last = opened(stored);
   if (stored && !last) throw broken(1, "the last checkpoint in the store is no checkpoint");
   const isOurs = last && key && last.key === formatVerifierKey(key, sha256);
-  if (isOurs && !(await isSignedBy(parseNote(last.note)!, key, sha256)))
+  if (isOurs && !(await isSignedWithKey(parseNote(last.note)!, key, sha256)))
     throw broken(last.length, "the last checkpoint in the store does not bear its signature");
   return continuedHead(deps, log, last);
 }
@@ -180,7 +180,7 @@ export async function continuedHead(
 ): Promise<TreeHead> {
   const { sha256 } = deps;
   const fitting = async (tree: Frontier, misfit: (length: number) => Error): Promise<TreeHead> => {
-    const head = { origin: noteLine(origin), length: tree.length, root: rootOf(tree, sha256) };
+    const head = { origin: noteLine(origin), length: tree.length, root: computeRoot(tree, sha256) };
     if (last) requireWithin(last, head);
     // The frontier, too, is held against the tiles: a checkpoint must be of the tree that proofs are made from.
     for (const { length, root } of last ? [last, head] : [head])
@@ -224,8 +224,8 @@ async function formCheckpoint(
   { origin, length, root }: TreeHead,
   key: VerifierKey | undefined,
 ): Promise<string> {
-  const text = `${origin}\n${length}\n${base64Of(bytesOf(root))}\n`;
+  const text = `${origin}\n${length}\n${toBase64(hexBytes(root))}\n`;
   if (!signer || !key) return formatNote({ text, signatures: [] });
   const signature = await signer.sign(new TextEncoder().encode(text));
-  return formatNote({ text, signatures: [{ name: key.name, keyId: keyIdOf(key, sha256), signature }] });
+  return formatNote({ text, signatures: [{ name: key.name, keyId: computeKeyId(key, sha256), signature }] });
 }

@@ -5,10 +5,10 @@ import type { CheckpointSigner } from "./checkpoint.ts";
 import {
   COSIGNATURE,
   isEd25519,
-  keyIdOf,
+  computeKeyId,
   type Note,
   type NoteSignature,
-  signaturesOf,
+  listSignatures,
   type VerifierKey,
 } from "./note.ts";
 
@@ -30,7 +30,7 @@ export async function cosign(
   const signature = new Uint8Array(TIME_BYTES + SIGNATURE_BYTES);
   new DataView(signature.buffer).setBigUint64(0, time);
   signature.set(await signer.sign(messageOf(text, time)), TIME_BYTES);
-  return { name, keyId: keyIdOf({ name, publicKey: signer.publicKey }, sha256, COSIGNATURE), signature };
+  return { name, keyId: computeKeyId({ name, publicKey: signer.publicKey }, sha256, COSIGNATURE), signature };
 }
 
 /**
@@ -38,7 +38,7 @@ export async function cosign(
  * its name and id that does not verify.
  */
 export async function cosignedAt(note: Note, key: VerifierKey, sha256: Sha256): Promise<number | undefined> {
-  const own = signaturesOf(note, key, keyIdOf(key, sha256, COSIGNATURE));
+  const own = listSignatures(note, key, computeKeyId(key, sha256, COSIGNATURE));
   const times = await Promise.all(own.map(({ signature }) => timeOf(note.text, key, signature)));
   if (times.length === 0 || times.includes(undefined)) return undefined;
   return Math.max(...(times as number[])) * 1000;

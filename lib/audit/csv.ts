@@ -6,7 +6,7 @@ import { logRows } from "./rows.ts";
 const columns = () => Object.keys(entrySchema().shape) as (keyof AuditEntry)[];
 
 /** The whole chain in order, a heading and one entry a line. */
-export async function* csvOf(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
+export async function* writeCsv(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
   const names = columns();
   // Without it some spreadsheets take UTF-8 for the machine's own code page.
   yield `\ufeff${line(names)}`;

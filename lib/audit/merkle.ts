@@ -18,10 +18,10 @@ export const EMPTY_TREE: Frontier = { length: 0, roots: [] };
 export type Completed = (height: number, root: string) => void;
 
 /** SHA-256(0x00 ‖ leaf): the prefixes keep a leaf from passing for a node. */
-export const leafHash = (currentHash: string, sha256: Sha256): string => sha256(bytesOf(`00${currentHash}`));
+export const leafHash = (currentHash: string, sha256: Sha256): string => sha256(hexBytes(`00${currentHash}`));
 
 /** SHA-256(0x01 ‖ left ‖ right) */
-export const nodeHash = (left: string, right: string, sha256: Sha256): string => sha256(bytesOf(`01${left}${right}`));
+export const nodeHash = (left: string, right: string, sha256: Sha256): string => sha256(hexBytes(`01${left}${right}`));
 
 /** The tree with one more leaf. */
 export function withLeaf(
@@ -42,13 +42,13 @@ export function withLeaf(
 }
 
 /** The root of the tree as it stands; SHA-256 of nothing for an empty one. */
-export function rootOf({ roots }: Frontier, sha256: Sha256): string {
+export function computeRoot({ roots }: Frontier, sha256: Sha256): string {
   if (roots.length === 0) return sha256("");
   return roots.reduceRight((right, left) => nodeHash(left, right, sha256));
 }
 
 /** The greatest power of two below `n`, for n of 2 or more: where RFC 6962 splits a tree. */
-export function splitOf(n: number): number {
+export function splitPoint(n: number): number {
   let k = 1;
   while (k * 2 < n) k *= 2;
   return k;
@@ -74,7 +74,7 @@ export const consistencyRanges = (from: number, length: number): Range[] =>
 /** What lies beside the way from the root down to the leaf at `index`, deepest first; the way ends where `end` gives what does. */
 function siblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
   const walk = (start: number, end: number): Range[] => {
-    const middle = start + splitOf(end - start);
+    const middle = start + splitPoint(end - start);
     return (
       last({ start, end }) ??
       (index < middle
@@ -91,7 +91,7 @@ export async function rangeHash({ start, end }: Range, node: NodeReader, sha256:
   if (size === 0) return sha256("");
   const height = Math.log2(size);
   if (Number.isInteger(height)) return node(height, start / size);
-  const middle = start + splitOf(size);
+  const middle = start + splitPoint(size);
   const left = await rangeHash({ start, end: middle }, node, sha256);
   return nodeHash(left, await rangeHash({ start: middle, end }, node, sha256), sha256);
 }
@@ -104,4 +104,4 @@ export async function proofHashes(ranges: readonly Range[], node: NodeReader, sh
 }
 
 /** Bytes of lower-case hex. */
-export const bytesOf = (hex: string): Uint8Array<ArrayBuffer> => hexToBytes(hex) as Uint8Array<ArrayBuffer>;
+export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> => hexToBytes(hex) as Uint8Array<ArrayBuffer>;

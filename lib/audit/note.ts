@@ -1,8 +1,8 @@
 /** The signed note of C2SP, with Ed25519: a text, an empty line, and `— <key name> <base64(key id ‖ signature)>` lines. */
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { base64Bytes, base64Of } from "../kit/base64.ts";
+import { base64Bytes, toBase64 } from "../kit/base64.ts";
 import type { Sha256 } from "../kit/platform.ts";
-import { bytesOf } from "./merkle.ts";
+import { hexBytes } from "./merkle.ts";
 
 /** A signature line; `keyId` is 8 hex digits. */
 export interface NoteSignature {
@@ -37,14 +37,14 @@ export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encod
 export const keyName = (text: string): string => noteLine(text).replace(/[\s+]/gu, encodeURIComponent);
 
 /** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ public key), as hex. */
-export function keyIdOf({ name, publicKey }: VerifierKey, sha256: Sha256, type = ED25519): string {
+export function computeKeyId({ name, publicKey }: VerifierKey, sha256: Sha256, type = ED25519): string {
   const named = new TextEncoder().encode(`${name}\n`);
   return sha256(new Uint8Array([...named, type, ...publicKey])).slice(0, 8);
 }
 
 /** `<name>+<key id>+<base64(type ‖ public key)>`: the key in one line, as verifiers take it. */
 export const formatVerifierKey = (key: VerifierKey, sha256: Sha256, type = ED25519): string =>
-  `${key.name}+${keyIdOf(key, sha256, type)}+${base64Of(new Uint8Array([type, ...key.publicKey]))}`;
+  `${key.name}+${computeKeyId(key, sha256, type)}+${toBase64(new Uint8Array([type, ...key.publicKey]))}`;
 
 /** Reads a verifier key of this type; undefined when it is none, or of another type. */
 export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): VerifierKey | undefined {
@@ -52,13 +52,13 @@ export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): 
   const bytes = encoded === undefined ? undefined : base64Bytes(encoded);
   if (name === undefined || bytes?.[0] !== type) return undefined;
   const key = { name, publicKey: bytes.slice(1) };
-  return keyIdOf(key, sha256, type) === keyId ? key : undefined;
+  return computeKeyId(key, sha256, type) === keyId ? key : undefined;
 }
 
 /** A note; without signatures it ends with the empty line that signatures would follow. */
 export function formatNote({ text, signatures }: Note): string {
   const lines = signatures.map(
-    ({ name, keyId, signature }) => `— ${name} ${base64Of(new Uint8Array([...bytesOf(keyId), ...signature]))}\n`,
+    ({ name, keyId, signature }) => `— ${name} ${toBase64(new Uint8Array([...hexBytes(keyId), ...signature]))}\n`,
   );
   return `${text}\n${lines.join("")}`;
 }
@@ -81,16 +81,16 @@ export function parseNote(note: string): Note | undefined {
 }
 
 /** Whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
-export const isSignedBy = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
-  (await signatureBy(note, key, sha256)) === "valid";
+export const isSignedWithKey = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
+  (await makeSignature(note, key, sha256)) === "valid";
 
 /** What a note shows of a key: its signature, nothing, or one under its name and id that does not verify. */
-export async function signatureBy(
+export async function makeSignature(
   note: Note,
   key: VerifierKey,
   sha256: Sha256,
 ): Promise<"valid" | "absent" | "invalid"> {
-  const own = signaturesOf(note, key, keyIdOf(key, sha256));
+  const own = listSignatures(note, key, computeKeyId(key, sha256));
   const text = new TextEncoder().encode(note.text);
   const verified = await Promise.all(own.map(({ signature }) => isEd25519(key, signature, text)));
   if (verified.length === 0) return "absent";
@@ -98,7 +98,7 @@ export async function signatureBy(
 }
 
 /** The signatures of a note under a key's name and id. */
-export const signaturesOf = (note: Note, { name }: VerifierKey, keyId: string): NoteSignature[] =>
+export const listSignatures = (note: Note, { name }: VerifierKey, keyId: string): NoteSignature[] =>
   note.signatures.filter((signature) => signature.name === name && signature.keyId === keyId);
 
 /** Whether 64 bytes sign others under a key. */

@@ -8,10 +8,10 @@ import {
   isHeld,
   type Piece,
   PIECE,
-  placeIn,
+  findPlace,
   type Sought,
-  type SubjectsOf,
-  writeTo,
+  type FindSubjects,
+  writePlace,
 } from "./outline_piece.ts";
 
 /** The most pieces that are held: 92 MB. */
@@ -24,10 +24,10 @@ export interface End {
 }
 
 /** The outline of a log: of the entries after `after`, up to `length`. */
-export type Outline = ReturnType<typeof outlineFrom>;
+export type Outline = ReturnType<typeof createOutline>;
 
 /** An outline that begins behind an entry that is taken as it is. */
-export function outlineFrom(start: End, subjectsOf: SubjectsOf) {
+export function createOutline(start: End, subjectsOf: FindSubjects) {
   const pieces = new Map<number, Piece>();
   let after = start.length;
   /** As far as it was read when it was durable: no honest log takes that back. */
@@ -39,7 +39,7 @@ export function outlineFrom(start: End, subjectsOf: SubjectsOf) {
     const number = Math.floor(id / PIECE);
     let piece = pieces.get(number);
     if (!piece) pieces.set(number, (piece = emptyPiece()));
-    writeTo(piece, id % PIECE, current_hash, subjectsOf(entry));
+    writePlace(piece, id % PIECE, current_hash, subjectsOf(entry));
   };
   const lowest = (): number => Math.max(0, (Math.floor(seen.length / PIECE) - MOST_PIECES + 1) * PIECE - 1);
   /** Lets the oldest go where there are too many. */
@@ -115,7 +115,7 @@ export function outlineFrom(start: End, subjectsOf: SubjectsOf) {
         const first = id - (id % PIECE);
         const piece = pieces.get(first / PIECE);
         if (!piece) return;
-        const place = placeIn(piece, sought, id % PIECE, Math.max(0, last - first));
+        const place = findPlace(piece, sought, id % PIECE, Math.max(0, last - first));
         if (place !== -1) yield first + place;
         id = first + Math.max(0, place) - 1;
       }

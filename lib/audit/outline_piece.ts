@@ -15,7 +15,7 @@ const WORDS = 3;
  * Subjects of an entry in 32 bits each, 0 for none: the first, the second, and where there are more of the second kind, those. Two
  * subjects may have the same bits, so that each entry found is verified.
  */
-export type SubjectsOf = (
+export type FindSubjects = (
   entry: Pick<AuditEntry, "event_type" | "change_id" | "tenant" | "detail">,
 ) => readonly number[];
 
@@ -48,7 +48,7 @@ export const emptyPiece = (): Piece => ({
 });
 
 /** Takes in an entry at its place. */
-export function writeTo(piece: Piece, place: number, hash: string, about: readonly number[]): void {
+export function writePlace(piece: Piece, place: number, hash: string, about: readonly number[]): void {
   const { subjects, more, hashes } = piece;
   subjects.forEach((held, index) => {
     const subject = about[index] ?? 0;
@@ -96,7 +96,7 @@ export const isHeld = ({ hashes }: Piece, place: number, hash: string): boolean 
   wordsOf(hash).every((word, index) => hashes[place * WORDS + index] === word);
 
 /** The next place of what is sought, from one place down to another; -1 where there is none. */
-export function placeIn(piece: Piece, { which, mask, bits }: Sought, from: number, to: number): number {
+export function findPlace(piece: Piece, { which, mask, bits }: Sought, from: number, to: number): number {
   if (!isInPiece(piece, bits)) return -1;
   const held = piece.subjects[which];
   const more = which === 1 && piece.more.size > 0 ? piece.more : undefined;

@@ -99,7 +99,11 @@ function among(store: Store, ids: readonly number[], { after, before }: AuditQue
 }
 
 /** The entries after an id, as many as are asked for, read where they are kept; rejects where one is missing. */
-export async function entriesAfter(store: Pick<Store, "list">, after: number, limit: number): Promise<AuditEntry[]> {
+export async function readLaterEntries(
+  store: Pick<Store, "list">,
+  after: number,
+  limit: number,
+): Promise<AuditEntry[]> {
   const slice = await store.list("audit", { after: entryKey(after), limit, uncached: true });
   const gap = slice.findIndex(({ value }, index) => value.id !== after + index + 1);
   if (gap !== -1 || slice.length < limit)
@@ -108,7 +112,7 @@ export async function entriesAfter(store: Pick<Store, "list">, after: number, li
 }
 
 /** The entries with these ids, in their order. */
-export async function entriesOf(store: Pick<Store, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
+export async function readEntriesById(store: Pick<Store, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
   const found = await store.getMany("audit", ids.map(entryKey));
   return found.flatMap((stored) => (stored ? [stored.value] : []));
 }

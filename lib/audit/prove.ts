@@ -1,15 +1,15 @@
 /** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
 import type { AuditDeps } from "./deps.ts";
-import { base64Of } from "../kit/base64.ts";
+import { toBase64 } from "../kit/base64.ts";
 import type { Store } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
-import { bytesOf, consistencyRanges, inclusionRanges, type NodeReader, proofHashes, rangeHash } from "./merkle.ts";
+import { hexBytes, consistencyRanges, inclusionRanges, type NodeReader, proofHashes, rangeHash } from "./merkle.ts";
 import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 import { treeView } from "./tree_view.ts";
 
 type Reading = Pick<AuditDeps, "store" | "sha256">;
 
-const encoded = (hash: string): string => base64Of(bytesOf(hash));
+const encoded = (hash: string): string => toBase64(hexBytes(hash));
 
 /** The hashes beside entry `id` on the way to the root of the log of `length` entries, the leaf's sibling first. */
 export const inclusionPath = async (

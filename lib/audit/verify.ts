@@ -10,8 +10,8 @@ import { requireKnownEnd } from "./known_end.ts";
 import { readSlice } from "./read_slice.ts";
 import { reportBreach } from "./report_breach.ts";
 import { broken, type LogBroken, rewritten, wentBack } from "./tree.ts";
-import { type End, outlineFrom } from "./outline.ts";
-import type { SubjectsOf } from "./outline_piece.ts";
+import { type End, createOutline } from "./outline.ts";
+import type { FindSubjects } from "./outline_piece.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
 const strictEntry = once(() => entrySchema().strict());
@@ -69,12 +69,12 @@ export const verifyAsItIs = async ({ store, sha256 }: Pick<AuditDeps, "store" | 
  */
 export async function verifyTail(
   deps: Omit<AuditDeps, "ids" | "mutex" | "clock">,
-  { count, subjectsOf }: { count: number; subjectsOf: SubjectsOf },
+  { count, subjectsOf }: { count: number; subjectsOf: FindSubjects },
 ): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;
-  const outline = outlineFrom(from, subjectsOf);
+  const outline = createOutline(from, subjectsOf);
   const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: outline.append });
   outline.settle(outline.seen);
   deps.integrity.outline = outline;

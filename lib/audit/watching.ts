@@ -7,16 +7,16 @@ import type { Store } from "../store/store.ts";
 import { type CheckpointSigner, parseCheckpoint, type TreeHead } from "./checkpoint.ts";
 import { isConsistent } from "./consistency.ts";
 import { cosign } from "./cosignature.ts";
-import { bytesOf } from "./merkle.ts";
+import { hexBytes } from "./merkle.ts";
 import {
   formatNote,
-  keyIdOf,
+  computeKeyId,
   keyName,
   type Note,
   type NoteSignature,
   parseNote,
-  signatureBy,
-  signaturesOf,
+  makeSignature,
+  listSignatures,
   type VerifierKey,
 } from "./note.ts";
 import { parseSubmission, type Submission } from "./witness.ts";
@@ -55,7 +55,7 @@ export interface WatchDeps {
 const PLACES = 4;
 
 /** A watch over these logs. */
-export const watchOver = (given: Omit<Watch, "places">): Watch => ({ ...given, places: createPlaces(PLACES) });
+export const makeWatch = (given: Omit<Watch, "places">): Watch => ({ ...given, places: createPlaces(PLACES) });
 
 /** The signature line of this witness, or the size that it cosigned last where the submission begins at another. */
 export type Judged = { line: string } | { latest: number };
@@ -94,10 +94,10 @@ async function trustedSignatures(
 ): Promise<NoteSignature[]> {
   const keys = logs.filter(({ name }) => name === origin || name === keyName(origin));
   if (keys.length === 0) throw new AppError("not_found", "this witness does not watch this log");
-  const found = await Promise.all(keys.map((key) => signatureBy(note, key, sha256)));
+  const found = await Promise.all(keys.map((key) => makeSignature(note, key, sha256)));
   if (found.includes("invalid") || !found.includes("valid"))
     throw new AppError("checkpoint_untrusted", "no key that this witness trusts for this log signed the checkpoint");
-  return keys.flatMap((key) => signaturesOf(note, key, keyIdOf(key, sha256)));
+  return keys.flatMap((key) => listSignatures(note, key, computeKeyId(key, sha256)));
 }
 
 /** In one transaction: two submissions at once must not set the size back. */
@@ -138,9 +138,9 @@ function continues(
   if (length === 0 && root !== sha256("")) return false;
   if (!last || old === 0) return proof.length === 0 && (last?.length !== length || last.root === root);
   const hashes = proof.map((hash) => base64Bytes(hash)!);
-  return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes);
+  return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);
 }
 
 /** The last checkpoint of a log that this witness cosigned, by the SHA-256 of its origin. */
-export const cosignedOf = async ({ store }: Pick<WatchDeps, "store">, id: string): Promise<string | undefined> =>
+export const readCosigned = async ({ store }: Pick<WatchDeps, "store">, id: string): Promise<string | undefined> =>
   /^[0-9a-f]{64}$/.test(id) ? (await store.get("watched", id))?.value.note : undefined;

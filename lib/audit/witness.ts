@@ -1,7 +1,7 @@
 /** A witness as the C2SP `tlog-witness` protocol knows it, and one exchange with it. */
 import { base64Bytes } from "../kit/base64.ts";
 import { cappedText } from "../kit/capped_text.ts";
-import { causeOf } from "../kit/fetch_failure.ts";
+import { describeCause } from "../kit/fetch_failure.ts";
 import type { VerifierKey } from "./note.ts";
 
 /** A witness that this log asks to cosign its checkpoints. */
@@ -55,7 +55,7 @@ export async function addCheckpoint(
     redirect: "error",
     signal,
   }).catch((error: unknown) => {
-    throw new Error(`it cannot be reached: ${causeOf(error)}`);
+    throw new Error(`it cannot be reached: ${describeCause(error)}`);
   });
   const body = await cappedText(response, LONGEST_ANSWER);
   if (response.ok && body !== undefined) return { kind: "cosigned", lines: body };

@@ -4,7 +4,7 @@ import { readHead } from "../audit/chain.ts";
 import { isSound } from "../audit/entry.ts";
 import { knownEnd, newLoss, noteEnd } from "../audit/known_end.ts";
 import { verifyTail } from "../audit/verify.ts";
-import { subjectsOf } from "./subjects.ts";
+import { findSubjects } from "./subjects.ts";
 
 type Losing = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
@@ -22,7 +22,7 @@ export async function learnOfLoss(deps: Losing): Promise<boolean> {
 }
 
 /** Reads the newest entries, where a process that was started on a broken log has read none. */
-export const readTail = (deps: Losing): Promise<void> => verifyTail(deps, { count: TAIL, subjectsOf });
+export const readTail = (deps: Losing): Promise<void> => verifyTail(deps, { count: TAIL, subjectsOf: findSubjects });
 
 /** Forgets what was read before the loss, and reads the log as it is now. */
 async function goOn(deps: Losing): Promise<void> {

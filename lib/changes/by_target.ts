@@ -1,6 +1,6 @@
 /** The views that have a place for each tenant and target: many places are read in as few pages as they lie in. */
-import type { Reads, RecordOf, Stored } from "../store/store.ts";
-import { placeOf as placeKey, type Place, targetKey } from "./records.ts";
+import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
+import { openTargetKey as placeKey, type Place, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { listEntries } from "./rules/list_entries.ts";
 
@@ -23,10 +23,10 @@ export async function byTarget<V extends View>(
   view: V,
   places: readonly Place[],
   { most, reverse = false }: Wanted,
-): Promise<ReadonlyMap<string, readonly Stored<RecordOf<V>>[]>> {
+): Promise<ReadonlyMap<string, readonly Stored<CollectionRecord<V>>[]>> {
   const keys = [...new Set(places.map(targetKey))].sort();
   if (reverse) keys.reverse();
-  const found = new Map(keys.map((key) => [key, [] as Stored<RecordOf<V>>[]]));
+  const found = new Map(keys.map((key) => [key, [] as Stored<CollectionRecord<V>>[]]));
   for (let next = 0; next < keys.length;) {
     const key = keys[next]!;
     const isLast = next === keys.length - 1;

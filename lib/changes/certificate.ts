@@ -6,13 +6,13 @@
 import { type Checkpoint, readCheckpoint } from "../audit/checkpoint.ts";
 import { readHead } from "../audit/chain.ts";
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
-import { entriesOf } from "../audit/page.ts";
+import { readEntriesById } from "../audit/page.ts";
 import { inclusionPath, withCompleteTree } from "../audit/prove.ts";
 import type { NodeReader } from "../audit/merkle.ts";
 import { nodeReader } from "../audit/tree.ts";
 import { treeView } from "../audit/tree_view.ts";
 import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
-import { base64Of } from "../kit/base64.ts";
+import { toBase64 } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
@@ -21,8 +21,8 @@ import { consultLog } from "./evidence.ts";
 import { refuseBroken } from "./reading.ts";
 import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
-import { canonicalContent, digestOf } from "./rules/content.ts";
-import { detailIn } from "./rules/event.ts";
+import { canonicalContent, contentDigest } from "./rules/content.ts";
+import { parseDetail } from "./rules/event.ts";
 import { isLive } from "./rules/in_force.ts";
 
 /** What decides; a try that failed, and what was found about the host, do not. */
@@ -44,10 +44,10 @@ const DECIDING: readonly string[] = [
  * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed, 503 `chain_broken` or
  * `store_unavailable` where no checkpoint covers it.
  */
-export async function certificateOf(deps: WitnessDeps, changeId: string): Promise<string> {
+export async function makeCertificate(deps: WitnessDeps, changeId: string): Promise<string> {
   // The record before the checkpoint, which then covers all its entries.
   const { change, audit } = await findVisibleChange(deps, changeId);
-  return certifier(deps)({ change, entries: await entriesOf(deps.store, audit) });
+  return certifier(deps)({ change, entries: await readEntriesById(deps.store, audit) });
 }
 
 /** A change as it is recorded, with all its entries. */
@@ -73,7 +73,7 @@ export function certifier(
   return async ({ change, entries: all }) => {
     const { change_id } = change;
     const own = all.filter(({ event_type }) => DECIDING.includes(event_type));
-    if (own[0] === undefined || toldDigest(own) !== digestOf(change, sha256))
+    if (own[0] === undefined || toldDigest(own) !== contentDigest(change, sha256))
       throw new AppError(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
@@ -129,7 +129,7 @@ async function lossesWithin(
 
 /** Lists the entries of the mandates that approved a change, up to its last entry, as the log has them. */
 async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
-  const ids = new Set(own.flatMap(({ detail }) => detailIn(detail).mandate?.mandate_id ?? []));
+  const ids = new Set(own.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];
   if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
   const last = own.at(-1)!.id;
@@ -145,7 +145,7 @@ async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[])
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */
 function toldDigest(entries: readonly AuditEntry[]): string | undefined {
   const erased = entries.find(({ event_type }) => event_type === "content_erased");
-  const { digest, remaining_digest } = detailIn((erased ?? entries[0]!).detail);
+  const { digest, remaining_digest } = parseDetail((erased ?? entries[0]!).detail);
   return erased ? remaining_digest : digest;
 }
 
@@ -173,7 +173,7 @@ const part = (name: string, text: string): string => `${name} ${new TextEncoder(
 
 /** C2SP `tlog-proof@v1`; the leaf is the entry's `current_hash`, which is that of the entry in `extra`. */
 function proofOf(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
-  const extra = base64Of(new TextEncoder().encode(entryLine(JSON.stringify(entry)).slice(0, -1)));
+  const extra = toBase64(new TextEncoder().encode(entryLine(JSON.stringify(entry)).slice(0, -1)));
   const lines = ["c2sp.org/tlog-proof@v1", `extra ${extra}`, `index ${entry.id - 1}`, ...hashes, "", checkpoint];
   return lines.join("\n");
 }
@@ -182,7 +182,7 @@ function proofOf(entry: AuditEntry, hashes: readonly string[], checkpoint: strin
 function manifestReader(store: Pick<Reads, "getMany">): (entries: readonly AuditEntry[]) => Promise<string[]> {
   let known = new Map<string, string | undefined>();
   return async (entries) => {
-    const hashes = [...new Set(entries.flatMap(({ detail }) => detailIn(detail).manifest_hash ?? []))];
+    const hashes = [...new Set(entries.flatMap(({ detail }) => parseDetail(detail).manifest_hash ?? []))];
     if (hashes.some((hash) => !known.has(hash))) {
       const found = await store.getMany("manifests", hashes);
       // Those of the last change alone: a log may have had any number.

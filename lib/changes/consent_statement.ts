@@ -1,6 +1,6 @@
 /** The statement that a signature of a decision signs. */
 import { readHead } from "../audit/chain.ts";
-import { base64UrlOf } from "../kit/base64.ts";
+import { toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { type Caller, requirePerson } from "./caller.ts";
@@ -15,9 +15,9 @@ import { mandateFacts } from "./mandates/mandate_facts.ts";
 import { findMandate } from "./mandates/read_mandate.ts";
 import { MANDATE_DECISIONS, type MandateDecision } from "./rules/mandate.ts";
 import { narrowBounds, type Narrowing } from "./rules/mandate_narrow.ts";
-import { directionOf } from "./rules/kpi.ts";
+import { kpiDirection } from "./rules/kpi.ts";
 import { type Act, ACTS } from "./rules/act_statement.ts";
-import { type Content, digestOf } from "./rules/content.ts";
+import { type Content, contentDigest } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { RequestedProposal } from "./rules/command.ts";
 import type { LateItem, Verdict } from "./rules/change.ts";
@@ -117,7 +117,7 @@ async function factsOfMandate(
   if (mandate_id === undefined) throw invalidField("mandate_id", "is required");
   if (decision === "mandate_narrow" && narrow === undefined) throw invalidField("narrow", "is required");
   const mandate = await consultLog(deps, (evidence) => findMandate({ tx: deps.store, evidence }, mandate_id));
-  if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => directionOf(kpi, deps.product!.intent));
+  if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => kpiDirection(kpi, deps.product!.intent));
   return mandateFacts(decision, mandate, narrow);
 }
 
@@ -180,7 +180,7 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   // A signature makes its signer known, which a minor change may need.
   const context = { intent: product!.intent, actor: signerActor(approver) };
   const content = proposedContent(facts, context);
-  return { about: { decision, digest: digestOf(content, sha256) }, content };
+  return { about: { decision, digest: contentDigest(content, sha256) }, content };
 }
 
 function proposalIn({ proposal, followup }: StatementInput): RequestedProposal {
@@ -192,4 +192,4 @@ function proposalIn({ proposal, followup }: StatementInput): RequestedProposal {
 
 /** Returns the SHA-256 of a statement in base64url, which a passkey is asked to sign. */
 export const passkeyChallenge = (statement: string, sha256: Sha256): string =>
-  base64UrlOf(Uint8Array.from(sha256(statement).match(/../g)!, (byte) => parseInt(byte, 16)));
+  toBase64Url(Uint8Array.from(sha256(statement).match(/../g)!, (byte) => parseInt(byte, 16)));

@@ -7,7 +7,7 @@ import { logRows, type Row } from "../audit/rows.ts";
 import type { Store } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent } from "./rules/content.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import { readRecords } from "./records.ts";
 
 /** Contents that are read together: of 64 KB each, a megabyte. */
@@ -37,7 +37,7 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
   const entries = rows.map(({ text }) => (CARRIES.test(text) ? (JSON.parse(text) as AuditEntry) : undefined));
   const proposals = entries.flatMap((entry) => (entry?.event_type === "change_proposed" ? [entry.change_id] : []));
   const intents = entries.flatMap((entry) =>
-    entry?.event_type === "intent_in_force" ? (detailIn(entry.detail).manifest_hash ?? []) : [],
+    entry?.event_type === "intent_in_force" ? (parseDetail(entry.detail).manifest_hash ?? []) : [],
   );
   const [changes, manifests] = await Promise.all([readRecords(store, proposals), store.getMany("manifests", intents)]);
   const contentOf = new Map(
@@ -49,7 +49,7 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
       const entry = entries[index];
       const change = entry && contentOf.get(entry.change_id);
       if (change) return entryLine(text) + contentLine(change);
-      const hash = entry?.event_type === "intent_in_force" ? detailIn(entry.detail).manifest_hash : undefined;
+      const hash = entry?.event_type === "intent_in_force" ? parseDetail(entry.detail).manifest_hash : undefined;
       const manifest = hash && manifestOf.get(hash);
       return entryLine(text) + (manifest ? manifestLine(hash, manifest) : "");
     })

@@ -8,7 +8,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
 import type { Place } from "./records.ts";
-import { detailIn, findTarget, isTakenBack } from "./rules/event.ts";
+import { parseDetail, findTarget, isTakenBack } from "./rules/event.ts";
 import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
 import { mandateConsents, minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
@@ -19,13 +19,13 @@ const isSound = soundOnce();
 const STRETCH = 4096;
 
 /** The log as a decision may rely on it. */
-export type Evidence = ReturnType<typeof evidenceOf>;
+export type Evidence = ReturnType<typeof makeEvidence>;
 
 /** Gives the next of some entries each time that it is asked, the newest first; undefined behind the last. */
 export type Walk = () => Promise<AuditEntry | undefined>;
 
 /** Errors of all its members: `NotRead`, for the transaction to be begun anew when the log was read. */
-export function evidenceOf(
+export function makeEvidence(
   reads: Pick<Reads, "getMany" | "list">,
   log: { outline: Outline; head: ChainHead; sha256: Sha256 },
 ) {
@@ -182,9 +182,10 @@ export function evidenceOf(
 const isConsentOf =
   (name: string) =>
   ({ event_type, detail }: AuditEntry): boolean =>
-    event_type === "consent_decision" && detailIn(detail).approver === name;
+    event_type === "consent_decision" && parseDetail(detail).approver === name;
 
-const mandateIdIn = (detail: string): string | undefined => (detailIn(detail) as unknown as MandateDetail).mandate_id;
+const mandateIdIn = (detail: string): string | undefined =>
+  (parseDetail(detail) as unknown as MandateDetail).mandate_id;
 
 function take(ids: Iterable<number>, most: number): number[] {
   const taken: number[] = [];
@@ -197,5 +198,5 @@ export const consultLog = <T>(deps: Reading, run: (evidence: Evidence, head: Cha
   reading(deps, async () => {
     const { store, sha256, integrity } = deps;
     const head = (await readHead(store))!;
-    return run(evidenceOf(store, { outline: integrity.outline!, head, sha256 }), head);
+    return run(makeEvidence(store, { outline: integrity.outline!, head, sha256 }), head);
   });

@@ -7,7 +7,7 @@ import { leaseKeys, readLease } from "./operations/lease.ts";
 import { readRecords } from "./records.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
-import { deadlineOf } from "./rules/in_force.ts";
+import { findDeadline } from "./rules/in_force.ts";
 import { overdueStep, WAITED } from "./rules/overdue.ts";
 import { evolve } from "./rules/evolve.ts";
 import { maySee } from "./rules/reader.ts";
@@ -54,7 +54,7 @@ export async function showAtTime<S extends Shown>(
     if (!due.has(one)) return one;
     const change = one.change as Change;
     const { event_type, detail } = decide(change, { type: change.status === "approved" ? "lapse" : "expire" }, context);
-    const timestamp = new Date(deadlineOf(change, intent.policy)!).toISOString();
+    const timestamp = new Date(findDeadline(change, intent.policy)!).toISOString();
     const event = { id: 0, event_type, change_id: change.change_id, timestamp, detail };
     const state = evolve({ change, audit: [], applied: null }, event)!;
     return { ...one, change: { ...state.change, revision: change.revision } };

@@ -6,14 +6,14 @@ import { findPlaces, requireFreePlaces } from "./places.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { proposalFacts } from "./proposal_facts.ts";
 import { listVisibleIds } from "./read_scope.ts";
-import { LISTED, liveOn, readRecord } from "./records.ts";
+import { LISTED, listLiveChanges, readRecord } from "./records.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
 import { requireApplyWhen } from "./rules/apply_when.ts";
 import type { PlanEntry } from "./rules/change.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
-import { digestOf } from "./rules/content.ts";
+import { contentDigest } from "./rules/content.ts";
 import { findCovered, listEntries } from "./rules/list_entries.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
@@ -57,7 +57,9 @@ export async function fileProposal(
   const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const blocks = policy.on_conflict === "block";
-  const conflicts = await findLive(input, (entry) => (blocks ? transaction.ledger.live(entry) : liveOn(tx, entry)));
+  const conflicts = await findLive(input, (entry) =>
+    blocks ? transaction.ledger.live(entry) : listLiveChanges(tx, entry),
+  );
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
@@ -133,6 +135,6 @@ async function verifySignature(
   if (proof.proof === undefined && proof.at === undefined) return undefined;
   if (proposer === undefined) throw invalidField("proposer", "is required with proof");
   const { intent } = transaction.product;
-  const digest = digestOf(proposedContent(proposal, { intent, actor: signerActor(proposer) }), transaction.sha256);
+  const digest = contentDigest(proposedContent(proposal, { intent, actor: signerActor(proposer) }), transaction.sha256);
   return present(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proof);
 }

@@ -1,6 +1,6 @@
 /** The freeze of the service. */
 import type { ChangesDeps } from "./deps.ts";
-import { freezeIn } from "./latest_told.ts";
+import { parseFreeze } from "./latest_told.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { inForce } from "./rules/in_force.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";
@@ -19,7 +19,7 @@ export async function lastFreeze({ tx, evidence, indexedAfter }: Transaction): P
   const indexed = await evidence.lastOf("service_frozen", "service_unfrozen");
   const stored = (await tx.get("meta", "freeze"))?.value;
   const last = indexed ?? (stored && stored.entry <= indexedAfter() ? await evidence.entry(stored.entry) : undefined);
-  return last?.event_type === "service_frozen" ? freezeIn(last) : undefined;
+  return last?.event_type === "service_frozen" ? parseFreeze(last) : undefined;
 }
 
 /** Returns what blocks the apply of a change, or without one every apply. */

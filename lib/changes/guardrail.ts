@@ -1,10 +1,10 @@
 /** Guardrails: react when a feed shows a KPI worse than at the newest apply that they watch. */
-import { type GuardrailEvidence, evidenceOf } from "./rules/guardrail.ts";
+import { type GuardrailEvidence, guardrailEvidence } from "./rules/guardrail.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import type { Transaction } from "./transaction.ts";
 import { entryKey } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import type { Guardrail } from "./rules/intent.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import { replacesGuardrails } from "./rules/stages_rule.ts";
@@ -57,7 +57,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail);
     const baseline = watched?.applied?.kpis[guardrail.kpi];
     if (!watched || value === undefined || baseline === undefined) continue;
-    const seen = evidenceOf(guardrail, baseline, value, intent, transaction.at);
+    const seen = guardrailEvidence(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
     // A comparison with a control group says more than one with the time before.
     if (isRollingOut(watched.change) && replacesGuardrails(watched.change, guardrail.kpi, intent.policy.stages))
@@ -107,7 +107,7 @@ export async function isTold(
 ): Promise<boolean> {
   const feed = await evidence.entry(entry);
   if (feed?.event_type !== "kpi_refreshed") return false;
-  const tripped = detailIn(feed.detail).tripped?.find(({ change_id }) => change_id === changeId);
+  const tripped = parseDetail(feed.detail).tripped?.find(({ change_id }) => change_id === changeId);
   const told: Record<string, unknown> = { ...tripped, at: feed.timestamp };
   return tripped !== undefined && Object.entries(kept).every(([name, member]) => told[name] === member);
 }

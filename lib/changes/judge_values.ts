@@ -9,7 +9,7 @@ import { type ProductAdapter, unlessUncovered } from "./operations/adapter_port.
 import { findCarrier } from "./places.ts";
 import type { Place } from "./records.ts";
 import type { Content } from "./rules/content.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import type { Policy } from "./rules/intent.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -129,7 +129,7 @@ async function findUnowned(ledger: Ledger, steps: readonly Step[], by: ValueFact
 /** Returns what the proposal of a change recorded of its targets. */
 export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): Promise<readonly StepBase[]> {
   const [proposal] = await ledger.entries(record.change.change_id, record);
-  return detailIn(proposal?.detail ?? "").step_base ?? [];
+  return parseDetail(proposal?.detail ?? "").step_base ?? [];
 }
 
 type Placed = ChangeEntry & Pick<Content, "kind">;

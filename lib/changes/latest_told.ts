@@ -1,10 +1,10 @@
 /** What is kept of the service as a whole, held against the log: the freeze, and the last value of every KPI. */
 import { readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { entriesAfter } from "../audit/page.ts";
+import { readLaterEntries } from "../audit/page.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import { isListed, signedKey } from "./mandates/collections.ts";
 import { mandateEvent } from "./mandates/read_mandate.ts";
 import { evolveMandate, isMandateEvent, type MandateRecord } from "./rules/mandate_record.ts";
@@ -27,7 +27,7 @@ export function latestTold(store: Store) {
       const { id, event_type, timestamp, detail } = entry;
       if (event_type === "service_frozen") frozen = entry;
       if (event_type === "service_unfrozen") frozen = undefined;
-      if (event_type === "kpi_refreshed") kpis = feed(kpis, detailIn(detail).values ?? {}, timestamp, id);
+      if (event_type === "kpi_refreshed") kpis = feed(kpis, parseDetail(detail).values ?? {}, timestamp, id);
       if (isMandateEvent(event_type)) takeMandate(mandates, entry);
       length = id;
     }
@@ -45,14 +45,14 @@ export function latestTold(store: Store) {
   /** Takes in what the log has beyond what was taken in. */
   const readOn = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
-    for (; length < end; await turn()) take(await entriesAfter(store, length, Math.min(SLICE, end - length)));
+    for (; length < end; await turn()) take(await readLaterEntries(store, length, Math.min(SLICE, end - length)));
   };
 
   return {
     take,
     readOn,
     /** What the log tells up to its entry `length`. */
-    logged: () => ({ length, freeze: frozen && freezeIn(frozen), kpis, mandates }),
+    logged: () => ({ length, freeze: frozen && parseFreeze(frozen), kpis, mandates }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
     async mismatches(): Promise<string[]> {
       for (let tries = 0; tries < TRIES; tries++) {
@@ -85,13 +85,13 @@ async function findMandateMismatch(store: Store, mandates: ReadonlyMap<string, M
 }
 
 /** The freeze that an entry tells of. */
-export function freezeIn({ id, timestamp, detail }: AuditEntry): Freeze {
+export function parseFreeze({ id, timestamp, detail }: AuditEntry): Freeze {
   const { actor, note, until } = JSON.parse(detail) as Freeze;
   return { actor, note, until, at: timestamp, entry: id };
 }
 
 const sameFreeze = (kept: Freeze | undefined, told: AuditEntry | undefined): boolean =>
-  JSON.stringify(kept && inOrder(kept)) === JSON.stringify(told && inOrder(freezeIn(told)));
+  JSON.stringify(kept && inOrder(kept)) === JSON.stringify(told && inOrder(parseFreeze(told)));
 
 const inOrder = ({ actor, note, until, at, entry }: Freeze) => [actor, note, until, at, entry];
 

@@ -2,7 +2,7 @@
 import { entryKey } from "../audit/chain.ts";
 import type { Reads } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
-import { eventOf } from "./rules/event.ts";
+import { parseEvent } from "./rules/event.ts";
 import { isLive } from "./rules/in_force.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
@@ -21,7 +21,7 @@ export async function withoutLostConsents(
   if (!mayHaveLost({ change, audit }, loss)) return change;
   const entries = await reads.getMany("audit", audit.map(entryKey));
   const consents = entries.flatMap((entry) =>
-    entry && eventOf(entry.value).detail.decision === "approved" ? [entry.value.id] : [],
+    entry && parseEvent(entry.value).detail.decision === "approved" ? [entry.value.id] : [],
   );
   return { ...change, approvals: change.approvals.filter((_, index) => (consents[index] ?? 0) > loss) };
 }

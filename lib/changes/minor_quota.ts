@@ -1,10 +1,10 @@
 /** How many minor changes were granted on a day, as the log tells it: no counter beside it can be set back. */
 import type { Evidence } from "./evidence.ts";
 import { newestOnDay } from "./newest_on_day.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 
 /** The minor changes of a moment's UTC day so far. */
 export async function minorToday({ minorSince }: Evidence, at: string): Promise<number> {
   const newest = await newestOnDay(at, minorSince);
-  return newest ? detailIn(newest.detail).minor_number! : 0;
+  return newest ? parseDetail(newest.detail).minor_number! : 0;
 }

@@ -14,7 +14,7 @@ import { whyOutdated } from "./intent_in_force.ts";
 import { recoverAbandoned } from "./operations/recover.ts";
 import type { Identity } from "./runtime.ts";
 import { tryRecordIntent } from "./record_intent.ts";
-import { subjectsOf } from "./subjects.ts";
+import { findSubjects } from "./subjects.ts";
 
 /** The store holds another product's state. */
 export class IdentityMismatch extends Error {
@@ -41,7 +41,7 @@ export class IntentOutdated extends Error {
 }
 
 /** The identity of an instance of a product, with its defaults. */
-export function identityOf(productId: string, nodeId: string, instanceId?: string): Identity {
+export function makeIdentity(productId: string, nodeId: string, instanceId?: string): Identity {
   return {
     product_id: productId,
     instance_id: instanceId ?? `${productId}@${nodeId}`,
@@ -84,7 +84,7 @@ export async function openProduct(
   const outdated = await whyOutdated(deps.store, product);
   if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
   if (isKnown) await holdAgainstAnchor(deps);
-  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
+  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf: findSubjects });
   const head = await readHead(deps.store);
   if (head) noteEnd(deps.integrity, head);
   await reviewBreach(deps);

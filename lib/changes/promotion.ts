@@ -13,7 +13,7 @@ import type { Hold } from "./rules/hold.ts";
 import type { Intent } from "./rules/intent.ts";
 import { NO_KPIS } from "./rules/kpi.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
-import { outcomeOf, type OutcomeRecord, type Verdict } from "./rules/outcome.ts";
+import { makeOutcome, type OutcomeRecord, type Verdict } from "./rules/outcome.ts";
 import { describePromotion, type PromotionRule, selectPromotionRules } from "./rules/promotion_rule.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
@@ -142,7 +142,7 @@ async function readVerdict(
   if (record.final) return record.final.verdict;
   if (now >= Date.parse(record.judged_from)) return undefined;
   const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
-  return outcomeOf(record, { kpis, intent, windows: {} }, new Date(now).toISOString()).verdict;
+  return makeOutcome(record, { kpis, intent, windows: {} }, new Date(now).toISOString()).verdict;
 }
 
 const findSystem = (adapter: ProductAdapter | undefined, entry: Placed): string | undefined =>

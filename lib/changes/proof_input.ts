@@ -8,7 +8,7 @@ import type { Proof } from "./rules/proof.ts";
 import { type ActFacts, signerName } from "./rules/act_statement.ts";
 import type { Key } from "./rules/keys.ts";
 import type { Presented } from "./rules/require_signature.ts";
-import { keysOf } from "./rules/signing.ts";
+import { listKeys } from "./rules/signing.ts";
 import { type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
 import { isForOneUse, noteUse } from "./used_statements.ts";
@@ -43,7 +43,7 @@ export async function present(
     return { refused: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
   const { manifest_hash, intent } = product;
   const statement = statementText({ origin, ...decided, manifest_hash, at });
-  const verified = await verifyProof(proof, statement, keysOf(signerName(decided), intent.policy.signing));
+  const verified = await verifyProof(proof, statement, listKeys(signerName(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
   const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
   if (!isDryRun && isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))

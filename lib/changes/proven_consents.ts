@@ -4,7 +4,7 @@ import { mayHaveLost, withoutLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { isGiven } from "./proofs/consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
-import { type ChangeEvent, eventOf } from "./rules/event.ts";
+import { type ChangeEvent, parseEvent } from "./rules/event.ts";
 import { sameName } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { mustSign, type Signing } from "./rules/signing.ts";
@@ -33,7 +33,7 @@ export async function asProven(
   const asked = change.approvals.filter((one) => !isByMandate(one) && mustSign(one.approver, signing));
   if (asked.length === 0) return change;
   const entries = await tx.getMany("audit", audit.map(entryKey));
-  const events = entries.flatMap((entry) => (entry ? [eventOf(entry.value)] : []));
+  const events = entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : []));
   const unproven = new Set<Approval>();
   for (const approval of asked)
     if (!(await isProven(approval, events, change, { origin, signing }))) unproven.add(approval);

@@ -2,7 +2,7 @@
 import { DAY_MS } from "../kit/days.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Place } from "./records.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import { canBeApprover } from "./rules/approver_name.ts";
 
 /** Proposals of a target that are searched for an approval; beyond them the rollback counts. */
@@ -34,6 +34,6 @@ async function isApprovedSince(evidence: Evidence, place: Place, entryId: number
 
 /** One with which the change is approved: half of a quorum is not enough. */
 function isApproval(text: string): boolean {
-  const { decision, status, approver } = detailIn(text);
+  const { decision, status, approver } = parseDetail(text);
   return decision === "approved" && status === "approved" && canBeApprover(approver ?? "");
 }

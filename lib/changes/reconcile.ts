@@ -1,6 +1,6 @@
 /** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
 import { readHead } from "../audit/chain.ts";
-import { entriesAfter } from "../audit/page.ts";
+import { readLaterEntries } from "../audit/page.ts";
 import { turn } from "../kit/turn.ts";
 import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -84,7 +84,7 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   const latest = latestTold(store);
   const end = (await readHead(store))?.length ?? 0;
   for (let after = 0; after < end; after += SLICE, await turn()) {
-    const entries = await entriesAfter(store, after, Math.min(SLICE, end - after));
+    const entries = await readLaterEntries(store, after, Math.min(SLICE, end - after));
     latest.take(entries);
     note(await scanEntries(deps, entries));
   }

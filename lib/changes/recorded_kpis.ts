@@ -1,5 +1,5 @@
 /** The KPIs as the log has them. */
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import type { KpiValue } from "./rules/kpi.ts";
 import type { Reads } from "../store/store.ts";
 import type { Evidence } from "./evidence.ts";
@@ -20,7 +20,7 @@ export async function readRecordedKpis({ tx, evidence }: RecordedFeeds): Promise
   let feeds = 0;
   const next = evidence.newest("kpi_refreshed");
   for (let feed; (feed = await next());) {
-    for (const [kpi, value] of Object.entries(detailIn(feed.detail).values ?? {}))
+    for (const [kpi, value] of Object.entries(parseDetail(feed.detail).values ?? {}))
       if (!recorded.has(kpi)) recorded.set(kpi, value);
     if (Object.keys(kept).every((kpi) => recorded.has(kpi)) || ++feeds === MOST_FEEDS) break;
   }
@@ -31,5 +31,5 @@ export async function readRecordedKpis({ tx, evidence }: RecordedFeeds): Promise
 
 async function isRecorded(evidence: Evidence, kpi: string, { entry, value }: KpiValue): Promise<boolean> {
   const feed = await evidence.kept(entry);
-  return feed?.event_type === "kpi_refreshed" && detailIn(feed.detail).values?.[kpi] === value;
+  return feed?.event_type === "kpi_refreshed" && parseDetail(feed.detail).values?.[kpi] === value;
 }

@@ -1,6 +1,6 @@
 /** What governance keeps in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
-import type { Reads, RecordOf, Stored } from "../store/store.ts";
+import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
 import { mismatch } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
 import { automationDue } from "./rules/apply_when.ts";
@@ -173,7 +173,7 @@ export async function readRecords(
   return found.map((kept) => kept && shown(kept));
 }
 
-function shown(kept: Stored<RecordOf<"changes">>): ChangeRecord | undefined {
+function shown(kept: Stored<CollectionRecord<"changes">>): ChangeRecord | undefined {
   const record = asRead(kept);
   return isRecord(record) ? record : undefined;
 }
@@ -185,7 +185,8 @@ export type Place = Pick<Change, "target" | "tenant_id">;
 export const targetKey = ({ target, tenant_id }: Place): string => `${sameTarget(target)}\n${tenant_id}\n`;
 
 /** The place of a change among those of its target. */
-export const placeOf = (change: Place & Pick<Change, "change_id">): string => targetKey(change) + change.change_id;
+export const openTargetKey = (change: Place & Pick<Change, "change_id">): string =>
+  targetKey(change) + change.change_id;
 
 /** The key of an agent in a view by agent; no name holds a line break. */
 export const agentKey = (agent: string): string => `${sameName(agent)}\n`;
@@ -204,7 +205,7 @@ export function applyKey(change: Change): string | undefined {
 export const LISTED = 10;
 
 /** Other live changes of a tenant and target, ten at most. */
-export async function liveOn(reads: Pick<Reads, "list">, place: Place, except?: string): Promise<string[]> {
+export async function listLiveChanges(reads: Pick<Reads, "list">, place: Place, except?: string): Promise<string[]> {
   const prefix = targetKey(place);
   const page = await reads.list("live_by_target", { prefix, limit: LISTED + 1, keysOnly: true });
   const ids = page.map(({ id }) => id.slice(prefix.length));

@@ -10,8 +10,8 @@ import type { Reads, Tx } from "../store/store.ts";
 import type { Evidence } from "./evidence.ts";
 import { foldEntries } from "./ledger/verify_record.ts";
 import type { Change } from "./rules/change.ts";
-import { CONTENT_FIELDS, digestOf } from "./rules/content.ts";
-import { detailIn } from "./rules/event.ts";
+import { CONTENT_FIELDS, contentDigest } from "./rules/content.ts";
+import { parseDetail } from "./rules/event.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
 import { differences } from "./rules/record.ts";
 
@@ -82,7 +82,7 @@ async function matchesLog(
   const { change_id } = entry;
   if ((change?.change_id ?? "") !== change_id) return false;
   // The note of an entry about a mandate is its signer's.
-  const { note, ...facts } = detailIn(entry.detail);
+  const { note, ...facts } = parseDetail(entry.detail);
   const recorded = new Map<string, unknown>(
     Object.entries(isMandateEvent(entry.event_type) ? facts : { note, ...facts }),
   );
@@ -90,8 +90,10 @@ async function matchesLog(
     const entries = await evidence.about(change_id, 1);
     const state = foldEntries(entries.filter(({ id }) => id <= entry.id));
     // Content that was erased since matches by the digest of what the erasure left.
-    const left = entries.map(({ detail }) => detailIn(detail).remaining_digest).find((digest) => digest !== undefined);
-    const differs = (field: string) => field !== "content" || digestOf(change!, sha256) !== left;
+    const left = entries
+      .map(({ detail }) => parseDetail(detail).remaining_digest)
+      .find((digest) => digest !== undefined);
+    const differs = (field: string) => field !== "content" || contentDigest(change!, sha256) !== left;
     if (!state || differences(state, { ...state, change: change! }, sha256).some(differs)) return false;
     for (const [name, value] of Object.entries(state.change)) recorded.set(name, value);
     // The content is the one of the digest. Of some of its fields an entry has a summary under the same name.

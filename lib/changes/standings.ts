@@ -10,7 +10,7 @@ import { allProven } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
 import { LISTED, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
-import { type Circumstances, type Gate, gatesOf } from "./rules/gates.ts";
+import { type Circumstances, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/in_force.ts";
 import { isPlan, listEntries } from "./rules/list_entries.ts";
@@ -143,7 +143,7 @@ function standingIn({ clock, product }: ChangesDeps, change: Change, around: Aro
     proven: change,
     allowed_actions: allowedInTime(change, timed),
     missing: isLive(change.status) || isRollingOut(change) ? missingConsents(change, intent) : [],
-    gates: gatesOf(change, { ...around, intent, overdue: whyOverdue(change, timed) }),
+    gates: listGates(change, { ...around, intent, overdue: whyOverdue(change, timed) }),
   };
 }
 

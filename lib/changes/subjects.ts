@@ -1,5 +1,5 @@
 /** What entries are about, as the outline of the log holds it. */
-import type { Sought, SubjectsOf } from "../audit/outline_piece.ts";
+import type { Sought, FindSubjects } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
 import { listTakenBack } from "./rules/taken_back.ts";
@@ -37,7 +37,7 @@ const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 const SETS = '"sets":[';
 
 /** Its change, or its type where it is about none, and whether that is minor; and what it tells of which targets. */
-export const subjectsOf: SubjectsOf = ({ event_type, change_id, tenant, detail }) => {
+export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, detail }) => {
   if (isMandateEvent(event_type)) return [hashOf(MANDATE.exec(detail)?.[1] ?? event_type)];
   const subject = hashOf(change_id || event_type);
   if (event_type === "consent_decision") {

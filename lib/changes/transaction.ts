@@ -21,7 +21,7 @@ import { targetRows } from "./by_target.ts";
 import type { Caller } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
-import { type Evidence, evidenceOf } from "./evidence.ts";
+import { type Evidence, makeEvidence } from "./evidence.ts";
 import { createLedger } from "./ledger/ledger.ts";
 import { mismatch } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
@@ -34,7 +34,7 @@ import { isRollingOut } from "./rules/rollout_state.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { maySee } from "./rules/reader.ts";
-import { changeOf, type ChangeRecord } from "./rules/record.ts";
+import { toChange, type ChangeRecord } from "./rules/record.ts";
 import { written } from "./rules/written_record.ts";
 import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
@@ -104,7 +104,7 @@ export async function governed<T>(
       }
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
       const reply = await replies?.find(tx, now);
-      const evidence = evidenceOf(tx, { outline: integrity.outline!, head, sha256 });
+      const evidence = makeEvidence(tx, { outline: integrity.outline!, head, sha256 });
       if (reply) return { replayed: await verifyReply(reply, { evidence, sha256 }) };
       const behind = whyClockBehind(head, now);
       if (behind && !anyClock) throw new AppError("clock_behind", behind);
@@ -258,7 +258,7 @@ function begin(
       const entry = append({ event_type, change_id, tenant: tenant_id, detail });
       const state = evolve(before, { ...entry.value, detail });
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
-      const change = json(changeOf(state, content));
+      const change = json(toChange(state, content));
       const record = Object.freeze({ ...frozen(state), change: change.value });
       const kept = written(record);
       tx.put("changes", change_id, new Json(JSON.stringify(kept), kept), before ? undefined : 0);

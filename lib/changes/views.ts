@@ -1,6 +1,6 @@
 /** One change as it is shown, and pages of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
-import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/page.ts";
+import { auditPage, type AuditQuery, type AuditText, readEntriesById } from "../audit/page.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { listEpisodes } from "./drift.ts";
 import { showAtTime } from "./expiry.ts";
@@ -10,10 +10,10 @@ import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
 import { readRecord } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
-import { detailIn } from "./rules/event.ts";
+import { parseDetail } from "./rules/event.ts";
 import { judgeOffers, type Offers } from "./rules/offers.ts";
 import { maySee } from "./rules/reader.ts";
-import { type Signer, signersOf } from "./rules/signers.ts";
+import { type Signer, listSigners } from "./rules/signers.ts";
 import { type Standing, readStandings } from "./standings.ts";
 
 /** A change with everything that a decision on it needs. */
@@ -30,7 +30,7 @@ export async function changeView(deps: ChangesDeps, changeId: string, reader?: A
   const records = await showAtTime(deps, [await findVisibleChange(deps, changeId)]);
   const { change, audit } = records[0]!;
   const [entries, drift, standings] = await Promise.all([
-    entriesOf(store, audit),
+    readEntriesById(store, audit),
     reader && listEpisodes(store, changeId),
     heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
   ]);
@@ -43,7 +43,7 @@ export async function changeView(deps: ChangesDeps, changeId: string, reader?: A
     audit_entries: entries,
     allowed_actions,
     missing,
-    signers: signersOf(entries),
+    signers: listSigners(entries),
     gates,
     ...(reader && { caller: judgeOffers(offering, reader, judging) }),
   };
@@ -52,7 +52,7 @@ export async function changeView(deps: ChangesDeps, changeId: string, reader?: A
 /** Returns the revision that is shown; undefined while the expiry that is shown has yet to be recorded. */
 export function recordedRevision({ revision, resolution, audit_entries }: ChangeView): number | undefined {
   if (resolution !== "expired" && resolution !== "lapsed") return revision;
-  return audit_entries.some(({ detail }) => detailIn(detail).decision === resolution) ? revision : undefined;
+  return audit_entries.some(({ detail }) => parseDetail(detail).decision === resolution) ? revision : undefined;
 }
 
 /** Returns a page of the log; with `change_id`, of the entries about that change. A reader sees no entry about a change of others. */

@@ -7,7 +7,7 @@ import { driftReport } from "../changes/drift.ts";
 import { unlessMissing } from "../changes/mismatch.ts";
 import { readRecords } from "../changes/records.ts";
 import { NO_KPIS } from "../changes/rules/kpi.ts";
-import { type Effect, effectOf } from "../changes/rules/effect.ts";
+import { type Effect, computeEffect } from "../changes/rules/effect.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting as waitingFollower } from "../projections/waiting.ts";
 import { approvals, changeDetail } from "../operations/change_views.ts";
@@ -47,7 +47,7 @@ export const waiting = (deps: OperationsDeps) => approvals(deps, { limit: LISTED
 /** E and what each KPI adds to it. */
 export async function kpiStanding({ store, product, clock }: OperationsDeps): Promise<Effect> {
   const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
-  return effectOf(kpis, product!.intent, clock.now());
+  return computeEffect(kpis, product!.intent, clock.now());
 }
 
 const showBriefly = (part: Given): string => showGiven(part, MAX_REASON);

@@ -4,7 +4,7 @@ import type { OperationsDeps } from "../operations/deps.ts";
 import { lines } from "../find/found_text.ts";
 import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
-import { type Citation, type Turn, turnsBefore } from "../memory/history.ts";
+import { type Citation, type Turn, readTurns } from "../memory/history.ts";
 import { type Llm, LlmFailed } from "../llm/port.ts";
 import type { Recalled } from "../memory/recall.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";
@@ -51,7 +51,7 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
   });
   const fence = `data ${crypto.randomUUID()}`;
   const { conversation_id, message_id: before } = asked;
-  const { turns } = await turnsBefore(deps.store, { conversation_id, before, limit: EARLIER_TURNS });
+  const { turns } = await readTurns(deps.store, { conversation_id, before, limit: EARLIER_TURNS });
   const data = { snapshot: await snapshot(deps), memories: question.memories };
   const messages = promptMessages(asked, fence, data, turns);
   try {

@@ -9,7 +9,7 @@ import { runCycle } from "../operations/cycle.ts";
 import { findChangePage } from "../operations/page_address.ts";
 import { computeTick } from "../operations/state.ts";
 import { OutcomeUnknown } from "../store/store.ts";
-import { addTurn, type Citation, conversationOf, type Turn } from "../memory/history.ts";
+import { addTurn, type Citation, conversationId, type Turn } from "../memory/history.ts";
 import { remember } from "../projections/memory.ts";
 import { findSpeaker } from "./conversation.ts";
 import { confirmDraft, draftFor } from "./confirm_draft.ts";
@@ -66,14 +66,14 @@ const COVERAGE = 1 / 3;
  * Takes a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403 `identity_mismatch`; for
  * a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
  */
-export async function converseWith(
+export async function replyByModel(
   call: Call<OperationsDeps>,
   input: Message,
 ): Promise<{ answer: ChatAnswer; turns: [Turn, Turn] }> {
   const { deps } = call;
   const author = findSpeaker(call, input.author);
   const memory = input.memory !== "off";
-  const { message: text, conversation_id = conversationOf(author, deps) } = input;
+  const { message: text, conversation_id = conversationId(author, deps) } = input;
   const confirmed = input.confirm_draft === undefined ? undefined : await ownDraft(call, input.confirm_draft, author);
   const recalled = memory && !confirmed ? await think(deps, text, conversation_id) : [];
   const known = call.identity.person ? ({ known: true } as const) : {};

@@ -7,7 +7,7 @@ import type { OperationsDeps } from "../operations/deps.ts";
 import { clipped } from "../kit/clip.ts";
 import { oneLine, shorten } from "../kit/quote.ts";
 import { AppError } from "../kit/errors.ts";
-import { fieldsOf } from "../http/body.ts";
+import { requireFields } from "../http/body.ts";
 import { parseInput } from "../http/form.ts";
 import { freeText, line, wholeNumber, word } from "../kit/fields.ts";
 import { OPEN_DRAFTS } from "../changes/drafts.ts";
@@ -116,7 +116,7 @@ export function toolbox(context: ToolContext): Toolbox {
       const found = tools.get(name);
       if (!found) return `there is no tool ${JSON.stringify(name.slice(0, 100))}`;
       try {
-        const result = await found.run(parseInput(found.input, fieldsOf(input)), context);
+        const result = await found.run(parseInput(found.input, requireFields(input)), context);
         return oneLine(clipped({ data: result }, RESULT_LIMIT));
       } catch (error) {
         if (error instanceof AppError) return `refused: ${shorten(error.message, LONGEST_REFUSAL)}`;

@@ -1,6 +1,6 @@
 /** `countersign/client`: calls of the API, typed by its own description, in a browser, a Worker and Node. */
 import openapiFetch, { type ParamsOption, type RequestBodyOption } from "openapi-fetch";
-import { CountersignError, errorOf } from "./error.ts";
+import { CountersignError, toError } from "./error.ts";
 import { type components, KEYED, type paths } from "./generated/paths.ts";
 import { type Retry, RETRY, retrying } from "./retry.ts";
 import { type ChangeDetail, type Look, untilDecided, type Waiting } from "./wait.ts";
@@ -84,7 +84,7 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
       throw Object.assign(unreachable(baseUrl, cause), { cause });
     });
     if (response.ok || response.status === 304) return response;
-    throw errorOf(response, error);
+    throw toError(response, error);
   }
 
   async function json(method: Method, path: string, given?: Asked): Promise<never> {
@@ -93,7 +93,7 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
     try {
       return JSON.parse(text) as never;
     } catch {
-      throw errorOf(response, text);
+      throw toError(response, text);
     }
   }
 

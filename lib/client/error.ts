@@ -30,7 +30,7 @@ export class CountersignError extends Error {
 }
 
 /** The error of an answer that is no success; `body` is what it holds, parsed where it is JSON. */
-export function errorOf({ status, url }: Response, body: unknown): CountersignError {
+export function toError({ status, url }: Response, body: unknown): CountersignError {
   const { error, code } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   if (typeof error === "string" && typeof code === "string")
     return new CountersignError(code as ErrorCode, error, status, body as Record<string, unknown>);

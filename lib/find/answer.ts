@@ -1,7 +1,7 @@
 /** The answer to a query. */
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
-import { limitOf } from "../changes/rules/in_force.ts";
+import { findTimeLimit } from "../changes/rules/in_force.ts";
 import type { Policy } from "../changes/rules/intent.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { once } from "../kit/once.ts";
@@ -89,7 +89,7 @@ export function shownRow(
     >),
     ...(change.sets && { targets: change.sets.length }),
     approvers: listApprovers(row),
-    expires_at: limitOf(change, policy),
+    expires_at: findTimeLimit(change, policy),
     ...shown,
     ...(isTimed && { seconds: duration === null ? null : duration / 1000 }),
   };

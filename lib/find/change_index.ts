@@ -6,7 +6,7 @@ import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import type { AuditDeps } from "../audit/deps.ts";
 import { maySee, type Reader } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
-import { recordIn } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/written_record.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store, Text } from "../store/store.ts";
@@ -108,7 +108,7 @@ async function* stored(store: Store, before: string | undefined): AsyncGenerator
 
 /** The row of a stored record; none where that is no record. */
 function rowIn(text: Text): Row[] {
-  const record = recordIn(text);
+  const record = parseRecord(text);
   return isRecord(record) ? [makeRow(record.change)] : [];
 }
 

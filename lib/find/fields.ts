@@ -2,11 +2,11 @@
 import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
 import { awaits } from "../changes/rules/awaits.ts";
-import { isLive, isReviewDue, limitOf } from "../changes/rules/in_force.ts";
+import { isLive, isReviewDue, findTimeLimit } from "../changes/rules/in_force.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { isPlan, listGoverned } from "../changes/rules/list_entries.ts";
 import { missingConsents } from "../changes/rules/missing.ts";
-import { isOneOf } from "../changes/rules/names.ts";
+import { isNamed } from "../changes/rules/names.ts";
 import { type Verdict, VERDICTS } from "../changes/rules/outcome.ts";
 import { TIME_LIMITS } from "../projections/overdue.ts";
 import { listApprovers, findDenier, type Row, listTimes } from "./row.ts";
@@ -58,7 +58,7 @@ function isState(row: Row, value: string, context: Context): boolean {
   const { caller, drifted, intent, now } = context;
   switch (value as (typeof STATES)[number]) {
     case "mine":
-      return change.proposer !== null && isOneOf(change.proposer, caller ?? []);
+      return change.proposer !== null && isNamed(change.proposer, caller ?? []);
     case "waiting":
       return isWaiting(change as Change, caller, intent);
     case "overdue":
@@ -132,7 +132,7 @@ export const FIELDS = {
   decided: { type: "date", of: (row) => listTimes(row, "decided") },
   applied: { type: "date", of: (row) => listTimes(row, "applied") },
   rolledback: { type: "date", of: (row) => listTimes(row, "rolledback") },
-  expires: { type: "date", of: ({ change }, { intent }) => present(limitOf(change, intent.policy)) },
+  expires: { type: "date", of: ({ change }, { intent }) => present(findTimeLimit(change, intent.policy)) },
   system: LATER,
   stage: LATER,
   plan: { type: "pattern", of: ({ change }) => (isPlan(change) ? [change.target] : []) },

@@ -1,7 +1,7 @@
 /** Counts of found rows by what they have in common. */
 import { sameName } from "../changes/rules/names.ts";
 import { sameTarget } from "../changes/rules/same_target.ts";
-import { weekOf } from "../kit/days.ts";
+import { isoWeek } from "../kit/days.ts";
 import { localDay } from "./dates.ts";
 import { type Context, type Field, FIELDS, type FieldName } from "./fields.ts";
 import type { Query } from "./parse.ts";
@@ -56,5 +56,5 @@ function timesIn(row: Row, { terms, sort }: Query): string[] {
 
 const spanName = (by: string, time: string, zone: string): string => {
   const day = localDay(Date.parse(time), zone);
-  return by === "day" ? day : by === "month" ? day.slice(0, 7) : weekOf(Date.parse(`${day}T00:00Z`)).name;
+  return by === "day" ? day : by === "month" ? day.slice(0, 7) : isoWeek(Date.parse(`${day}T00:00Z`)).name;
 };

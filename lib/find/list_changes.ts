@@ -5,11 +5,11 @@ import { showAtTime } from "../changes/expiry.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
 import { isOfTenant, listGoverned } from "../changes/rules/list_entries.ts";
-import { isOneOf } from "../changes/rules/names.ts";
+import { isNamed } from "../changes/rules/names.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
-import { recordIn } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/written_record.ts";
 import { flag, freeText, line, time, word } from "../kit/fields.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
@@ -70,7 +70,7 @@ export async function findChanges(
   let bytes = 0;
   for (const { change_id } of found.rows) {
     const [stored] = await deps.store.texts("changes", [change_id]);
-    const record = stored && recordIn(stored);
+    const record = stored && parseRecord(stored);
     bytes += stored?.text.length ?? 0;
     if (record && isRecord(record)) changes.push((await showAtTime(deps, [record]))[0]!.change);
     if (bytes > PAGE_BYTES && change_id !== found.rows.at(-1)!.change_id)
@@ -101,7 +101,7 @@ function matches(row: Row, filter: Filter): boolean {
     same &&
     (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
     (tenant_id === undefined || isOfTenant(change, tenant_id)) &&
-    (person === undefined || peopleIn(row, role).some((name) => isOneOf(name, person))) &&
+    (person === undefined || peopleIn(row, role).some((name) => isNamed(name, person))) &&
     (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
     (!isDated ||
       timesOf(row, event ?? "proposed", person).some((at) => at >= (from ?? "") && (to === undefined || at < to)))
@@ -125,7 +125,7 @@ function peopleIn(row: Row, role: Role): string[] {
 /** The moments of an event, RFC 3339; of a decision, those of one person where one is named. */
 function timesOf({ change }: Row, event: Event, by?: string): string[] {
   const { status, resolution, approvals, approver, created_at, decided_at, applied_at, rolled_back_at } = change;
-  const isBy = (name: string | null): boolean => by === undefined || isOneOf(name ?? "", by);
+  const isBy = (name: string | null): boolean => by === undefined || isNamed(name ?? "", by);
   const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);
   const denied = status === "denied" ? decided_at : null;
   // A change whose approval was revoked or expired was approved by its last consent.

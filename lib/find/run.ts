@@ -3,7 +3,7 @@ import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { DriftEpisode } from "../changes/drift.ts";
-import { recordIn } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/written_record.ts";
 import { maySee } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { invalidField } from "../kit/errors.ts";
@@ -145,7 +145,7 @@ class Run {
   /** The row of the page before, which may no longer be found itself. */
   async #cursor(id: string): Promise<Found> {
     const [text] = await this.deps.store.texts("changes", [id]);
-    const record = text && recordIn(text);
+    const record = text && parseRecord(text);
     if (!record || !isRecord(record) || !maySee(this.deps.reader, record.change))
       throw invalidField("after", "is no change; give the next of the page before");
     const [row] = await showRowsAtTime(this.deps, [makeRow(record.change)]);

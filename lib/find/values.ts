@@ -1,7 +1,7 @@
 /** The values of terms: parsed once, then tested against each change. */
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
-import { isOneOf } from "../changes/rules/names.ts";
+import { isNamed } from "../changes/rules/names.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
 import { RESOLUTIONS } from "../changes/rules/change.ts";
 import { DATE_FORMS, parseSpan } from "./dates.ts";
@@ -92,7 +92,7 @@ function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, pa
     field.type === "pattern"
       ? (one: string) => values.some((value) => matchesPattern(one, value))
       : field.type === "names"
-        ? (one: string) => shortNames(one).some((name) => isOneOf(name, values))
+        ? (one: string) => shortNames(one).some((name) => isNamed(name, values))
         : (one: string) => values.includes(one);
   const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
   const isKnown = field.type === "names" || field.type === "text";

@@ -4,7 +4,7 @@ import { importPKCS8 } from "jose/key/import";
 import * as z from "zod";
 import type { Fetch } from "../identity/fetch_keys.ts";
 import { cappedText } from "../kit/capped_text.ts";
-import { causeOf } from "../kit/fetch_failure.ts";
+import { describeCause } from "../kit/fetch_failure.ts";
 import { once } from "../kit/once.ts";
 import type { Clock } from "../kit/platform.ts";
 import { requestedPause } from "../kit/requested_pause.ts";
@@ -141,7 +141,7 @@ export function githubApp(
       throw new GithubFailed(
         error instanceof Unanswered
           ? `GitHub did not answer within ${timeout / 1000} s`
-          : `GitHub could not be reached: ${causeOf(error)}`,
+          : `GitHub could not be reached: ${describeCause(error)}`,
       );
     }
   };

@@ -4,7 +4,7 @@ import type { Llm } from "../llm/port.ts";
 import { llmProblem } from "./capabilities.ts";
 
 /** The model of `SVC_LLM` and `SVC_LLM_MODEL`, with the key `SVC_LLM_KEY`; undefined where none can be asked. */
-export async function modelOf(told: Readonly<Record<string, unknown>>): Promise<Llm | undefined> {
+export async function openModel(told: Readonly<Record<string, unknown>>): Promise<Llm | undefined> {
   if (llmProblem(told) !== null) return undefined;
   const text = (name: string): string | undefined => (told[name] ? String(told[name]) : undefined);
   return openLlm({

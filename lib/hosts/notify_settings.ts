@@ -1,11 +1,11 @@
 /** Where a serverless host tells people what happens: the settings that `ui_server` has for it. */
-import { keyOf } from "../kit/webhook_signature.ts";
+import { webhookKey } from "../kit/webhook_signature.ts";
 import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.ts";
 import type { NotifyOptions } from "../operations/notify/sending.ts";
 import { SettingRefused } from "./settings.ts";
 
 /** What `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET` say. Errors: `SettingRefused`, which repeats none of them. */
-export function notifyOf(told: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
+export function readNotifyOptions(told: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
   const text = (name: string): string => (typeof told[name] === "string" ? told[name] : "");
   const [url, secret] = [text("SVC_NOTIFY_URL"), text("SVC_NOTIFY_SECRET")];
   if (url === "") return undefined;
@@ -20,7 +20,7 @@ export function notifyOf(told: Readonly<Record<string, unknown>>): NotifyOptions
       "SVC_NOTIFY_URL needs SVC_NOTIFY_SECRET, which signs what is sent, or SVC_NOTIFY_FORMAT slack or teams",
     );
   try {
-    keyOf(secret);
+    webhookKey(secret);
   } catch (error) {
     throw new SettingRefused(`SVC_NOTIFY_SECRET ${(error as Error).message}`);
   }

@@ -42,7 +42,7 @@ export type Settings = ProductOptions &
   >;
 
 /** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingRefused`. */
-export function settingsOf(
+export function parseSettings(
   env: Readonly<Record<string, unknown>>,
   { clock, adapter }: Pick<Deps, "clock"> & { adapter?: ProductAdapter | undefined },
 ): Settings {

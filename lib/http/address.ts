@@ -1,10 +1,10 @@
 import type { Call } from "./endpoint.ts";
 
 /** Client address, where the host provides it, as Node's server does; behind a proxy the proxy's. */
-export const addressOf = (request: Request): string | undefined => (request as Request & { ip?: string }).ip;
+export const clientAddress = (request: Request): string | undefined => (request as Request & { ip?: string }).ip;
 
 /** Returns the name under which a waiting request is counted: the agent, the named person, else the address. */
 export const findWaiterName = ({
   identity: { agent, person },
   request,
-}: Pick<Call, "identity" | "request">): string | undefined => agent ?? (person || addressOf(request));
+}: Pick<Call, "identity" | "request">): string | undefined => agent ?? (person || clientAddress(request));

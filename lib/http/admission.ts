@@ -4,7 +4,7 @@ import { ownReadsOnly } from "../changes/read_scope.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { carriesToken, refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
-import { tokenGroups, personOf, personSource, verifyPerson } from "./identity.ts";
+import { tokenGroups, findPerson, personSource, verifyPerson } from "./identity.ts";
 import { agentMayNot, findAgent, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
@@ -64,7 +64,7 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Id
     const { name, readsOwn } = agent;
     if (write && !terms.agents) throw agentMayNot(name);
     if (!write && readsOwn && !terms.ownReads) throw ownReadsOnly(name);
-    personOf(deps, request);
+    findPerson(deps, request);
     return { agent: name, readsOwn, person: undefined, personSource: personSource(deps), hasToken: false };
   }
   if (write && !terms.open) refuseAnonymousWrites(deps);
@@ -73,7 +73,7 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Id
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
   // What the answer lets see of it must not be a quicker way to guess.
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
-  const person = terms.nameless ? undefined : personOf(deps, request);
+  const person = terms.nameless ? undefined : findPerson(deps, request);
   if (write && terms.product && !terms.unnamed) requireNamed(person, request, deps);
   return {
     person,

@@ -43,7 +43,7 @@ export const forMany = (given: Answer): Answer =>
   given.text.length < LONG ? given : { ...given, bytes: new TextEncoder().encode(given.text) };
 
 /** An answer as a response, under the id of its request. */
-export const responseOf = (
+export const toResponse = (
   { text, bytes, status, headers }: Answer,
   requestId: string,
   ResponseType: typeof Response = Response,

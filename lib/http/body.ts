@@ -100,7 +100,7 @@ const unsupported = (request: Request, accepted: string): AppError =>
   );
 
 /** The fields of what came by another way than a request, held to the limits of a request's body. */
-export function fieldsOf(value: unknown): Record<string, unknown> {
+export function requireFields(value: unknown): Record<string, unknown> {
   let text: string;
   try {
     text = JSON.stringify(value) ?? "";

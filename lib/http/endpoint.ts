@@ -8,7 +8,7 @@ import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { parseTraceparent, runInTrace } from "../kit/trace.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
-import { type Answer, forMany, isAnswer, responseOf } from "./answer.ts";
+import { type Answer, forMany, isAnswer, toResponse } from "./answer.ts";
 import { readFields } from "./body.ts";
 import { admit, isWrite, type Terms, turnAway } from "./admission.ts";
 import type { Caller, Identity } from "../changes/caller.ts";
@@ -90,7 +90,7 @@ export interface Call<D extends object = object> extends Pick<Caller, "expected"
 }
 
 /** The schema of the success body. */
-export const outputOf = ({ output }: Pick<Declaration, "output">): z.ZodType =>
+export const outputSchema = ({ output }: Pick<Declaration, "output">): z.ZodType =>
   typeof output === "function" ? output() : output;
 
 /** A declared handler: given its dependencies, it answers requests. */
@@ -102,7 +102,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
 ): Endpoint<D> {
   const parameters = pathParameters(declaration);
-  const methods = methodsOf(declaration);
+  const methods = listMethods(declaration);
   const schemaUnder = keepSchemas(declaration.input);
 
   const mount = (deps: D & HttpDeps): Handler => {
@@ -177,7 +177,7 @@ export async function answering(
   const logged = { request_id: requestId, ...(trace && { traceparent: traceparent!.slice(0, TRACEPARENT_LENGTH) }) };
   let response: Response;
   const whole = (answered: Answer | Response): Response => {
-    if (!(answered instanceof Response)) return responseOf(answered, requestId, ResponseType);
+    if (!(answered instanceof Response)) return toResponse(answered, requestId, ResponseType);
     answered.headers.set("x-request-id", requestId);
     return answered;
   };
@@ -206,7 +206,7 @@ export async function answering(
 }
 
 /** The methods that an endpoint answers to. */
-export const methodsOf = ({ method }: Pick<Declaration, "method">): string[] =>
+export const listMethods = ({ method }: Pick<Declaration, "method">): string[] =>
   method === "GET" ? ["GET", "HEAD"] : [method];
 
 /** 405 with `Allow`. */
@@ -230,7 +230,7 @@ function pathParameters({
   rest,
 }: Pick<Declaration, "path" | "rest">): (request: Request) => Record<string, string> {
   const [, name] = /:(\w+)$/.exec(path) ?? [];
-  if (rest && name) return (request) => ({ [name]: restOf(request, path) });
+  if (rest && name) return (request) => ({ [name]: readPathRest(request, path) });
   const segments = path.split("/").reverse();
   const places = segments.flatMap((segment, place) =>
     segment.startsWith(":") ? [{ name: segment.slice(1), place }] : [],
@@ -243,7 +243,7 @@ function pathParameters({
 }
 
 /** What stands in the place of a path's last parameter, to the end. */
-export function restOf(request: Request, path: string): string {
+export function readPathRest(request: Request, path: string): string {
   const stem = path.slice(0, path.lastIndexOf(":"));
   const whole = requestPath(request);
   const begin = whole.indexOf(stem);

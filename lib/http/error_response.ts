@@ -1,6 +1,6 @@
 /** Errors as answers. */
 import { AppError } from "../kit/errors.ts";
-import { answer, etag, responseOf } from "./answer.ts";
+import { answer, etag, toResponse } from "./answer.ts";
 import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable, StoreUnreadable } from "../store/store.ts";
 
 /** What a client is told of any error: one that is not ours becomes a constant, so that nothing leaks. */
@@ -35,5 +35,5 @@ export function errorResponse(error: AppError, requestId: string, ResponseType?:
   const headers =
     code === "version_mismatch" ? { ...error.headers, etag: etag(current_revision as number) } : error.headers;
   const body = { error: message, code, status, request_id: requestId, ...details };
-  return responseOf(answer(body, status, headers), requestId, ResponseType);
+  return toResponse(answer(body, status, headers), requestId, ResponseType);
 }

@@ -4,7 +4,7 @@ import { AppError } from "../kit/errors.ts";
 import { sameText } from "../kit/same_text.ts";
 
 /** The host a request was sent to, as its sender named it. */
-export const hostOf = (request: Request): string =>
+export const requestHost = (request: Request): string =>
   (request.headers.get("host") ?? new URL(request.url).host).toLowerCase();
 
 /**
@@ -22,7 +22,7 @@ export function requireSameSite(request: Request, allowedHosts: readonly string[
     const name = host.replace(/:\d+$/, "");
     if (
       host !== "" &&
-      (host === hostOf(request) || allowedHosts.some((allowed) => allowed === host || allowed === name))
+      (host === requestHost(request) || allowedHosts.some((allowed) => allowed === host || allowed === name))
     )
       return;
   }

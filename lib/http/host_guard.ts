@@ -4,7 +4,7 @@
  */
 import type { HttpDeps } from "./deps.ts";
 import { answering, type Handler } from "./endpoint.ts";
-import { hostOf } from "./guards.ts";
+import { requestHost } from "./guards.ts";
 import { AppError } from "../kit/errors.ts";
 
 /** The characters of a host and port; anything else, such as user info, would mean another host to a URL parser. */
@@ -29,7 +29,7 @@ export function hostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
   };
 
   return (fetch) => (request) => {
-    if (isAllowed(hostOf(request))) return fetch(request);
+    if (isAllowed(requestHost(request))) return fetch(request);
     return answering(deps, request, () => Promise.reject(hostNotAllowed()));
   };
 }

@@ -40,7 +40,7 @@ export function tokenProblem(request: Request): string | undefined {
 }
 
 /** Returns the named person: `""` where none is named, `undefined` where no one names people. Errors: 400 `invalid_identity`. */
-export function personOf(deps: HttpDeps, request: Request): string | undefined {
+export function findPerson(deps: HttpDeps, request: Request): string | undefined {
   const { identityHeader, identityToken, person } = deps;
   const stated = statedPerson(deps, request);
   if (!stated) return stated;

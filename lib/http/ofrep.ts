@@ -2,7 +2,7 @@
 import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Answer, answer } from "./answer.ts";
-import { type Refusals, restOf } from "./endpoint.ts";
+import { type Refusals, readPathRest } from "./endpoint.ts";
 import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
@@ -126,7 +126,7 @@ export const bulkRefusals: Refusals = {
 
 function keyOf(request: Request): string {
   try {
-    return restOf(request, FLAG_PATH);
+    return readPathRest(request, FLAG_PATH);
   } catch {
     return "";
   }

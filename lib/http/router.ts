@@ -2,7 +2,7 @@
 import { IttyRouter } from "itty-router";
 import { turnAway } from "./admission.ts";
 import type { HttpDeps } from "./deps.ts";
-import { answering, type Endpoint, type Handler, methodNotAllowed, methodsOf } from "./endpoint.ts";
+import { answering, type Endpoint, type Handler, methodNotAllowed, listMethods } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 import { requestPath } from "./path.ts";
 
@@ -34,7 +34,7 @@ export function routed<D extends HttpDeps>(
     const handlers = new Map<string, Handler>();
     for (const endpoint of declared) {
       const handler = endpoint(deps);
-      for (const method of methodsOf(endpoint)) handlers.set(method, handler);
+      for (const method of listMethods(endpoint)) handlers.set(method, handler);
     }
     const dispatch = measured(
       (request) => handlers.get(request.method)?.(request) ?? refused(request, methodNotAllowed([...handlers.keys()])),

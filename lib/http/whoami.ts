@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Call } from "./endpoint.ts";
 import { carriesToken } from "./guards.ts";
-import { tokenGroups, personOf, verifyPerson } from "./identity.ts";
+import { tokenGroups, findPerson, verifyPerson } from "./identity.ts";
 import { findAgent, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
@@ -12,7 +12,7 @@ import type { Intent } from "../changes/rules/intent.ts";
 import { sameName } from "../changes/rules/names.ts";
 import { permittedNames } from "../changes/rules/permissions.ts";
 import { mayDecide } from "../changes/rules/policy.ts";
-import { isAgent, principalOf } from "../changes/rules/principals.ts";
+import { isAgent, findPrincipal } from "../changes/rules/principals.ts";
 
 const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
 type Act = (typeof ACTS)[number];
@@ -55,7 +55,7 @@ export async function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" |
   await verifyPerson(deps, request);
   try {
     agent = findAgent(request, deps)?.name;
-    person = personOf(deps, request);
+    person = findPerson(deps, request);
   } catch (error) {
     if (error instanceof AppError) return nobody;
     throw error;
@@ -117,7 +117,7 @@ function writes({
 }
 
 function keysOf(name: string, { product }: ChangesDeps): Whoami["keys"] {
-  const principal = product && principalOf(name, product.intent);
+  const principal = product && findPrincipal(name, product.intent);
   const keys = principal?.kind === "person" ? (principal.keys ?? []) : [];
   return keys.map((key) =>
     key.type === "webauthn" ? { type: key.type, credential_id: key.credential_id } : { type: key.type },

@@ -22,7 +22,7 @@ export interface ConsoleOptions {
 }
 
 /** Answers a GET or HEAD for a file of the console, its page at `<base>/`; everything else is the API's to answer. */
-export function consoleBefore(
+export function serveConsole(
   files: () => Promise<ConsoleFiles>,
   api: Handler,
   { base = "" }: ConsoleOptions = {},

@@ -1,6 +1,6 @@
 /** Fetches the public keys of an issuer: https, no redirects, 256 KiB and 5 s at most. */
 import { cappedText } from "../kit/capped_text.ts";
-import { causeOf } from "../kit/fetch_failure.ts";
+import { describeCause } from "../kit/fetch_failure.ts";
 import { step } from "../kit/time_limit.ts";
 import { TokenRefused } from "./token_refused.ts";
 
@@ -26,7 +26,7 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
       throw new Error(`status ${response.status}`);
     }, FETCH_TIMEOUT_MS);
   } catch (error) {
-    throw noKeys(`${url}: ${causeOf(error)}`);
+    throw noKeys(`${url}: ${describeCause(error)}`);
   }
   if (text === undefined) throw noKeys(`${url} answers more than ${MAX_KEYS_BYTES} bytes`);
   return text;

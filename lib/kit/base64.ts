@@ -1,18 +1,18 @@
 /** Base64 that is written in one way only: two texts of the same bytes would be two proofs of one thing. */
 
 /** Standard base64 with padding. */
-export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
+export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
 
 /** Base64url without padding. */
-export const base64UrlOf = (bytes: Uint8Array): string =>
-  base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+export const toBase64Url = (bytes: Uint8Array): string =>
+  toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
-/** The bytes of base64; undefined unless it is written in the one way that `base64Of` writes. */
-export const base64Bytes = (text: string): Uint8Array<ArrayBuffer> | undefined => decoded(text, text, base64Of);
+/** The bytes of base64; undefined unless it is written in the one way that `toBase64` writes. */
+export const base64Bytes = (text: string): Uint8Array<ArrayBuffer> | undefined => decoded(text, text, toBase64);
 
-/** The bytes of base64url; undefined unless it is written in the one way that `base64UrlOf` writes. */
+/** The bytes of base64url; undefined unless it is written in the one way that `toBase64Url` writes. */
 export const base64UrlBytes = (text: string): Uint8Array<ArrayBuffer> | undefined =>
-  decoded(text.replaceAll("-", "+").replaceAll("_", "/"), text, base64UrlOf);
+  decoded(text.replaceAll("-", "+").replaceAll("_", "/"), text, toBase64Url);
 
 function decoded(base64: string, text: string, encode: (bytes: Uint8Array) => string) {
   try {

@@ -4,7 +4,7 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /** `2026-01-02` */
-export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+export const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** A moment to the minute: `2026-01-02 03:04 UTC`. */
 export const minuteText = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
@@ -17,16 +17,16 @@ export interface Window {
 
 /** The window of `days` days that ends today. */
 export const lastDays = (now: number, days: number): Window => ({
-  from: dayOf(now - (days - 1) * DAY_MS),
-  to: dayOf(now),
+  from: utcDay(now - (days - 1) * DAY_MS),
+  to: utcDay(now),
 });
 
 /** How many days a window has. */
-export const lengthOf = ({ from, to }: Window): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+export const countDays = ({ from, to }: Window): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
 
 /** Every day of a window, in order. */
-export const daysOf = (window: Window): string[] =>
-  Array.from({ length: lengthOf(window) }, (_, day) => dayOf(Date.parse(window.from) + day * DAY_MS));
+export const listDays = (window: Window): string[] =>
+  Array.from({ length: countDays(window) }, (_, day) => utcDay(Date.parse(window.from) + day * DAY_MS));
 
 /** An ISO 8601 week: `2026-W01`, Monday to Sunday. */
 export interface Week extends Window {
@@ -34,11 +34,11 @@ export interface Week extends Window {
 }
 
 /** The week that a moment lies in; it belongs to the year that its Thursday is in. */
-export function weekOf(ms: number): Week {
-  const midnight = Date.parse(dayOf(ms));
+export function isoWeek(ms: number): Week {
+  const midnight = Date.parse(utcDay(ms));
   const monday = midnight - ((new Date(midnight).getUTCDay() + 6) % 7) * DAY_MS;
   const thursday = new Date(monday + 3 * DAY_MS);
   const year = thursday.getUTCFullYear();
   const number = 1 + Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS));
-  return { name: `${year}-W${String(number).padStart(2, "0")}`, from: dayOf(monday), to: dayOf(monday + 6 * DAY_MS) };
+  return { name: `${year}-W${String(number).padStart(2, "0")}`, from: utcDay(monday), to: utcDay(monday + 6 * DAY_MS) };
 }

@@ -1,5 +1,5 @@
 /** DSSE: signed envelopes, as https://github.com/secure-systems-lab/dsse/blob/master/protocol.md describes them. */
-import { base64Of } from "./base64.ts";
+import { toBase64 } from "./base64.ts";
 
 /** A payload with its signatures; the members are base64 with padding. */
 export interface Envelope {
@@ -41,6 +41,6 @@ export async function signEnvelope(
 ): Promise<Envelope> {
   const payload = encoder.encode(text);
   const sig = await signer.sign(signedBytes(payloadType, payload));
-  const signatures = [{ keyid: keyId(signer.publicKey, sha256), sig: base64Of(sig) }];
-  return { payloadType, payload: base64Of(payload), signatures };
+  const signatures = [{ keyid: keyId(signer.publicKey, sha256), sig: toBase64(sig) }];
+  return { payloadType, payload: toBase64(payload), signatures };
 }

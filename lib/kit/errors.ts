@@ -94,7 +94,7 @@ export class AppError extends Error {
 }
 
 /** The status that goes with a code. */
-export const statusOf = (code: ErrorCode): number => STATUS[code];
+export const httpStatus = (code: ErrorCode): number => STATUS[code];
 
 /** 400 `invalid_field`: one sentence over all fields, and each field by itself. */
 export function invalidFields(fields: FieldError[]): AppError {

@@ -12,7 +12,7 @@ export class SecretRefused extends Error {
 }
 
 /** The key of a secret: the bytes after `whsec_` in base64, else the text itself. Throws `SecretRefused`. */
-export function keyOf(secret: string): Uint8Array {
+export function webhookKey(secret: string): Uint8Array {
   const key = secret.startsWith("whsec_") ? decoded(secret.slice(6)) : utf8ToBytes(secret);
   if (key.length < SHORTEST_KEY) throw new SecretRefused(`must have ${SHORTEST_KEY} characters or more`);
   return key;
@@ -27,7 +27,7 @@ function decoded(base64: string): Uint8Array {
 }
 
 /** `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; `timestamp` in seconds. */
-export function signatureOf(key: Uint8Array, id: string, timestamp: number, body: string): string {
+export function signWebhook(key: Uint8Array, id: string, timestamp: number, body: string): string {
   const mac = hmac(sha256, key, utf8ToBytes(`${id}.${timestamp}.${body}`));
   return `v1,${btoa(String.fromCharCode(...mac))}`;
 }

@@ -15,9 +15,9 @@ import {
   pathQuery,
   shareQuery,
 } from "./messages.ts";
-import { relationOf, trustOf } from "./trust.ts";
+import { findRelation, trustWeight } from "./trust.ts";
 import { acceptInsights } from "./registry.ts";
-import { sharedAfter } from "./shared.ts";
+import { readShared } from "./shared.ts";
 
 /** Where checkpoints come from; without it peers compare the chain's heads. */
 export interface CheckpointSource {
@@ -45,8 +45,8 @@ const ANSWERS: Record<Message, Answer> = {
   },
 
   query_product_evolution: asking(evolutionQuery, async ({ store, self }, peer, { after, limit }) => {
-    const related = trustOf(relationOf(self, peer)) > 0;
-    const page = related ? await sharedAfter(store, self, after, limit) : { insights: [], next: after, last: after };
+    const related = trustWeight(findRelation(self, peer)) > 0;
+    const page = related ? await readShared(store, self, after, limit) : { insights: [], next: after, last: after };
     return ok({ product_id: self.product_id, product_type: self.product_type, ...page });
   }),
 

@@ -31,10 +31,10 @@ export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 
 /** What peers saw after changes like this one, or `null`. */
 export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>
-  change.kpi === null ? null : evidenceOf(change, await listInsights(store));
+  change.kpi === null ? null : peerEvidence(change, await listInsights(store));
 
 /** The evidence on a change, or `null` without any: insights of the same kind and KPI, weighed by trust. */
-export function evidenceOf(
+export function peerEvidence(
   change: Pick<Change, "kind" | "target" | "kpi">,
   insights: readonly Insight[],
 ): Evidence | null {

@@ -6,8 +6,8 @@ import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
 import { type Answered, type Ask, INSIGHTS_A_MESSAGE, LinkError, type Message } from "./messages.ts";
 import type { Query, SyncReport } from "./port.ts";
-import { insightMaker, newestShared, spokenBy } from "./shared.ts";
-import { shareWith, syncWith, type Synced } from "./sync.ts";
+import { insightMaker, newestShared, isOwnInsight } from "./shared.ts";
+import { shareInsights, syncPeer, type Synced } from "./sync.ts";
 
 /** A connected peer. */
 export interface Contact {
@@ -22,7 +22,7 @@ export function exchange(deps: ProjectionDeps, self: PeerIdentity) {
   const makeInsights = insightMaker(deps, self);
 
   const sync = ({ peer, ask }: Contact, changed: readonly SharedInsight[]): Promise<Synced> =>
-    mutex(`peer ${peer.peer_id}`, () => syncWith({ store, clock, self }, peer, ask, changed));
+    mutex(`peer ${peer.peer_id}`, () => syncPeer({ store, clock, self }, peer, ask, changed));
 
   const report = async (contact: Contact, changed: readonly SharedInsight[]): Promise<SyncReport["peers"][number]> => {
     const { peer_id } = contact.peer;
@@ -37,8 +37,8 @@ export function exchange(deps: ProjectionDeps, self: PeerIdentity) {
   };
 
   const share = async ({ peer, ask }: Contact): Promise<Answered> => {
-    const insights = (await newestShared(store, INSIGHTS_A_MESSAGE)).map((insight) => spokenBy(self, insight));
-    return (await shareWith(self, peer, ask, insights)) ?? { status: 200, body: { shared: 0 } };
+    const insights = (await newestShared(store, INSIGHTS_A_MESSAGE)).map((insight) => isOwnInsight(self, insight));
+    return (await shareInsights(self, peer, ask, insights)) ?? { status: 200, body: { shared: 0 } };
   };
 
   return {

@@ -24,7 +24,7 @@ export interface Frame {
 }
 
 /** A frame around a body. */
-export function frameOf(type: number, body: Uint8Array): Uint8Array {
+export function makeFrame(type: number, body: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES + body.length);
   writeHeader(bytes, type);
   bytes.set(body, HEADER_BYTES);

@@ -2,7 +2,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { line } from "../kit/fields.ts";
-import { FRAME, type Frame, frameOf, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
+import { FRAME, type Frame, makeFrame, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
 import { toBytes, toObject } from "./payload.ts";
 
 const VERSION = 1;
@@ -28,11 +28,11 @@ const helloSchema = challengeSchema.extend({ kid: z.string().max(64) });
 
 /** The client's opening frame. */
 export const helloFrame = (self: PeerIdentity, kid: string, nonce: Uint8Array): Uint8Array =>
-  frameOf(FRAME.hello, toBytes({ v: VERSION, kid, ...self, nonce: bytesToHex(nonce) }));
+  makeFrame(FRAME.hello, toBytes({ v: VERSION, kid, ...self, nonce: bytesToHex(nonce) }));
 
 /** The server's answer to it. */
 export const challengeFrame = (self: PeerIdentity, nonce: Uint8Array): Uint8Array =>
-  frameOf(FRAME.challenge, toBytes({ v: VERSION, ...self, nonce: bytesToHex(nonce) }));
+  makeFrame(FRAME.challenge, toBytes({ v: VERSION, ...self, nonce: bytesToHex(nonce) }));
 
 /** Reads a HELLO; a `Violation` when it is not one of this version. */
 export const readHello = (frame: Frame): { peer: PeerIdentity; kid: string } => {

@@ -68,7 +68,7 @@ type Facts = Pick<
 >;
 
 /** The only text of an insight: made of its own fields, at both ends, so that nobody's words travel. */
-export function summaryOf(facts: Facts): string {
+export function insightSummary(facts: Facts): string {
   const { kind, target, kpi, expected_delta_k, realised_delta, shared_count, verdict } = facts;
   const figures = `expected ${signed(expected_delta_k)}, realised ${signed(realised_delta)} on ${kpi}`;
   return `${kind} on ${target}: ${figures} (${[verdict, sharedWords({ shared_count })].filter(Boolean).join(", ")})`;
@@ -81,7 +81,7 @@ const signed = (delta: number | null): string =>
  * The insight that an outcome gives, or undefined while nothing was measured or it is too early to judge. Also an outcome without an expectation is
  * shared once it is measured: sharing only its regressions would bias what peers learn.
  */
-export function insightOf(
+export function makeInsight(
   outcome: Outcome,
   change: Pick<Change, "kind" | "target">,
   { self, insightId, observedAt }: { self: PeerIdentity; insightId: string; observedAt: string },
@@ -96,7 +96,7 @@ export function insightOf(
     product_id: self.product_id,
     product_type: self.product_type,
     ...facts,
-    summary: summaryOf(facts),
+    summary: insightSummary(facts),
     observed_at: observedAt,
     basis: "correlation",
   };

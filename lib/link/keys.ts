@@ -23,7 +23,7 @@ export function secretKey(secret: string): SecretKey {
 }
 
 /** SHA-256 over the protocol's name and both opening frames, byte for byte. */
-export const transcriptOf = (hello: Uint8Array, challenge: Uint8Array): Uint8Array =>
+export const makeTranscript = (hello: Uint8Array, challenge: Uint8Array): Uint8Array =>
   sha256(concatBytes(PROTOCOL, hello, challenge));
 
 /** HMAC(K, "client" ‖ transcript) */

@@ -3,7 +3,7 @@
  * a checkpoint outside sees when it was cut or rewritten.
  */
 import { parseCheckpoint } from "../audit/checkpoint.ts";
-import { bytesOf } from "../audit/merkle.ts";
+import { hexBytes } from "../audit/merkle.ts";
 import { base64Bytes } from "../kit/base64.ts";
 import { isConsistent } from "../audit/consistency.ts";
 import type { AcceptedLoss, CheckpointAnswer } from "./messages.ts";
@@ -81,5 +81,5 @@ const covers = (loss: AcceptedLoss, length: number): boolean =>
 function growthIsProven(kept: KeptLog, now: KeptLog, proof: readonly string[]): boolean {
   const path = proof.map((hash) => base64Bytes(hash));
   if (!path.every((hash) => hash?.length === 32)) return false;
-  return isConsistent(kept.length, bytesOf(kept.root!), now.length, bytesOf(now.root!), path as Uint8Array[]);
+  return isConsistent(kept.length, hexBytes(kept.root!), now.length, hexBytes(now.root!), path as Uint8Array[]);
 }

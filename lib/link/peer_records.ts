@@ -40,7 +40,7 @@ export async function peerRecord(reader: Pick<Store | Tx, "get">, peerId: string
 }
 
 /** The longest account that any peer gave of the log of this origin, and whose it is. */
-export async function accountOf(
+export async function describePeerLog(
   store: Store,
   origin: string,
 ): Promise<{ kept: KeptLog; instance_id: string } | undefined> {

@@ -3,9 +3,9 @@ import { addNotice } from "../projections/activity_log.ts";
 import type { LinkDeps } from "./deps.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
-import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
+import { type Insight, type SharedInsight, sharedInsightSchema, insightSummary } from "./insight.ts";
 import { newestShared } from "./shared.ts";
-import { relationOf, trustOf } from "./trust.ts";
+import { findRelation, trustWeight } from "./trust.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -46,7 +46,7 @@ export async function acceptInsights(
 ): Promise<Acceptance> {
   const { self, peer } = ends;
   const acceptance: Acceptance = { kept: 0, updated: 0, unchanged: 0, unrelated: 0, refused: [] };
-  const trust = trustOf(relationOf(self, peer));
+  const trust = trustWeight(findRelation(self, peer));
   const at = new Date(now).toISOString();
   const own = { trust, received_at: at, peer_id: peer.peer_id };
   if (trust === 0) acceptance.unrelated = told.length;
@@ -125,7 +125,7 @@ async function keep(tx: Tx, told: SharedInsight, own: Own): Promise<Taken> {
   const { insight_id } = told;
   const before = (await tx.get(COLLECTION, insight_id))?.value;
   if (before && before.peer_id !== own.peer_id) return { insight_id, reason: "another peer's insight has this id" };
-  const insight: Insight = { ...told, summary: summaryOf(told), ...own };
+  const insight: Insight = { ...told, summary: insightSummary(told), ...own };
   if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight))
     return "unchanged";
   tx.put(COLLECTION, insight_id, insight);

@@ -2,7 +2,7 @@
  * One end of one connection, as a state machine: bytes in, bytes and events out. It knows no socket, clock or timer.
  * After a violation it is over: it takes nothing in and gives nothing out.
  */
-import { FRAME, type Frame, frameOf, frameReader, PROVEN_LIMIT, UNPROVEN_LIMIT, Violation } from "./frames.ts";
+import { FRAME, type Frame, makeFrame, frameReader, PROVEN_LIMIT, UNPROVEN_LIMIT, Violation } from "./frames.ts";
 import { challengeFrame, helloFrame, type PeerIdentity, readChallenge, readHello, readProof } from "./handshake.ts";
 import {
   clientProof,
@@ -12,7 +12,7 @@ import {
   type SecretKey,
   serverProof,
   sessionKeys,
-  transcriptOf,
+  makeTranscript,
 } from "./keys.ts";
 import { toBytes, toObject } from "./payload.ts";
 import { opener, SEAL_BYTES, sealer } from "./seal.ts";
@@ -83,9 +83,9 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
     const peer = readChallenge(frame);
     refuseSelf(peer);
     greeted = true;
-    const transcript = transcriptOf(hello, frame.bytes);
+    const transcript = makeTranscript(hello, frame.bytes);
     const proof = clientProof(ownKey.key, transcript);
-    step.send.push(frameOf(FRAME.proof, proof));
+    step.send.push(makeFrame(FRAME.proof, proof));
     return (answer, next) => {
       if (!equalBytes(readProof(answer), serverProof(ownKey.key, transcript, proof)))
         throw new Violation("the server does not hold the secret");
@@ -100,12 +100,12 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
     if (!key) throw new Violation("the client uses a secret that is not one of this node's");
     greeted = true;
     const challenge = challengeFrame(self, nonce);
-    const transcript = transcriptOf(frame.bytes, challenge);
+    const transcript = makeTranscript(frame.bytes, challenge);
     step.send.push(challenge);
     return (answer, next) => {
       const proof = readProof(answer);
       if (!equalBytes(proof, clientProof(key, transcript))) throw new Violation("the client does not hold the secret");
-      next.send.push(frameOf(FRAME.proof, serverProof(key, transcript, proof)));
+      next.send.push(makeFrame(FRAME.proof, serverProof(key, transcript, proof)));
       return establish(key, transcript, peer, next);
     };
   };

@@ -3,11 +3,11 @@ import type { ProjectionDeps } from "../projections/projection.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { sequenceKey as keyOf } from "../projections/buffer.ts";
-import { outcomeOf } from "../changes/rules/outcome.ts";
+import { makeOutcome } from "../changes/rules/outcome.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Store, Stored } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
-import { insightOf, type SharedInsight } from "./insight.ts";
+import { makeInsight, type SharedInsight } from "./insight.ts";
 import { readRecords } from "../changes/records.ts";
 
 declare module "../store/store.ts" {
@@ -38,12 +38,12 @@ interface SharedRecord {
  * Own insights after a number, with the number of the last of them and of the newest of all. A number beyond the newest is
  * another store's: the page then begins anew.
  */
-export async function sharedAfter(store: Store, self: PeerIdentity, after: number, limit: number) {
+export async function readShared(store: Store, self: PeerIdentity, after: number, limit: number) {
   const last = await newestNumber(store);
   const from = after > last ? 0 : after;
   const page = limit === 0 ? [] : await store.list(COLLECTION, { after: keyOf(from), limit });
   return {
-    insights: page.map(({ value }) => spokenBy(self, value.insight)),
+    insights: page.map(({ value }) => isOwnInsight(self, value.insight)),
     next: page.length === 0 ? from : Number(page.at(-1)!.id),
     last,
   };
@@ -55,7 +55,7 @@ export async function newestShared(store: Store, limit: number): Promise<SharedI
 }
 
 /** An own insight under today's names: they may have changed with a restart, and a peer takes it only from whom it names. */
-export const spokenBy = (
+export const isOwnInsight = (
   { instance_id, product_id, product_type }: PeerIdentity,
   insight: SharedInsight,
 ): SharedInsight => ({
@@ -112,7 +112,7 @@ async function changedInsights(
   );
   const measured = [...newest, ...older]
     .flatMap((stored) => (stored && !byChange.get(stored.id)?.value.final ? [stored.value] : []))
-    .map((record) => ({ final: record.final, ...outcomeOf(record, { kpis, windows, intent: product!.intent }, at) }))
+    .map((record) => ({ final: record.final, ...makeOutcome(record, { kpis, windows, intent: product!.intent }, at) }))
     .filter(({ realised_delta, verdict }) => realised_delta !== null && verdict !== "too_early");
   const changes = await readRecords(
     store,
@@ -125,7 +125,7 @@ async function changedInsights(
     const final = outcome.final !== null;
     const insight =
       change &&
-      insightOf(outcome, change, {
+      makeInsight(outcome, change, {
         self,
         insightId: before?.value.insight.insight_id ?? idOf(self, change_id, sha256),
         observedAt: outcome.final?.as_of ?? kpis.values[kpi!]?.at ?? at,

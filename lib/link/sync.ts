@@ -13,9 +13,9 @@ import {
   INSIGHTS_A_MESSAGE,
   LinkError,
 } from "./messages.ts";
-import { relationOf, trustOf } from "./trust.ts";
+import { findRelation, trustWeight } from "./trust.ts";
 import { judgeLog, type Judgement, type KeptLog } from "./peer_log.ts";
-import { accountOf, peerRecord, savePeer } from "./peer_records.ts";
+import { describePeerLog, peerRecord, savePeer } from "./peer_records.ts";
 import { acceptInsights } from "./registry.ts";
 import { SHARED_INSIGHTS } from "./shared.ts";
 
@@ -35,26 +35,26 @@ export interface Synced {
  * Syncs with one peer: hands it own insights that changed, then reads its own. Rejects with `LinkError` when it does not
  * answer; an answer that makes no sense counts as none.
  */
-export async function syncWith(
+export async function syncPeer(
   deps: SyncDeps,
   peer: PeerIdentity,
   ask: Ask,
   changed: readonly SharedInsight[] = [],
 ): Promise<Synced> {
-  await shareWith(deps.self, peer, ask, changed);
+  await shareInsights(deps.self, peer, ask, changed);
   const synced = await readInsights(deps, peer, ask);
   await checkLog(deps, peer, ask);
   return synced;
 }
 
 /** Hands insights to a peer that keeps them; to any other nothing goes. The answer to the last message, if one was sent. */
-export async function shareWith(
+export async function shareInsights(
   self: PeerIdentity,
   peer: PeerIdentity,
   ask: Ask,
   insights: readonly SharedInsight[],
 ): Promise<Answered | undefined> {
-  if (trustOf(relationOf(self, peer)) === 0) return undefined;
+  if (trustWeight(findRelation(self, peer)) === 0) return undefined;
   let answered: Answered | undefined;
   for (let start = 0; start < insights.length; start += INSIGHTS_A_MESSAGE)
     answered = await ask("share_evolution_insight", { insights: insights.slice(start, start + INSIGHTS_A_MESSAGE) });
@@ -63,7 +63,7 @@ export async function shareWith(
 
 async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: Ask): Promise<Synced> {
   const { store, clock, self } = deps;
-  const related = trustOf(relationOf(self, peer)) > 0;
+  const related = trustWeight(findRelation(self, peer)) > 0;
   const synced: Synced = { kept: 0, updated: 0 };
   let after = (await peerRecord(store, peer.peer_id))?.cursor ?? 0;
   for (let page = 0; page < PAGES; page++) {
@@ -115,7 +115,7 @@ async function judge(store: Store, kept: KeptLog | null, ask: Ask, at: string): 
   if (answered.status === 404 && !kept) return undefined;
   if (answered.status !== 200) return { log: "unknown", reason: "the peer gives no account of its log", keep: kept };
   const told = understood(answered, checkpointAnswer());
-  const earlier = kept ? undefined : await accountOf(store, told.origin);
+  const earlier = kept ? undefined : await describePeerLog(store, told.origin);
   if (!earlier) return judgeLog(kept, told, at);
   const judged = await judge(store, earlier.kept, ask, at);
   if (!judged?.reason) return judged;

@@ -9,14 +9,14 @@ const TRUST: Record<Relation, number> = { same_product: 1, same_product_type: 0.
 type Product = Pick<PeerIdentity, "product_id" | "product_type">;
 
 /** What a peer's product is to this node's; an absent name matches none. */
-export function relationOf(self: Product, peer: Product): Relation {
+export function findRelation(self: Product, peer: Product): Relation {
   if (self.product_id && self.product_id === peer.product_id) return "same_product";
   if (self.product_type && self.product_type === peer.product_type) return "same_product_type";
   return "other";
 }
 
 /** The weight of a peer's insights: 1, 0.55, or 0 for one whose insights are not kept. */
-export const trustOf = (relation: Relation): number => TRUST[relation];
+export const trustWeight = (relation: Relation): number => TRUST[relation];
 
 /**
  * Whether a new connection replaces the one that is there, at both ends alike: of two dialled by the same end the newer

@@ -1,7 +1,7 @@
 /** A client for Anthropic's messages. */
 import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
-import { baseOf, postJson } from "./http.ts";
+import { apiBase, postJson } from "./http.ts";
 
 const MAX_TOKENS = 2048;
 
@@ -15,7 +15,7 @@ const answerSchema = z.object({
 
 /** A model of Anthropic's. */
 export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic.com/v1" }: LlmAccess): Llm {
-  const url = `${baseOf(baseUrl)}/messages`;
+  const url = `${apiBase(baseUrl)}/messages`;
   const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
   return {
     model,

@@ -22,7 +22,7 @@ export async function converse(
   const messages = [...opening];
   for (let call = 0; call < MAX_CALLS; call++) {
     const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
-    if (answer.toolCalls.length === 0) return textOf(answer.text, answer.isCut);
+    if (answer.toolCalls.length === 0) return requireText(answer.text, answer.isCut);
     const toolCalls = answer.toolCalls.slice(0, MAX_TOOLS_PER_CALL);
     const results: { id: string; text: string }[] = [];
     for (const toolCall of toolCalls) {
@@ -47,7 +47,7 @@ function unwantedAfter(gone: AbortSignal | undefined): AbortController {
  * Returns the text of an answer: without the thoughts of the model, shortened where it is too long to be stored, and with a note
  * where it was cut. Errors: `LlmFailed` when it said nothing.
  */
-export function textOf(text: string, isCut = false): string {
+export function requireText(text: string, isCut = false): string {
   const said = text
     .replaceAll(/<think>[\s\S]*?(?:<\/think>|$)/gi, "")
     .trim()

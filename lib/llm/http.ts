@@ -6,7 +6,7 @@ import { LlmFailed, whyEnded } from "./port.ts";
 const ANSWER_LIMIT = 1024 * 1024;
 
 /** What the protocol's own paths follow: a bare origin is completed with `/v1`. */
-export function baseOf(url: string): string {
+export function apiBase(url: string): string {
   const { pathname, origin } = new URL(url);
   return pathname === "/" ? `${origin}/v1` : url.replace(/\/+$/, "");
 }

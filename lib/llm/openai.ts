@@ -1,7 +1,7 @@
 /** A client for OpenAI's chat completions, and for the many servers that speak the same. */
 import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
-import { baseOf, postJson } from "./http.ts";
+import { apiBase, postJson } from "./http.ts";
 
 /** Servers differ in small things: arguments as an object, calls without an id, content in parts. */
 const toolCall = z.object({
@@ -17,7 +17,7 @@ const completion = z.object({ choices: z.array(z.object({ message, finish_reason
 
 /** The model behind an OpenAI-compatible server. */
 export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }: LlmAccess): Llm {
-  const url = `${baseOf(baseUrl)}/chat/completions`;
+  const url = `${apiBase(baseUrl)}/chat/completions`;
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
   return {
     model,

@@ -6,7 +6,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { sameText } from "../kit/same_text.ts";
-import { metaOf } from "./era.ts";
+import { readMeta } from "./era.ts";
 import { isObject, type Message } from "./jsonrpc.ts";
 import type { Prompt, ToolCall } from "./tool.ts";
 
@@ -19,7 +19,7 @@ const asked = new WeakMap<object, Map<string, number>>();
 
 /** Returns true where a client opens pages for people. */
 function opensPages(message: Message): boolean {
-  const capabilities = metaOf(message, "clientCapabilities");
+  const capabilities = readMeta(message, "clientCapabilities");
   const elicitation = isObject(capabilities) ? capabilities["elicitation"] : undefined;
   return isObject(elicitation) && isObject(elicitation["url"]);
 }

@@ -14,7 +14,7 @@ export type Era = "modern" | "legacy";
 const META = "io.modelcontextprotocol/";
 
 /** What a key of the protocol's own says in `_meta`. */
-export function metaOf({ params }: Message, key: string): unknown {
+export function readMeta({ params }: Message, key: string): unknown {
   const meta = params["_meta"];
   return isObject(meta) && Object.hasOwn(meta, META + key) ? meta[META + key] : undefined;
 }
@@ -25,9 +25,9 @@ const among = (versions: readonly string[], version: unknown): boolean => versio
  * What a message speaks. Errors: `RpcError` with `unsupportedVersion`, and in the newer era `invalidParams` for an incomplete
  * `_meta` and `headerMismatch` where the headers say something else than the body.
  */
-export function eraOf({ headers }: Request, message: Message): Era {
+export function findEra({ headers }: Request, message: Message): Era {
   const header = headers.get("mcp-protocol-version");
-  const version = metaOf(message, "protocolVersion");
+  const version = readMeta(message, "protocolVersion");
   if (version === undefined && !among(MODERN, header) && message.method !== "server/discover") {
     if (header !== null && !among(LEGACY, header)) throw unsupported(header, [...MODERN, ...LEGACY]);
     return "legacy";
@@ -35,7 +35,7 @@ export function eraOf({ headers }: Request, message: Message): Era {
   // A notification carries neither.
   if (message.id === undefined) return "modern";
   if (typeof version !== "string") throw incomplete("protocolVersion");
-  if (!isObject(metaOf(message, "clientCapabilities"))) throw incomplete("clientCapabilities");
+  if (!isObject(readMeta(message, "clientCapabilities"))) throw incomplete("clientCapabilities");
   requireSame("MCP-Protocol-Version", header, version);
   if (!among(MODERN, version)) throw unsupported(version, MODERN);
   requireSame("Mcp-Method", headers.get("mcp-method"), message.method);

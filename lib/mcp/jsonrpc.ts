@@ -41,7 +41,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The id in a body, as far as it can be told whose answer an error is. */
-export function idIn(body: unknown): Id | undefined {
+export function findId(body: unknown): Id | undefined {
   const id = isObject(body) ? body["id"] : undefined;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as Id) : undefined;
 }
@@ -57,7 +57,7 @@ export function parseBody(text: string): unknown {
 }
 
 /** The message that a body is. Errors: `RpcError` with `invalidRequest`. */
-export function messageOf(body: unknown, text: string): Message {
+export function parseMessage(body: unknown, text: string): Message {
   const refuse = (why: string) => new RpcError(RPC.invalidRequest, why);
   if (Array.isArray(body)) throw refuse("batches are not taken; send one message a request");
   if (!isObject(body) || body["jsonrpc"] !== "2.0")
@@ -65,7 +65,7 @@ export function messageOf(body: unknown, text: string): Message {
   const { method, params = {} } = body;
   if (typeof method !== "string") throw refuse("the body must be a request or a notification, with a method");
   if (!isObject(params)) throw refuse("params must be an object");
-  const id = idIn(body);
+  const id = findId(body);
   if ("id" in body && id === undefined) throw refuse("id must be text or a whole number");
   return { id, method, params, text };
 }

@@ -9,9 +9,19 @@ import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import { version } from "../kit/version.ts";
 import { elicit } from "./elicitation.ts";
-import { agreed, type Era, eraOf, knowsLinks, MODERN } from "./era.ts";
+import { agreed, type Era, findEra, knowsLinks, MODERN } from "./era.ts";
 import { instructionsFor } from "./instructions.ts";
-import { errorText, idIn, isObject, type Message, messageOf, parseBody, resultText, RPC, RpcError } from "./jsonrpc.ts";
+import {
+  errorText,
+  findId,
+  isObject,
+  type Message,
+  parseMessage,
+  parseBody,
+  resultText,
+  RPC,
+  RpcError,
+} from "./jsonrpc.ts";
 import { refusalText } from "./refusal.ts";
 import { answerForTask, takesTasks, TASKS } from "./tasks.ts";
 import { readInput, toolResult, type ToolCall } from "./tool.ts";
@@ -27,13 +37,13 @@ export async function answerMessage(call: ToolCall, text: string): Promise<Answe
   let body: unknown;
   try {
     body = parseBody(text);
-    const message = messageOf(body, text);
-    const era = eraOf(call.request, message);
+    const message = parseMessage(body, text);
+    const era = findEra(call.request, message);
     if (message.id === undefined) return new Response(null, { status: 202, headers: NO_BODY });
     const result = await METHODS[era](call, message);
     return textAnswer(resultText(message.id, era === "modern" ? selfDescribing(result) : result));
   } catch (error) {
-    if (error instanceof RpcError) return textAnswer(errorText(idIn(body), error), error.status);
+    if (error instanceof RpcError) return textAnswer(errorText(findId(body), error), error.status);
     throw error;
   }
 }

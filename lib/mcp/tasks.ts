@@ -5,7 +5,7 @@
 import type { Status } from "../changes/rules/change.ts";
 import { MOVING } from "../changes/rules/transitions.ts";
 import { AppError } from "../kit/errors.ts";
-import { metaOf } from "./era.ts";
+import { readMeta } from "./era.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
 import { standing } from "./standing.ts";
 import { toolResult, type ToolCall } from "./tool.ts";
@@ -24,7 +24,7 @@ interface Wait {
 
 /** Whether a client may be answered with a task. */
 export function takesTasks(message: Message): boolean {
-  const capabilities = metaOf(message, "clientCapabilities");
+  const capabilities = readMeta(message, "clientCapabilities");
   const extensions = isObject(capabilities) ? capabilities["extensions"] : undefined;
   return isObject(extensions) && Object.hasOwn(extensions, TASKS);
 }

@@ -1,5 +1,5 @@
 /** All tools, and how they are told to clients. None approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
-import { jsonSchemaOf } from "../openapi/json_schema.ts";
+import { toJsonSchema } from "../openapi/json_schema.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { readInput, type Tool, type ToolCall } from "./tool.ts";
 import { explainPolicy } from "./tools/explain_policy.ts";
@@ -46,8 +46,8 @@ function descriptionOf(tool: Tool, deps: OperationsDeps): object {
     name,
     title,
     description,
-    inputSchema: jsonSchemaOf(readInput(tool, deps), "input"),
-    outputSchema: jsonSchemaOf(output, "output"),
+    inputSchema: toJsonSchema(readInput(tool, deps), "input"),
+    outputSchema: toJsonSchema(output, "output"),
     annotations: {
       title,
       readOnlyHint: !writes,

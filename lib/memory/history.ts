@@ -47,7 +47,7 @@ export interface Turn {
 export const PERSONAL = "person:";
 
 /** Where somebody talks who names no conversation: their own, and the common one for those who are not named. */
-export const conversationOf = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
+export const conversationId = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
   person === null ? "main" : `${PERSONAL}${sha256(sameName(person))}`;
 
 /** The id in the view by conversation; its last 16 characters are the message's. */
@@ -69,7 +69,7 @@ export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<T
  * Messages in the order they were written: the newest, or those before a message id; of one conversation, or of all. `next`
  * is the `before` of the page before this one, or `null`.
  */
-export async function turnsBefore(
+export async function readTurns(
   store: Store,
   query: { limit: number; before?: string | undefined; conversation_id?: string | undefined },
 ): Promise<{ turns: Turn[]; next: string | null }> {

@@ -33,7 +33,7 @@ import { contextSchema, failureSchema, successSchema } from "../http/ofrep_schem
 import { readinessSchema } from "../operations/readiness.ts";
 import { stateSchema } from "../operations/state.ts";
 import { feedbackSchema, taskSchema, taskStatsSchema } from "../operations/tasks.ts";
-import { type JsonSchema, jsonSchemaOf, type Named } from "./json_schema.ts";
+import { type JsonSchema, toJsonSchema, type Named } from "./json_schema.ts";
 
 /** The shared bodies by their names. */
 export const NAMED: Named = new Map<unknown, string>([
@@ -108,7 +108,7 @@ const errorSchema = z
 
 function bodyOf(type: z.ZodType): JsonSchema {
   const others = new Map([...NAMED].filter(([other]) => other !== type));
-  return jsonSchemaOf(type, "output", others);
+  return toJsonSchema(type, "output", others);
 }
 
 const text: JsonSchema = { type: "string" };

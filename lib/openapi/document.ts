@@ -1,8 +1,8 @@
 import { version } from "../kit/version.ts";
 import { componentsFor } from "./components.ts";
-import { type Circumstances, type Operation, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
+import { type Circumstances, type Operation, describeOperation, TAG_TEXTS, pathTemplate } from "./operation.ts";
 import type { JsonSchema } from "./json_schema.ts";
-import { sampleOf } from "./sample.ts";
+import { makeSample } from "./sample.ts";
 import type { Documented } from "./responses.ts";
 
 /** The sentences about the service, and the headers that any request may send and any response may have. */
@@ -12,16 +12,16 @@ const DESCRIPTION =
   "WWW-Authenticate, and Retry-After says in how many seconds to try again.";
 
 /** A whole document. */
-export type OpenApi = ReturnType<typeof openApiOf>;
+export type OpenApi = ReturnType<typeof makeOpenApi>;
 
 /** The OpenAPI document of endpoints, from the declarations that route and validate. Under an intent its KPIs are named. */
-export function openApiOf(endpoints: readonly Documented[], apiVersion: string, circumstances: Circumstances = {}) {
+export function makeOpenApi(endpoints: readonly Documented[], apiVersion: string, circumstances: Circumstances = {}) {
   const paths: Record<string, Partial<Record<"get" | "post", Operation>>> = {};
   const used = new Set<string>();
   for (const endpoint of endpoints) {
-    const operation = operationOf(endpoint, circumstances);
+    const operation = describeOperation(endpoint, circumstances);
     const method = endpoint.method === "GET" ? "get" : "post";
-    paths[templateOf(endpoint.path)] = { ...paths[templateOf(endpoint.path)], [method]: operation };
+    paths[pathTemplate(endpoint.path)] = { ...paths[pathTemplate(endpoint.path)], [method]: operation };
     for (const tag of operation.tags) used.add(tag);
   }
   const components = componentsFor(paths);
@@ -50,13 +50,13 @@ const asksNothing = ({ parameters = [], requestBody }: Operation): boolean =>
 /** Where there is nothing to ask with, the example is of the answer. */
 function showAnswer({ responses }: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
   for (const media of Object.values((responses[200] ?? responses[201])!.content ?? {}))
-    media.example = sampleOf(media.schema, schemas);
+    media.example = makeSample(media.schema, schemas);
 }
 
 /**
  * What is made of the document of a running service: when it is first asked for, since the list may hold who asks, and kept.
  */
-export function documentOf<T>(
+export function makeDocument<T>(
   endpoints: () => readonly Documented[],
   make: (document: OpenApi) => T,
 ): (deps: Circumstances) => T {
@@ -66,14 +66,14 @@ export function documentOf<T>(
     // Everybody may read the document, so where reads are protected it names no KPI of the intent.
     const circumstances = deps.protectReads ? { ...deps, product: undefined } : deps;
     const intent = circumstances.product ?? deps;
-    const known = made.get(intent) ?? { document: make(openApiOf(endpoints(), version, circumstances)) };
+    const known = made.get(intent) ?? { document: make(makeOpenApi(endpoints(), version, circumstances)) };
     made.set(intent, known);
     return known.document;
   };
 }
 
 /** The document as a request found it: what stands before the path of its own endpoint stands before all of them. */
-export function servedTo<T extends Pick<OpenApi, "servers">>({ url }: Request, ownPath: string, document: T): T {
+export function addServer<T extends Pick<OpenApi, "servers">>({ url }: Request, ownPath: string, document: T): T {
   const { pathname } = new URL(url);
   const base = pathname.slice(0, Math.max(0, pathname.lastIndexOf(ownPath)));
   return base === "" ? document : { ...document, servers: [{ url: base }] };

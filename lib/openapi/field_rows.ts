@@ -8,7 +8,7 @@ export function fieldRows({ properties = {}, required = [] }: JsonSchema, within
   return Object.entries(properties).flatMap(([name, schema]) => [
     [
       code(within + name),
-      typeOf(schema),
+      describeType(schema),
       required.includes(name) ? "required" : "",
       escapeHtml(String(schema["description"] ?? "")),
     ],
@@ -29,13 +29,13 @@ function inner(schema: JsonSchema): [string, JsonSchema][] {
 }
 
 /** What may stand there, in a few words of HTML. */
-export function typeOf(schema: JsonSchema): string {
+export function describeType(schema: JsonSchema): string {
   if (schema.$ref) return shapeLink(schema.$ref.split("/").at(-1)!);
   if (schema.enum) return schema.enum.map((value) => code(String(value))).join(" ");
   if ("const" in schema) return code(String(schema["const"]));
   const options = schema.anyOf ?? (schema["oneOf"] as JsonSchema[] | undefined);
-  if (options) return options.map(typeOf).join(" or ");
-  if (schema.type === "array") return `list of ${typeOf(schema.items ?? {})}`;
+  if (options) return options.map(describeType).join(" or ");
+  if (schema.type === "array") return `list of ${describeType(schema.items ?? {})}`;
   const named = [schema["format"] ?? schema.type ?? "any JSON"].flat().join(" or ");
   return escapeHtml([named, ...boundsOf(schema)].join(", "));
 }

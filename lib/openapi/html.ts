@@ -2,13 +2,13 @@
 import { escapeHtml } from "../kit/escape_html.ts";
 
 /** Where something stands on the page. */
-export const idOf = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+export const anchorId = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
 /** A way there. */
-export const link = (name: string, text = name): string => `<a href="#${idOf(name)}">${escapeHtml(text)}</a>`;
+export const link = (name: string, text = name): string => `<a href="#${anchorId(name)}">${escapeHtml(text)}</a>`;
 
 /** Where a shape stands: one may be called as a group of operations is. */
-export const shapeId = (name: string): string => `shape-${idOf(name)}`;
+export const shapeId = (name: string): string => `shape-${anchorId(name)}`;
 
 /** A way to a shape. */
 export const shapeLink = (name: string): string => link(shapeId(name), name);

@@ -41,7 +41,7 @@ export type Named = ReadonlyMap<unknown, string>;
  * What a client sends (`input`) or is answered (`output`). A form writes numbers and flags as text; only what they mean is
  * shown.
  */
-export function jsonSchemaOf(type: z.ZodType, io: "input" | "output", named: Named = new Map()): JsonSchema {
+export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Named = new Map()): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
     io,
     unrepresentable: "any",

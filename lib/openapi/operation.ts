@@ -4,20 +4,20 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import type { HttpDeps } from "../http/deps.ts";
 import { isWrite } from "../http/admission.ts";
 import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
-import { type Content, type JsonSchema, jsonSchemaOf, type Parameter } from "./json_schema.ts";
-import { type Documented, responsesOf } from "./responses.ts";
+import { type Content, type JsonSchema, toJsonSchema, type Parameter } from "./json_schema.ts";
+import { type Documented, describeResponses } from "./responses.ts";
 
 /** What the input of an endpoint may hang on. */
 export type Circumstances = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
-export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
+export const pathTemplate = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
 
 /** One method of one path. */
-export type Operation = ReturnType<typeof operationOf>;
+export type Operation = ReturnType<typeof describeOperation>;
 
 /** The operation of an endpoint under an intent, or without one. */
-export function operationOf(endpoint: Documented, circumstances: Circumstances) {
+export function describeOperation(endpoint: Documented, circumstances: Circumstances) {
   const input = inputOf(endpoint, circumstances);
   const parameters = [...parametersOf(endpoint, input), ...headersOf(endpoint)];
   const body = endpoint.method === "POST" ? bodyOf(endpoint, input) : undefined;
@@ -29,7 +29,7 @@ export function operationOf(endpoint: Documented, circumstances: Circumstances) 
     security: securityOf(endpoint, circumstances),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: body }),
-    responses: responsesOf(endpoint),
+    responses: describeResponses(endpoint),
   };
 }
 
@@ -48,7 +48,7 @@ function securityOf(
 function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchema {
   const schema =
     typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(circumstances as ChangesDeps) : input;
-  return jsonSchemaOf(schema, "input", NAMED);
+  return toJsonSchema(schema, "input", NAMED);
 }
 
 /** Where a field of the input is found: in the path, in the query of a GET, else in the body unless it says otherwise. */

@@ -1,12 +1,12 @@
 /** The document as a page to read: plain HTML, one style sheet in it, no scripts. */
 import { escapeHtml } from "../kit/escape_html.ts";
 import type { OpenApi } from "./document.ts";
-import { fieldRows, typeOf } from "./field_rows.ts";
-import { code, idOf, link, row, shapeId, shapeLink, table } from "./html.ts";
+import { fieldRows, describeType } from "./field_rows.ts";
+import { code, anchorId, link, row, shapeId, shapeLink, table } from "./html.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
 import { type ApiResponse, byStatus, listedCodes } from "./responses.ts";
-import { sampleOf } from "./sample.ts";
+import { makeSample } from "./sample.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
 export const STYLE = `
@@ -37,7 +37,7 @@ pre { background: color-mix(in srgb, CanvasText 7%, Canvas); margin: .25rem 0; o
 const SERVICE = "localhost:8420";
 
 /** A whole page. */
-export function pageOf({ info, servers, tags, paths, components }: OpenApi): string {
+export function renderPage({ info, servers, tags, paths, components }: OpenApi): string {
   const base = (servers[0]?.url ?? "").replace(/\/$/, "");
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -49,7 +49,7 @@ export function pageOf({ info, servers, tags, paths, components }: OpenApi): str
   const of = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
   const groups = tags.map(({ name, description }) => {
     const articles = of(name).map((one) => article(one, components.schemas));
-    return `<section><h2 id="${idOf(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${articles.join("")}</section>`;
+    return `<section><h2 id="${anchorId(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${articles.join("")}</section>`;
   });
   const shapes = Object.entries(components.schemas).map(([name, schema]) => shape(name, schema));
   const contents = [
@@ -68,7 +68,7 @@ export function pageOf({ info, servers, tags, paths, components }: OpenApi): str
     `<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1). The examples ask a service at ${code(SERVICE)};`,
     `what stands in the example answers is made up.</p></header>`,
     `<nav aria-label="Contents"><ul>${contents.join("")}</ul></nav>`,
-    `<main>${groups.join("")}<section><h2 id="${idOf("Shapes")}">Shapes</h2>${shapes.join("")}</section></main>`,
+    `<main>${groups.join("")}<section><h2 id="${anchorId("Shapes")}">Shapes</h2>${shapes.join("")}</section></main>`,
     "</body></html>",
   ].join("\n");
 }
@@ -94,7 +94,7 @@ function article(asked: Asked, shapes: Shapes): string {
   const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
   const answers = Object.entries(responses).flatMap(([status, response]) => answerRows(status, response));
   return [
-    `<article><h3 id="${idOf(operationId)}">${escapeHtml(summary)}</h3>`,
+    `<article><h3 id="${anchorId(operationId)}">${escapeHtml(summary)}</h3>`,
     `<p><code>${method} ${pathText(path)}</code> · ${code(operationId)}</p><p>${escapeHtml(description)}`,
     tokenText(security),
     "</p>",
@@ -124,7 +124,7 @@ function tokenText(security: Operation["security"]): string {
 }
 
 const parameterRow = ({ name, in: place, required, description = "", schema }: Parameter): string =>
-  row([code(name), place, typeOf(schema), required ? "required" : "", escapeHtml(description)]);
+  row([code(name), place, describeType(schema), required ? "required" : "", escapeHtml(description)]);
 
 /** The fields of a success body that is no shape of its own. */
 function answerFields(content: Content): string {
@@ -139,7 +139,7 @@ function fieldTable(schema: JsonSchema): string {
       ["Name", "Type", "Required", "What it is"],
       rows.map((cells) => row(cells)),
     );
-  return schema.$ref || schema.anyOf || schema["oneOf"] ? `<p>${typeOf(schema)}</p>` : "";
+  return schema.$ref || schema.anyOf || schema["oneOf"] ? `<p>${describeType(schema)}</p>` : "";
 }
 
 /** The request of the example, as it is typed. */
@@ -169,7 +169,7 @@ const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${
 function exampleAnswer(status: string, content: Content, shapes: Shapes): string {
   const schema = content["application/json"]?.schema;
   if (!schema) return "";
-  const sample = JSON.stringify(sampleOf(schema, shapes), null, 2);
+  const sample = JSON.stringify(makeSample(schema, shapes), null, 2);
   return `<details><summary>An answer (${status})</summary><pre><code>${escapeHtml(sample)}</code></pre></details>`;
 }
 
@@ -190,7 +190,7 @@ function answerRows(status: string, response: ApiResponse): string[] {
 const mediaTypes = (content: Content): string =>
   Object.entries(content)
     .map(([type, { schema }]) => {
-      const shown = schema.allOf ? typeOf(schema.allOf[0]!) : schema.$ref ? typeOf(schema) : "";
+      const shown = schema.allOf ? describeType(schema.allOf[0]!) : schema.$ref ? describeType(schema) : "";
       return `${escapeHtml(type)} ${shown}`.trim();
     })
     .join("<br>");

@@ -1,9 +1,9 @@
 /** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
-import { type Declaration, outputOf, type Refusals } from "../http/endpoint.ts";
-import { type ErrorCode, statusOf } from "../kit/errors.ts";
+import { type Declaration, outputSchema, type Refusals } from "../http/endpoint.ts";
+import { type ErrorCode, httpStatus } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
-import { type Content, type JsonSchema, jsonSchemaOf } from "./json_schema.ts";
+import { type Content, type JsonSchema, toJsonSchema } from "./json_schema.ts";
 
 /** An endpoint, and the further statuses under which it answers its success body. */
 export type Documented = Declaration;
@@ -25,7 +25,7 @@ export interface ApiResponse {
 }
 
 /** All responses of an endpoint. */
-export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
+export function describeResponses(endpoint: Documented): Record<string, ApiResponse> {
   const success = successOf(endpoint);
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
   if (endpoint.refusals) Object.assign(responses, refused(endpoint.refusals));
@@ -100,7 +100,7 @@ function listKindCodes(endpoint: Kind): ErrorCode[] {
 }
 
 function successOf({ success = 200, errors = [], notModified, ...declared }: Documented): ApiResponse {
-  const output = outputOf(declared);
+  const output = outputSchema(declared);
   const content = contentOf(output);
   const body = content["application/json"]?.schema;
   const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));
@@ -130,7 +130,7 @@ const mentions = (output: z.ZodType, field: string): boolean =>
 function contentOf(output: z.ZodType): Content {
   const content: Content = {};
   for (const option of optionsOf(output)) {
-    const { contentMediaType, ...schema } = jsonSchemaOf(option, "output", NAMED);
+    const { contentMediaType, ...schema } = toJsonSchema(option, "output", NAMED);
     const text = option instanceof z.ZodString;
     content[text ? ((contentMediaType as string | undefined) ?? "text/plain") : "application/json"] = { schema };
   }
@@ -144,7 +144,7 @@ const optionsOf = (output: z.ZodType): z.ZodType[] =>
 export function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   const grouped = new Map<number, ErrorCode[]>();
   for (const code of codes) {
-    const status = statusOf(code);
+    const status = httpStatus(code);
     grouped.set(status, [...(grouped.get(status) ?? []), code]);
   }
   return grouped;

@@ -10,20 +10,20 @@ const MAX_LIST_DEPTH = 0;
  * A value that a schema allows; `shared` are the shapes that it may refer to. What may be null or absent is, without an
  * example. `depth`: how many objects and lists the value is in.
  */
-export function sampleOf(schema: JsonSchema, shared: Readonly<Record<string, JsonSchema>>, depth = 0): unknown {
-  if (schema.$ref !== undefined) return sampleOf(shared[schema.$ref.split("/").at(-1)!]!, shared, depth);
+export function makeSample(schema: JsonSchema, shared: Readonly<Record<string, JsonSchema>>, depth = 0): unknown {
+  if (schema.$ref !== undefined) return makeSample(shared[schema.$ref.split("/").at(-1)!]!, shared, depth);
   const { examples, anyOf, oneOf, type } = schema as JsonSchema & { examples?: unknown[]; oneOf?: JsonSchema[] };
   if (examples) return examples[0];
   if ("const" in schema) return schema["const"];
   if ("default" in schema) return schema["default"];
   if (schema.enum) return schema.enum[0];
   const options = anyOf ?? oneOf;
-  if (options) return options.some((option) => option.type === "null") ? null : sampleOf(options[0]!, shared, depth);
+  if (options) return options.some((option) => option.type === "null") ? null : makeSample(options[0]!, shared, depth);
   if (Array.isArray(type) ? type.includes("null") : type === "null") return null;
-  if (type === "array") return depth > MAX_LIST_DEPTH ? [] : [sampleOf(schema.items ?? {}, shared, depth + 1)];
+  if (type === "array") return depth > MAX_LIST_DEPTH ? [] : [makeSample(schema.items ?? {}, shared, depth + 1)];
   if (type === "string") return schema["format"] === "date-time" ? MOMENT : "text";
   if (type === "integer" || type === "number") return schema["minimum"] ?? 1;
   if (type === "boolean") return true;
   const { properties = {}, required = [] } = schema;
-  return Object.fromEntries(required.map((name) => [name, sampleOf(properties[name]!, shared, depth + 1)]));
+  return Object.fromEntries(required.map((name) => [name, makeSample(properties[name]!, shared, depth + 1)]));
 }

@@ -23,7 +23,7 @@ import { readStandings } from "../changes/standings.ts";
 import { viewRollout } from "../changes/rollouts/rollout_view.ts";
 import { changeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
-import { recordIn } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/written_record.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
@@ -94,7 +94,7 @@ interface Row {
 }
 
 async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[]> {
-  const records = texts.map(recordIn);
+  const records = texts.map(parseRecord);
   const shown = (await showAtTime(deps, records.filter(isRecord))).values();
   return texts.map(({ id, text }, index) => ({
     id,

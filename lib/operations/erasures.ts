@@ -11,7 +11,7 @@ import { listEntries } from "../changes/rules/list_entries.ts";
 import { listOperands } from "../changes/rules/operands.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { SweptCollection } from "../store/schema.ts";
-import type { RecordOf, Stored, Tx } from "../store/store.ts";
+import type { CollectionRecord, Stored, Tx } from "../store/store.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { type Erased, withoutContent } from "./erased_answers.ts";
 import { rewriteFiles } from "./erased_files.ts";
@@ -168,7 +168,7 @@ async function each<C extends SweptCollection>(
   { store }: OperationsDeps,
   collection: C,
   marks: readonly string[],
-  change: (tx: Tx, id: string, record: RecordOf<C>) => void | Promise<void>,
+  change: (tx: Tx, id: string, record: CollectionRecord<C>) => void | Promise<void>,
 ): Promise<void> {
   for (let after = "", more = true; more;) {
     const page = await store.texts(collection, { after, limit: PAGE });

@@ -1,7 +1,7 @@
 /** What a cycle looks at anew: the values, and what has become noteworthy about them. */
 import type { OperationsDeps } from "./deps.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
-import { dayOf } from "../kit/days.ts";
+import { utcDay } from "../kit/days.ts";
 import { type Figures, computeFigures } from "./figures.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import type { Notice } from "../projections/activity.ts";
@@ -40,7 +40,7 @@ export async function evaluate(deps: OperationsDeps): Promise<void> {
   const at = new Date(now).toISOString();
   await deps.store.transact(async (tx) => {
     tx.put("meta", "values", { ...values, at });
-    tx.put("values_days", dayOf(now), { ...values, at });
+    tx.put("values_days", utcDay(now), { ...values, at });
     const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
     const kept = (await tx.get("meta", "breach"))?.value;
     const { noticed, news } = newsOf(deps, effect, before, kept);

@@ -6,7 +6,7 @@ import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { sequenceKey } from "../projections/buffer.ts";
 import { unlessMismatched } from "../changes/mismatch.ts";
-import { DAY_MS, weekOf } from "../kit/days.ts";
+import { DAY_MS, isoWeek } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { writeRetrospective } from "./retrospective.ts";
 import { computeTick } from "./state.ts";
@@ -48,7 +48,7 @@ async function writeRetrospectives({ evolved, ...deps }: OperationsDeps): Promis
 /** Writes the report of the week that ended last, in UTC, once. */
 async function reportLastWeek(deps: OperationsDeps): Promise<number> {
   const { store, clock, evolved, product } = deps;
-  const last = weekOf(clock.now() - 7 * DAY_MS);
+  const last = isoWeek(clock.now() - 7 * DAY_MS);
   if (!evolved || !product || (await store.get("meta", "reported"))?.value.week === last.name) return 0;
   const first = (await store.get("audit", entryKey(1)))?.value.timestamp;
   // A log that begins later has nothing to report of that week.
@@ -71,7 +71,7 @@ async function reportLastWeek(deps: OperationsDeps): Promise<number> {
 
 /** Writes the report of the present week, whose days are those of a time zone, and returns the name of the file. */
 export const reportThisWeek = (deps: OperationsDeps, zone: string): Promise<string> =>
-  writeReport(deps, weekOf(Date.parse(localDay(deps.clock.now(), zone))).name, zone);
+  writeReport(deps, isoWeek(Date.parse(localDay(deps.clock.now(), zone))).name, zone);
 
 async function writeReport({ evolved, ...deps }: OperationsDeps, week: string, zone: string): Promise<string> {
   const file = `report-${week}.md`;

@@ -18,7 +18,7 @@ declare module "../store/store.ts" {
 type Announced = Partial<Record<WaitingStatus, string>>;
 
 /** Where a change stands among those that wait, since milliseconds since the epoch. */
-export const placeOf = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
+export const expiringKey = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
 
 /** A change in the last part of its time; `place` sorts by since when it waits. */
 interface Due {
@@ -66,7 +66,7 @@ async function dueIn(
       const id = key.slice(prefix.length);
       const { since } = parseWait(value);
       if (since > latest) continue;
-      const place = placeOf(since, id);
+      const place = expiringKey(since, id);
       if (place > told) due.push({ id, place, over: since + ttl });
     }
     const last = page.at(-1);

@@ -2,8 +2,8 @@
 import type { OperationsDeps } from "./deps.ts";
 import { type KpiState, NO_KPIS } from "../changes/rules/kpi.ts";
 import { lastDays } from "../kit/days.ts";
-import { type Effect, effectOf } from "../changes/rules/effect.ts";
-import { goalsOf } from "./goals.ts";
+import { type Effect, computeEffect } from "../changes/rules/effect.ts";
+import { listGoals } from "./goals.ts";
 import { type Need, computeNeed } from "./need.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -17,7 +17,7 @@ export const RELIABILITY_DAYS = 30;
 /** The four dimensions. */
 export interface Figures {
   kpis: KpiState;
-  goals: ReturnType<typeof goalsOf>;
+  goals: ReturnType<typeof listGoals>;
   effect: Effect;
   memory: Memory;
   reliability: Reliability;
@@ -38,11 +38,11 @@ export async function computeFigures(deps: OperationsDeps): Promise<Figures> {
     readProjection(deps, outcomes),
   ]);
   const kpis = stored?.value ?? NO_KPIS;
-  const effect = product ? effectOf(kpis, product.intent, now) : { value: null, parts: [] };
+  const effect = product ? computeEffect(kpis, product.intent, now) : { value: null, parts: [] };
   const memory = computeMemory(state.gaps, closed!, window);
   const reliability = computeReliability(attempted!, recent);
   const need = await computeNeed(deps, effect);
   const values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
-  const goals = product ? goalsOf(kpis, state.kpis, product.intent, now) : [];
+  const goals = product ? listGoals(kpis, state.kpis, product.intent, now) : [];
   return { kpis, goals, effect, memory, reliability, need, values };
 }

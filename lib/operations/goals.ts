@@ -1,7 +1,7 @@
 /** The intent's goals: how far each KPI has come, how new that is, and whether it is in time for its deadline. */
 import * as z from "zod";
 import type { Intent, KpiGoal } from "../changes/rules/intent.ts";
-import { deadlineOf, isStale, type KpiState } from "../changes/rules/kpi.ts";
+import { goalDeadline, isStale, type KpiState } from "../changes/rules/kpi.ts";
 
 /** How far a KPI has come from its baseline to its target. */
 export const goalSchema = z.object({
@@ -20,7 +20,7 @@ export const goalSchema = z.object({
 type Goal = z.infer<typeof goalSchema>;
 
 /** The goals as they stand; `firsts` knows when each KPI was first fed. */
-export const goalsOf = (kpis: KpiState, firsts: KpiState, intent: Pick<Intent, "kpis">, now: number): Goal[] =>
+export const listGoals = (kpis: KpiState, firsts: KpiState, intent: Pick<Intent, "kpis">, now: number): Goal[] =>
   Object.entries(intent.kpis).map(([kpi, goal]) =>
     goalOf(kpi, { kpis, first_at: firsts.values[kpi]?.first_at }, goal, now),
   );
@@ -34,7 +34,7 @@ function goalOf(
   const { baseline, target, deadline = null } = goal;
   const { value: current = null, at: fed_at = null } = kpis.values[kpi] ?? {};
   const progress = current === null ? null : progressOf(current, goal);
-  const gone = shareGone(first_at ?? fed_at, deadlineOf(goal), now);
+  const gone = shareGone(first_at ?? fed_at, goalDeadline(goal), now);
   const on_pace = progress === null || gone === null ? null : progress >= gone;
   const told = { kpi, baseline, target, current, fed_at, progress, deadline, on_pace };
   if (progress === null || fed_at === null) return { ...told, status: "no_data" };

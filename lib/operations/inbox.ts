@@ -10,7 +10,7 @@ import { listReviewsDue } from "../changes/reviews_due.ts";
 import { awaits } from "../changes/rules/awaits.ts";
 import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
-import { deadlineOf, LAST_PART, limitOf } from "../changes/rules/in_force.ts";
+import { findDeadline, LAST_PART, findTimeLimit } from "../changes/rules/in_force.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { maySee } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
@@ -141,7 +141,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
     listMandatesDue(deps, person),
   ]);
   const reviews = due.map((change) => keptOf({ change }));
-  const deadline = ({ change }: Kept): number => deadlineOf(change, intent.policy) ?? Infinity;
+  const deadline = ({ change }: Kept): number => findDeadline(change, intent.policy) ?? Infinity;
   const made: Made = new Map();
   const items = async (kept: readonly Kept[]): Promise<Item[]> => {
     const shown: Item[] = [];
@@ -300,7 +300,7 @@ function itemOf(
     ...(change.sets && { targets: change.sets.length }),
     title: change.summary,
     since: sinceOf(change),
-    expires_at: limitOf(change, intent.policy),
+    expires_at: findTimeLimit(change, intent.policy),
     waits_for_you: person !== null && awaits(change, person, intent),
     missing,
     gates: gates.filter(({ state }) => state !== "pass"),

@@ -3,10 +3,10 @@ import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import type { FindRow } from "../find/answer.ts";
 import { findRows } from "../find/run.ts";
-import { effectOf as effectE } from "../changes/rules/effect.ts";
+import { computeEffect as effectE } from "../changes/rules/effect.ts";
 import type { Intent } from "../changes/rules/intent.ts";
-import { goodOf, type KpiState, roundDelta } from "../changes/rules/kpi.ts";
-import { effectOf, movedWords } from "../changes/rules/kpi_words.ts";
+import { goodDirection, type KpiState, roundDelta } from "../changes/rules/kpi.ts";
+import { effectWord, movedWords } from "../changes/rules/kpi_words.ts";
 import type { OutcomeRecord } from "../changes/rules/outcome.ts";
 import { DAY_MS } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -46,12 +46,12 @@ export function movesBetween(before: Values, after: Values, intent: Pick<Intent,
     const from = before[kpi]?.value ?? first;
     const delta = roundDelta(to - from);
     if (delta === 0) return [];
-    const good = goodOf(kpi, intent);
+    const good = goodDirection(kpi, intent);
     return {
       kpi,
       from,
       to,
-      effect: effectOf(delta, good),
+      effect: effectWord(delta, good),
       words: movedWords(delta, good),
       size: Math.abs(delta / from),
     };

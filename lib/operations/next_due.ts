@@ -9,7 +9,7 @@ import { HOUR_MS } from "../kit/days.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
 import { listPages } from "../store/pages.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { placeOf } from "./expiring.ts";
+import { expiringKey } from "./expiring.ts";
 import { orderPrefix } from "./tasks.ts";
 
 const NOW = -Infinity;
@@ -93,7 +93,7 @@ async function firstLimit(
   for await (const page of listPages(store, "waiting", { prefix, limit: PAGE })) {
     for (const { id, value } of page) {
       const { since } = parseWait(value);
-      const isTold = placeOf(since, id.slice(prefix.length)) <= told;
+      const isTold = expiringKey(since, id.slice(prefix.length)) <= told;
       first = Math.min(first, since + (isTold ? ttl : ttl * (1 - LAST_PART)));
     }
   }

@@ -7,10 +7,10 @@ import { readProjection } from "../projections/snapshot.ts";
 import { askHeld } from "../changes/operations/ask_host.ts";
 import { findCarrier, findMove } from "../changes/places.ts";
 import { readRecord } from "../changes/records.ts";
-import { isEmergency, reviewersOf } from "../changes/rules/break_glass.ts";
+import { isEmergency, listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { detailIn } from "../changes/rules/event.ts";
-import { isLive, isReviewDue, limitOf, reviewDueAt } from "../changes/rules/in_force.ts";
+import { parseDetail } from "../changes/rules/event.ts";
+import { isLive, isReviewDue, findTimeLimit, reviewDueAt } from "../changes/rules/in_force.ts";
 import { missingConsents } from "../changes/rules/missing.ts";
 import { pick, shownOutcomes } from "./change_views.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -99,7 +99,7 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
   const { event_type, detail } = entry ?? {};
   if (typeof event_type !== "string" || typeof detail !== "string") return undefined;
   if (event_type === "change_proposed" || event_type === "consent_decision") {
-    const { status } = detailIn(detail);
+    const { status } = parseDetail(detail);
     return status && (status === "pending_consent" ? "change.waiting_for_consent" : "change.decided");
   }
   if (event_type === "automation_stopped") return "change.apply_blocked";
@@ -146,7 +146,7 @@ function standingOf(
   if (!change) return { missing: [], expires_at: null };
   return {
     missing: isLive(change.status) && !isEmergency(change, intent) ? missingConsents(change, intent) : [],
-    expires_at: type === "change.review_due" ? reviewDueAt(change) : limitOf(change, intent.policy),
-    reviewers: isReviewDue(change) ? reviewersOf(change, intent) : undefined,
+    expires_at: type === "change.review_due" ? reviewDueAt(change) : findTimeLimit(change, intent.policy),
+    reviewers: isReviewDue(change) ? listReviewers(change, intent) : undefined,
   };
 }

@@ -6,7 +6,7 @@ import { successorPrefix, waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { readRecordsAtTime } from "../changes/expiry.ts";
 import { byTarget } from "../changes/by_target.ts";
-import { LISTED, liveOn, targetKey } from "../changes/records.ts";
+import { LISTED, listLiveChanges, targetKey } from "../changes/records.ts";
 import { listEntries } from "../changes/rules/list_entries.ts";
 import { type Change, changeSchema } from "../changes/rules/change.ts";
 
@@ -33,7 +33,7 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   const newest = { prefix, limit: LISTED, reverse: true, keysOnly: true } as const;
   const entries = listEntries(change);
   const [live, owners, successors] = await Promise.all([
-    Promise.all(entries.map((entry) => liveOn(store, entry, change_id))),
+    Promise.all(entries.map((entry) => listLiveChanges(store, entry, change_id))),
     byTarget(store, "owners", entries, { most: 1, reverse: true }),
     readProjection(deps, waiting).then((read) => read.list("successors", newest)),
   ]);

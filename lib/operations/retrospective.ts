@@ -1,5 +1,5 @@
 /** The retrospective of a closed change, and the words for how and why a change ended. */
-import { entriesOf } from "../audit/page.ts";
+import { readEntriesById } from "../audit/page.ts";
 import { type Entry, parseEntry } from "../projections/entries.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -8,7 +8,7 @@ import { findChange } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { lateItems } from "../changes/rules/late_items.ts";
 import type { Outcome } from "../changes/rules/outcome.ts";
-import { basisWords, wordOf } from "../changes/rules/outcome_words.ts";
+import { basisWords, verdictWord } from "../changes/rules/outcome_words.ts";
 import type { Store } from "../store/store.ts";
 import { describe } from "../wording/describe.ts";
 import { joinParts, showGiven } from "../wording/part.ts";
@@ -25,7 +25,7 @@ export async function readEnding(
   store: Pick<Store, "getMany">,
   { audit }: { audit: readonly number[] },
 ): Promise<Entry | undefined> {
-  const entries = (await entriesOf(store, audit.slice(-ENDING_AMONG))).map(parseEntry);
+  const entries = (await readEntriesById(store, audit.slice(-ENDING_AMONG))).map(parseEntry);
   return entries.findLast(
     ({ event_type, facts }) =>
       event_type === "change_rolled_back" || (event_type === "consent_decision" && facts.status === "denied"),
@@ -50,7 +50,7 @@ export async function writeRetrospective(deps: OperationsDeps, changeId: string)
   const outcome = (await (await readProjection(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
   const { missing } = checkRecord(change, outcome, lateItems(change));
-  const entries = (await entriesOf(store, record.audit.slice(0, MAX_ENTRIES))).map(parseEntry);
+  const entries = (await readEntriesById(store, record.audit.slice(0, MAX_ENTRIES))).map(parseEntry);
   const ending = await readEnding(store, record);
   return page(
     `# Retrospective of ${code(change.change_id)}`,
@@ -88,5 +88,5 @@ function resultOf(outcome: Outcome | null, failures: number): string {
   if (!outcome) return "It was never applied.";
   const others = outcome.side_effects.map(({ words }) => words).join("; ");
   const failed = failures === 0 ? "" : ` ${failures} operations failed on the way.`;
-  return `Verdict: ${wordOf(outcome)}. ${outcome.words}${others && ` Other KPIs: ${others}.`} ${basisWords(outcome)}${failed}`;
+  return `Verdict: ${verdictWord(outcome)}. ${outcome.words}${others && ` Other KPIs: ${others}.`} ${basisWords(outcome)}${failed}`;
 }

@@ -3,7 +3,7 @@ import { sameName } from "../changes/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
 import { remember } from "../projections/memory.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { type Feedback, ratingSum, saveTask, taskIn } from "./tasks.ts";
+import { type Feedback, ratingSum, saveTask, readTask } from "./tasks.ts";
 
 /** How many ratings a task keeps; the oldest go first. */
 const KEPT = 100;
@@ -18,7 +18,7 @@ export async function rateTask(
   const isEarlier = ({ rater }: Feedback): boolean =>
     rater !== null && given.rater !== null && sameName(rater) === sameName(given.rater);
   return store.transact(async (tx) => {
-    const record = await taskIn(tx, task_id);
+    const record = await readTask(tx, task_id);
     const { status, title: task } = record.task;
     if (status !== "completed")
       throw new AppError("task_not_completed", `${task_id} is ${status}; only a completed task can be rated`, {

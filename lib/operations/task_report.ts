@@ -1,6 +1,6 @@
 /** The result of a task: an answer from the records, worded by a model where there is one. */
 import { clipped } from "../kit/clip.ts";
-import { textOf } from "../llm/converse.ts";
+import { requireText } from "../llm/converse.ts";
 import { LlmFailed } from "../llm/port.ts";
 import { askQuery, askRecords } from "../find/ask.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -54,7 +54,7 @@ async function worded(
   try {
     const messages = [{ role: "user", text: request }] as const;
     const { text, isCut } = await llm.complete({ system: SYSTEM, messages, tools: [], signal });
-    return { text: textOf(text, isCut) };
+    return { text: requireText(text, isCut) };
   } catch (error) {
     const { task_id } = task;
     log.warn("a task's report stays unworded: the model failed", { task_id, error: (error as Error).name });

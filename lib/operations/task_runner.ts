@@ -4,7 +4,7 @@ import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import { reportFor } from "./task_report.ts";
-import { orderPrefix, saveTask, type Task, taskIn, type TaskRecord } from "./tasks.ts";
+import { orderPrefix, saveTask, type Task, readTask, type TaskRecord } from "./tasks.ts";
 
 /** How long a run may take before others count it as abandoned. */
 export const TASK_CLAIM_MS = 60_000;
@@ -50,7 +50,7 @@ async function begin({ store, clock, owner }: OperationsDeps): Promise<TaskRecor
 
 async function firstOf(tx: Tx, status: "running" | "queued", limit: number): Promise<TaskRecord[]> {
   const places = await tx.list("tasks_order", { prefix: orderPrefix(status), limit });
-  return Promise.all(places.map(({ value }) => taskIn(tx, value)));
+  return Promise.all(places.map(({ value }) => readTask(tx, value)));
 }
 
 /** Puts an abandoned task into the queue again, or gives it up. */
@@ -72,7 +72,7 @@ async function end(
   result: Pick<Task, "result" | "mode">,
 ): Promise<Task> {
   return deps.store.transact(async (tx) => {
-    const current = await taskIn(tx, task_id);
+    const current = await readTask(tx, task_id);
     if (current.task.status !== "running" || current.attempts !== attempts || current.claim?.owner !== claim?.owner)
       return current.task;
     const completed_at = new Date(deps.clock.now()).toISOString();

@@ -22,7 +22,7 @@ export type Dimension = (typeof DIMENSIONS)[number];
 const DIMENSION_NAMES = ["effect", "memory", "reliability", "need"];
 
 /** A dimension by its letter or name, in any case; other text is a label and stays as it is. */
-export function dimensionOf(text: string | null): string | null {
+export function readDimension(text: string | null): string | null {
   const name = text?.trim().toLowerCase() ?? "";
   return DIMENSIONS.find((letter, index) => letter.toLowerCase() === name || DIMENSION_NAMES[index] === name) ?? text;
 }
@@ -194,7 +194,7 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
   const places = await Promise.all(
     ENDED.map((status) => tx.list("tasks_order", { ...last, prefix: orderPrefix(status) })),
   );
-  const oldest = (await Promise.all(places.flat().map(({ value }) => taskIn(tx, value))))
+  const oldest = (await Promise.all(places.flat().map(({ value }) => readTask(tx, value))))
     .map(({ task }) => task)
     .reduce((first, other) => (other.completed_at! < first.completed_at! ? other : first));
   tx.delete("tasks", oldest.task_id);
@@ -227,7 +227,7 @@ function orderKey({ status, priority, task_id, completed_at }: Task): string {
 }
 
 /** A task's record; 404 when there is none. */
-export async function taskIn(reader: Pick<Store | Tx, "get">, taskId: string): Promise<TaskRecord> {
+export async function readTask(reader: Pick<Store | Tx, "get">, taskId: string): Promise<TaskRecord> {
   const stored = await reader.get("tasks", taskId);
   if (!stored) throw new AppError("task_not_found", `there is no task ${taskId}`, { task_id: taskId });
   return stored.value;
@@ -239,7 +239,7 @@ export async function taskPage(
   query: { limit: number; status?: TaskStatus | undefined; after?: string | undefined },
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
-  const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
+  const from = query.after === undefined ? "" : orderKey((await readTask(store, query.after)).task);
   const after = from > prefix ? from : prefix;
   const places = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
   const ids = places.slice(0, query.limit).map(({ value }) => value);

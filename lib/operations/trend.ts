@@ -1,7 +1,7 @@
 /** The trend of the levels of autonomy: how many decisions a day were left to whom. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
-import { daysOf, lastDays } from "../kit/days.ts";
+import { listDays, lastDays } from "../kit/days.ts";
 import { type Level, LEVEL_MEANINGS, LEVELS } from "../changes/rules/autonomy_level.ts";
 import { readDailyCounts } from "../projections/daily_counts.ts";
 import { type Counts, sumCounts } from "../projections/counts.ts";
@@ -40,7 +40,7 @@ export async function computeTrend(deps: OperationsDeps, days: number): Promise<
   return {
     levels: LEVELS.map((level) => ({ level, meaning: LEVEL_MEANINGS[level] })),
     bucket: "day",
-    points: daysOf(window).map((date) => ({ date, ...pickLevels(counts.get(date) ?? {}) })),
+    points: listDays(window).map((date) => ({ date, ...pickLevels(counts.get(date) ?? {}) })),
     totals: pickLevels(sumCounts([...counts.values()])),
   };
 }

@@ -13,7 +13,7 @@ import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import type { Exposure } from "../rollout/exposure.ts";
 import { maySee } from "../changes/rules/reader.ts";
 import { findExposure, isRollingOut } from "../changes/rules/rollout_state.ts";
-import { base64UrlBytes, base64UrlOf } from "../kit/base64.ts";
+import { base64UrlBytes, toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
 import { listIds } from "../find/change_index.ts";
 import { gather, PAGE_BYTES } from "../kit/gather.ts";
@@ -120,7 +120,7 @@ export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }
         },
       });
     const { rows, last, ended } = await (target === undefined ? page() : widely(deps.store, page));
-    const next = ended || !last ? null : base64UrlOf(new TextEncoder().encode(last.place));
+    const next = ended || !last ? null : toBase64Url(new TextEncoder().encode(last.place));
     return { values: rows.map(({ value }) => value!), next, ...position };
   });
 
@@ -152,7 +152,7 @@ async function ownPage(
         bytes += bytesOfText(JSON.stringify(value));
       }
   const last = page.length < sources.length ? sources[page.length - 1] : undefined;
-  return { values: page, next: last ? base64UrlOf(new TextEncoder().encode(last.place)) : null };
+  return { values: page, next: last ? toBase64Url(new TextEncoder().encode(last.place)) : null };
 }
 
 interface Row {

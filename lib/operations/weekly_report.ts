@@ -9,11 +9,11 @@ import type { FindRow } from "../find/answer.ts";
 import { findRows } from "../find/run.ts";
 import { shownFreeze } from "../changes/freeze.ts";
 import { readRecords } from "../changes/records.ts";
-import { reviewersOf } from "../changes/rules/break_glass.ts";
+import { listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Intent } from "../changes/rules/intent.ts";
-import { deadlineOf } from "../changes/rules/kpi.ts";
-import { movementOf, wordOf } from "../changes/rules/outcome_words.ts";
+import { goalDeadline } from "../changes/rules/kpi.ts";
+import { describeMovement, verdictWord } from "../changes/rules/outcome_words.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
 import { describeDrift } from "../wording/describe.ts";
@@ -155,7 +155,7 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
   );
   const waits = [
     ...inbox.review_due.items.map((item, index) => {
-      const reviewers = reviewed[index] && reviewersOf(reviewed[index].change as Change, intent);
+      const reviewers = reviewed[index] && listReviewers(reviewed[index].change as Change, intent);
       return wait(
         item,
         `for a review of its emergency by ${listed(reviewers ?? ["anybody"], "or")}`,
@@ -187,8 +187,8 @@ async function promiseLines(week: Week): Promise<string[]> {
   const lines = (await readOutcomes(deps, rows.map(({ ref }) => ref!).toReversed())).flatMap(({ change, outcome }) => {
     const verdict = order.indexOf(outcome.final?.verdict ?? "");
     if (verdict === -1) return [];
-    const word = wordOf(outcome.final!);
-    const words = `${linkTo(week, change)}: ${word === "regressed" ? "**regressed**" : word}. ${movementOf(outcome.final!)}`;
+    const word = verdictWord(outcome.final!);
+    const words = `${linkTo(week, change)}: ${word === "regressed" ? "**regressed**" : word}. ${describeMovement(outcome.final!)}`;
     return { verdict, words };
   });
   return capped(lines.sort((a, b) => a.verdict - b.verdict).map(({ words }) => words));
@@ -212,7 +212,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
     ),
     ...(freeze?.until ? [{ at: freeze.until, words: "the freeze ends" }] : []),
     ...Object.entries(intent.kpis).flatMap(([kpi, goal]) =>
-      goal.deadline === undefined ? [] : { at: iso(deadlineOf(goal)), words: `the goal for ${kpi} ends` },
+      goal.deadline === undefined ? [] : { at: iso(goalDeadline(goal)), words: `the goal for ${kpi} ends` },
     ),
   ].filter(({ at }) => isSoon({ ...week, now }, at));
   due.sort((a, b) => (a.at < b.at ? -1 : 1));

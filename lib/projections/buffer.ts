@@ -1,5 +1,5 @@
 /** A bounded collection under rising numbers: the oldest records are removed first. */
-import type { Collection, RecordOf, Stored, Tx } from "../store/store.ts";
+import type { Collection, CollectionRecord, Stored, Tx } from "../store/store.ts";
 
 /** The bounds of a collection. */
 export interface BufferState {
@@ -20,8 +20,12 @@ export async function push<C extends Collection>(
   tx: Tx,
   collection: C,
   buffer: BufferState | undefined,
-  record: (seq: number) => RecordOf<C>,
-  { most, least = 1, removed }: { most: number; least?: number; removed?: (oldest: Stored<RecordOf<C>>) => void },
+  record: (seq: number) => CollectionRecord<C>,
+  {
+    most,
+    least = 1,
+    removed,
+  }: { most: number; least?: number; removed?: (oldest: Stored<CollectionRecord<C>>) => void },
 ): Promise<BufferState> {
   const seq = Math.max((buffer?.seq ?? 0) + 1, least);
   const count = (buffer?.count ?? 0) + 1;

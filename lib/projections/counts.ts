@@ -1,8 +1,8 @@
 /** Projection of daily counts, so that no figure needs a scan; its state is the sum over all time. */
 import type { Reads } from "../store/store.ts";
-import { DAY_MS, dayOf, lengthOf, type Window } from "../kit/days.ts";
-import { POLICY_GUARDRAIL, proposerKindOf } from "../changes/rules/actor.ts";
-import { type Level, levelOf, type ModelDraft } from "../changes/rules/autonomy_level.ts";
+import { DAY_MS, utcDay, countDays, type Window } from "../kit/days.ts";
+import { POLICY_GUARDRAIL, proposerKind } from "../changes/rules/actor.ts";
+import { type Level, autonomyLevel, type ModelDraft } from "../changes/rules/autonomy_level.ts";
 import type { Resolution } from "../changes/rules/change.ts";
 import type { Verdict } from "../changes/rules/outcome.ts";
 import { targetKey } from "../changes/records.ts";
@@ -60,8 +60,8 @@ export type DayCollection = "tally_days" | "closing_days";
 
 /** Lists the counts of a window by day; a day without any is absent. */
 export async function listDays(reads: Reads, collection: DayCollection, window: Window): Promise<[string, Counts][]> {
-  const after = dayOf(Date.parse(window.from) - DAY_MS);
-  const page = await reads.list(collection, { after, limit: lengthOf(window) });
+  const after = utcDay(Date.parse(window.from) - DAY_MS);
+  const page = await reads.list(collection, { after, limit: countDays(window) });
   return page.filter(({ id }) => id <= window.to).map(({ id, value }) => [id, value]);
 }
 
@@ -78,7 +78,7 @@ export async function addCounts(
   tx.put(collection, day, sumCounts([stored?.value ?? {}, more]));
   context.state = { ...context.state, total: sumCounts([context.state.total, more]) };
   if (stored) return;
-  const first = dayOf(Date.parse(day) - MAX_DAYS * DAY_MS);
+  const first = utcDay(Date.parse(day) - MAX_DAYS * DAY_MS);
   for (const { id } of await tx.list(collection, { limit: 3, keysOnly: true }))
     if (id < first) tx.delete(collection, id);
 }
@@ -125,7 +125,7 @@ export const counts: Projection<State> = {
 };
 
 function storeDraft({ tx }: ProjectionContext<State>, { change_id, tenant, timestamp, facts }: Entry): void {
-  if (facts.status === "approved" || proposerKindOf(facts.proposer ?? null) !== "model") return;
+  if (facts.status === "approved" || proposerKind(facts.proposer ?? null) !== "model") return;
   tx.put("tally_drafts", targetKey({ target: facts.target ?? "", tenant_id: tenant }), { change_id, at: timestamp });
 }
 
@@ -136,7 +136,11 @@ async function countDecision(context: ProjectionContext<State>, { change_id, fac
   const { approver = null, authenticated } = facts;
   // A revoked approval was counted already, so the revocation has no level of its own.
   if (facts.decision === "revoked") return { decided_revoked: 1 };
-  const level = levelOf(change, { approver, authenticated, principals: Object.keys(principals).length > 0 }, draft);
+  const level = autonomyLevel(
+    change,
+    { approver, authenticated, principals: Object.keys(principals).length > 0 },
+    draft,
+  );
   return { [`decided_${facts.decision}`]: 1, ...(level && { [`level_${level}`]: 1 }) };
 }
 

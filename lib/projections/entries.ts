@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { type Detail, detailIn } from "../changes/rules/event.ts";
+import { type Detail, parseDetail } from "../changes/rules/event.ts";
 import type { Reading } from "../rollout/rule.ts";
 
 /** Members of an entry's detail that projections read, depending on its type. */
@@ -28,7 +28,7 @@ export interface Entry extends AuditEntry {
 }
 
 /** Parses the detail of an entry. */
-export const parseEntry = (entry: AuditEntry): Entry => ({ ...entry, facts: detailIn(entry.detail) });
+export const parseEntry = (entry: AuditEntry): Entry => ({ ...entry, facts: parseDetail(entry.detail) });
 
 /** Returns the actor of an entry; null for the service itself, or where none is named. */
 export const findActor = ({ event_type, facts }: Entry): string | null =>

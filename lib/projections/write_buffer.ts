@@ -1,6 +1,6 @@
 /** Writes of a projection that are not stored yet, over the rows that are. */
 import { type Json, json } from "../store/json.ts";
-import { listOver } from "../store/engine/write_set.ts";
+import { mergeList } from "../store/engine/write_set.ts";
 import type { Collection, ListOptions, Reads, Stored, Tx } from "../store/store.ts";
 import type { Version } from "../store/version.ts";
 
@@ -30,7 +30,7 @@ export function createWriteBuffer(stored: Reads): WriteBuffer {
     return own.map((version) => (version ? toStored(version) : found.shift()));
   };
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Stored[]> => {
-    const rows = await listOver(written.get(collection), options, (below) => stored.list(collection, below));
+    const rows = await mergeList(written.get(collection), options, (below) => stored.list(collection, below));
     return rows.map((row) => ("value" in row ? (row as Stored) : (toStored(row as Version) ?? (row as Stored))));
   };
 

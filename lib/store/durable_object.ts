@@ -1,11 +1,11 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
-import { dumpOf } from "./engine/dump.ts";
+import { dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { MARK_KEY } from "./engine/mark.ts";
-import { boundsOf, idOf, sortKey } from "./engine/record_key.ts";
+import { keyBounds, parseId, sortKey } from "./engine/record_key.ts";
 import { serial } from "./engine/serial.ts";
 import { soleWhole } from "./engine/sole_whole.ts";
-import { nameOf, readsOf, type SyncView, type Version, type View } from "./engine/view.ts";
+import { recordName, makeReads, type SyncView, type Version, type View } from "./engine/view.ts";
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
 
@@ -95,10 +95,10 @@ export function durableObjectStore(storage: ObjectStorage): Store {
   const collections = () => sql.exec(COLLECTIONS).toArray() as unknown as { name: string; floor: number }[];
   const [found] = view.versions([MARK_KEY]);
   // Others write between two pages.
-  const sole = soleWhole({ found, keep, atOneMoment: false, dump: () => dumpOf({ ...reads, collections }) });
+  const sole = soleWhole({ found, keep, atOneMoment: false, dump: () => dumpVersions({ ...reads, collections }) });
   const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
   const transactions = serial(decided, { keep, failure: () => lost ?? sole.refusal() });
-  return { ...readsOf(reads), ...transactions, whole: sole.over(transactions.transact) };
+  return { ...makeReads(reads), ...transactions, whole: sole.over(transactions.transact) };
 }
 
 /** Those that ask while a sync runs share the next one. */
@@ -121,11 +121,11 @@ function viewOf(sql: ObjectStorage["sql"]): SyncView {
     versions(keys) {
       const asked = keys.map(({ collection, id }) => [collection, hex(sortKey(id))]);
       const versions = rows(VERSIONS, JSON.stringify(asked)).map(versionIn);
-      const found = new Map(versions.map((version) => [nameOf(version), version]));
-      return keys.map((key) => found.get(nameOf(key)));
+      const found = new Map(versions.map((version) => [recordName(version), version]));
+      return keys.map((key) => found.get(recordName(key)));
     },
     list(collection, options) {
-      const bounds = boundsOf(options);
+      const bounds = keyBounds(options);
       if (!bounds) return [];
       const { limit, reverse = false, keysOnly = false } = options;
       const query = `select id${keysOnly ? "" : ", collection, revision, value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
@@ -135,7 +135,7 @@ function viewOf(sql: ObjectStorage["sql"]): SyncView {
   };
 }
 
-const idIn = (id: ArrayBuffer): string => idOf(new Uint8Array(id));
+const idIn = (id: ArrayBuffer): string => parseId(new Uint8Array(id));
 const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const versionIn = ({ collection, id, revision, value }: Row): Version => ({
   collection,

@@ -28,7 +28,7 @@ export function json<T>(value: T, name = "value"): Json<T> {
 }
 
 /** As `json` for a value that stays its owner's, named in errors; one that was made already is taken as it is. */
-export function jsonOf(value: unknown, name: string): Json {
+export function toJson(value: unknown, name: string): Json {
   if (value instanceof Json) return value;
   refuse(name, visit(value, { freeze: false, exact: true }, 0));
   return new Json(JSON.stringify(value));

@@ -1,10 +1,10 @@
 /** A store in memory: everything the port promises but surviving its process. Runs anywhere. */
-import { type Dumped, dumpOf } from "./engine/dump.ts";
+import { type Dumped, dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
 import { soleWhole } from "./engine/sole_whole.ts";
 import { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
-import { readsOf, type Version, type View } from "./engine/view.ts";
+import { makeReads, type Version, type View } from "./engine/view.ts";
 import type { Store } from "./store.ts";
 
 interface Collection {
@@ -46,11 +46,11 @@ export function memoryStore(): Store {
     found: undefined,
     keep: keepAll,
     atOneMoment: true,
-    dump: () => dumpOf(copyOf(collections)),
+    dump: () => dumpVersions(copyOf(collections)),
   });
   const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
   const transactions = serial(decided, { keep: keepAll, failure: sole.refusal });
-  return { ...readsOf(view), ...transactions, whole: sole.over(transactions.transact) };
+  return { ...makeReads(view), ...transactions, whole: sole.over(transactions.transact) };
 }
 
 /** The records of this moment, whatever is put later. */

@@ -24,7 +24,7 @@ export interface Singles<T> {
 export type Collection = keyof Collections & string;
 
 /** What a record of a collection holds. */
-export type RecordOf<C extends Collection, I extends string = string> =
+export type CollectionRecord<C extends Collection, I extends string = string> =
   Collections[C] extends Singles<infer S> ? (I extends keyof S ? S[I] : S[keyof S]) : Collections[C];
 
 /**
@@ -65,16 +65,19 @@ export const MOST_BYTES = 1_000_000;
 
 /** What reads records. Outside a transaction that is what is durable, of one record or of several a moment apart. */
 export interface Reads {
-  get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
+  get<C extends Collection, I extends string>(
+    collection: C,
+    id: I,
+  ): Promise<Stored<CollectionRecord<C, I>> | undefined>;
   /** The records with these ids, in their order, in one round trip. */
   getMany<C extends Collection, I extends string>(
     collection: C,
     ids: readonly I[],
-  ): Promise<(Stored<RecordOf<C, I>> | undefined)[]>;
+  ): Promise<(Stored<CollectionRecord<C, I>> | undefined)[]>;
   list<C extends Collection, K extends boolean = false>(
     collection: C,
     options: ListOptions<K>,
-  ): Promise<Listed<K, RecordOf<C>>[]>;
+  ): Promise<Listed<K, CollectionRecord<C>>[]>;
   /** What is answered unread: the texts of a page, or of the records with these ids, those that are there. */
   texts(collection: Collection, which: ListOptions | readonly string[]): Promise<Text[]>;
 }
@@ -91,7 +94,7 @@ export interface Tx extends Reads {
   put<C extends Collection, I extends string>(
     collection: C,
     id: I,
-    value: RecordOf<C, I> | Json<RecordOf<C, I>>,
+    value: CollectionRecord<C, I> | Json<CollectionRecord<C, I>>,
     expected?: number,
   ): void;
   delete(collection: Collection, id: string, expected?: number): void;

@@ -5,7 +5,7 @@ import { cappedText } from "../kit/capped_text.ts";
 import { once } from "../kit/once.ts";
 import { Unanswered } from "../kit/time_limit.ts";
 import { traceHeaders } from "../kit/trace.ts";
-import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
+import { webhookKey, signWebhook } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { sameTarget } from "../changes/rules/same_target.ts";
@@ -103,7 +103,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const signature = reachability(name, log);
   const report = reportCalls(name, observer);
   const url = checkWebhookUrl(options.url);
-  const signingKey = keyOf(secret);
+  const signingKey = webhookKey(secret);
 
   /** Sends a request, and notes whether the host product runs. Throws `Lost`. */
   const reach = async (init: RequestInit): Promise<Response> => {
@@ -136,7 +136,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
         ...(changes(operation) && { "idempotency-key": id }),
         "webhook-id": id,
         "webhook-timestamp": String(seconds),
-        "webhook-signature": signatureOf(signingKey, id, seconds, body),
+        "webhook-signature": signWebhook(signingKey, id, seconds, body),
       },
     });
     if (response.status === 401) signature.failed("the host product rejects the signature (401): compare the secrets");

@@ -1,6 +1,6 @@
 /** Entries of the audit log in words: the only place that says what an event was. */
 import type { AuditEntry, EventType } from "../audit/entry.ts";
-import { detailIn } from "../changes/rules/event.ts";
+import { parseDetail } from "../changes/rules/event.ts";
 import { worsenedWords } from "../changes/rules/kpi_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
@@ -341,7 +341,7 @@ export function describe(
   { event_type, detail, tenant = "" }: Described,
   change?: Parameters<typeof nameChange>[0],
 ): Description {
-  const facts = (typeof detail === "string" ? detailIn(detail) : detail) as Facts;
+  const facts = (typeof detail === "string" ? parseDetail(detail) : detail) as Facts;
   const wording = Object.hasOwn(EVENTS, event_type) ? EVENTS[event_type as EventType] : undefined;
   const reason = reasonOf(event_type, facts);
   return {

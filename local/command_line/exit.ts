@@ -27,7 +27,7 @@ export class NotDone extends Error {
 }
 
 /** How an error ends the program. */
-export function exitOf(error: unknown): Exit {
+export function exitFor(error: unknown): Exit {
   if (error instanceof UsageError) return "usage";
   if (!(error instanceof CountersignError)) return "refused";
   const { code, status } = error;

@@ -22,7 +22,7 @@ export interface Common {
 }
 
 /** The program. Where it is called wrongly, or asked for its help, it throws commander's `CommanderError`. */
-export function programOf(act: Act, write: { out(text: string): void; err(text: string): void }): Command {
+export function makeProgram(act: Act, write: { out(text: string): void; err(text: string): void }): Command {
   const program = new Command("countersign")
     .description("Governs product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log.")
     .version(version)

@@ -3,8 +3,8 @@ import { CommanderError } from "commander";
 import { CountersignError } from "../../lib/client/client.ts";
 import type { Environment } from "../secrets.ts";
 import { connect, type Connected } from "./connection.ts";
-import { errorText, type Exit, exitOf, EXITS, UsageError } from "./exit.ts";
-import { type Common, programOf } from "./program.ts";
+import { errorText, type Exit, exitFor, EXITS, UsageError } from "./exit.ts";
+import { type Common, makeProgram } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
 import type { Given, Session, Verb } from "./verb.ts";
 
@@ -20,7 +20,7 @@ export async function run(called: readonly string[], io: Io): Promise<number | v
   const other = PROGRAMS[argv[0] ?? ""];
   if (other && Object.hasOwn(PROGRAMS, argv[0]!)) return other.main(argv.slice(1), io.env);
   let exit: Exit = "done";
-  const program = programOf(async (...called) => void (exit = await perform(called, io)), io);
+  const program = makeProgram(async (...called) => void (exit = await perform(called, io)), io);
   try {
     await program.parseAsync(argv.length === 0 ? ["--help"] : argv, { from: "user" });
   } catch (error) {
@@ -54,7 +54,7 @@ async function perform([verb, given, common]: [Verb, Given, Common], io: Io): Pr
   } catch (error) {
     if (common.json && error instanceof CountersignError && answers.last !== undefined) io.out(`${answers.last}\n`);
     say(`countersign: ${errorText(error, verb.fields)}`);
-    return exitOf(error);
+    return exitFor(error);
   }
 }
 

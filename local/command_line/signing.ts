@@ -137,7 +137,7 @@ const inUtc = (time: string | undefined): string | undefined =>
   time === undefined || Number.isNaN(Date.parse(time)) ? time : new Date(time).toISOString();
 
 /** What is signed names who signs. */
-export function nameIn(fields: Readonly<Record<string, unknown>>, field: string): string {
+export function readName(fields: Readonly<Record<string, unknown>>, field: string): string {
   const name = fields[field];
   if (typeof name !== "string")
     throw new UsageError(`--key needs --${field}: what is signed says whose decision it is`);

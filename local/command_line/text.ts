@@ -17,10 +17,10 @@ export const entryText = (entry: Described): string =>
   joinParts(inOneSentence(describe(entry)), (part) => showGiven({ ...part, given: visible(part.given) }, MAX_REASON));
 
 /** How many columns a terminal needs. */
-export const widthOf = (text: string): number =>
+export const displayWidth = (text: string): number =>
   [...text].reduce((sum, each) => sum + (/^\p{M}$/u.test(each) ? 0 : eastAsianWidth(each.codePointAt(0)!)), 0);
 
-const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)));
+const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - displayWidth(text)));
 
 /**
  * A table with a heading, its columns as wide as they must be; a row ends where the terminal does. Before the last column
@@ -33,7 +33,7 @@ export function table(
   spare: readonly string[] = [],
 ): string {
   const lines = [headings, ...rows].map((row) => row.map(visible));
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]!))));
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column]!))));
   const kept = fitting(headings, widths, columns, spare);
   return lines
     .map((line) => kept.map((column) => padded(line[column]!, widths[column]!)).join("  "))
@@ -60,10 +60,10 @@ function fitting(headings: readonly string[], widths: readonly number[], columns
 }
 
 function cut(line: string, columns: number): string {
-  if (widthOf(line) <= columns) return line;
+  if (displayWidth(line) <= columns) return line;
   let kept = "";
   for (const each of line) {
-    if (widthOf(kept + each) >= columns) break;
+    if (displayWidth(kept + each) >= columns) break;
     kept += each;
   }
   return `${kept}…`;

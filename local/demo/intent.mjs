@@ -1,7 +1,7 @@
 /** What the shop is governed by: two figures with their goals, an agent that may propose, and what it may not touch. */
 
 /** The product intent; `agentHash` is the SHA-256 of the agent's secret. */
-export const intentOf = (agentHash) => ({
+export const makeIntent = (agentHash) => ({
   product_id: "tea-shop",
   product_type: "shop",
   version: "2026.11",

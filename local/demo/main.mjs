@@ -9,11 +9,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openShop, sendAgent } from "./actors.mjs";
-import { intentOf } from "./intent.mjs";
+import { makeIntent } from "./intent.mjs";
 import { processes } from "./processes.mjs";
 import { say } from "./say.mjs";
 import { startService } from "./service.mjs";
-import { BEGINS, follow, readerOf, tell } from "./story.mjs";
+import { BEGINS, follow, makeReader, tell } from "./story.mjs";
 
 const {
   values: { once, dist },
@@ -37,7 +37,7 @@ async function play() {
   if (!existsSync(join(program, "local/ui_server.js")))
     throw new Error(`there is no built program in ${program}; \`npm run demo\` makes it in dist`);
   const [secret, token] = [randomBytes(24).toString("hex"), randomBytes(9).toString("hex")];
-  const intent = intentOf(createHash("sha256").update(secret).digest("hex"));
+  const intent = makeIntent(createHash("sha256").update(secret).digest("hex"));
   await writeFile(join(folder, "intent.json"), JSON.stringify(intent, undefined, 2));
   const service = await startService(start, { folder, dist: program, token, clock: BEGINS });
   const shop = await openShop(start, folder, service);
@@ -51,7 +51,7 @@ async function play() {
   if (!once)
     say(`   Approve it there, under any name, then apply it, and look at the shop. The console asks for the admin token,
       which the agent does not have: ${token}. Ctrl-C ends everything.`);
-  await follow({ service, shop, say, reader: once ? readerOf(service, change_id) : undefined }, change_id);
+  await follow({ service, shop, say, reader: once ? makeReader(service, change_id) : undefined }, change_id);
   if (!once) await new Promise(() => {});
 }
 

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { OFREPProvider } from "@openfeature/ofrep-provider";
 import { OpenFeature } from "@openfeature/server-sdk";
 import { computeFigures } from "./customers.mjs";
-import { pageOf } from "./shop_page.mjs";
+import { renderShop } from "./shop_page.mjs";
 
 const TENANT = { targetingKey: "teashop" };
 
@@ -21,7 +21,7 @@ const settings = async () => ({
 
 let measured = 0;
 const ROUTES = {
-  "/": async () => ["text/html; charset=utf-8", pageOf(await settings())],
+  "/": async () => ["text/html; charset=utf-8", renderShop(await settings())],
   "/figures": async () => ["application/json", JSON.stringify(computeFigures(await settings(), ++measured))],
 };
 

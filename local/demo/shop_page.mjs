@@ -8,7 +8,7 @@ const sentencesOf = ({ freeFrom, guests, deliveryDay }) => ({
 });
 
 /** The page, which looks again every two seconds. */
-export function pageOf(settings) {
+export function renderShop(settings) {
   const said = Object.entries(sentencesOf(settings)).map(
     ([target, text]) => `<li data-target="${target}">${text}</li>`,
   );

@@ -99,7 +99,7 @@ export async function follow({ service, shop, say, reader }, change_id) {
 }
 
 /** A reader who agrees: what they do with the change in each status. */
-export const readerOf = (service, change_id) => ({
+export const makeReader = (service, change_id) => ({
   pending_consent: () =>
     service.post("api/product/approve", { change_id, approver: READER, note: "Customers ask for it." }),
   approved: () => service.post("api/product/apply", { change_id, actor: READER }),

@@ -1,6 +1,6 @@
 /** Peers as they are shown: who is connected, who should be, and who was met before. */
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
-import { relationOf, trustOf } from "../../lib/link/trust.ts";
+import { findRelation, trustWeight } from "../../lib/link/trust.ts";
 import type { PeerRecord } from "../../lib/link/peer_records.ts";
 import type { PeerRow } from "../../lib/link/port.ts";
 import type { Connection } from "./connection.ts";
@@ -26,7 +26,7 @@ export function peerRows({ self, dialers, connections, records, met }: Known): P
     const connection = connections.find(({ peer }) => peer?.peer_id === peerId);
     const record = records.find(({ peer_id }) => peer_id === peerId);
     const identity = connection?.peer ?? record;
-    const relation = identity ? relationOf(self, identity) : null;
+    const relation = identity ? findRelation(self, identity) : null;
     rows.push({
       peer_id: peerId,
       instance_id: identity?.instance_id ?? null,
@@ -35,7 +35,7 @@ export function peerRows({ self, dialers, connections, records, met }: Known): P
       product_id: identity?.product_id ?? null,
       product_type: identity?.product_type ?? null,
       relation,
-      trust: relation && trustOf(relation),
+      trust: relation && trustWeight(relation),
       last_seen_at: connection ? new Date(connection.lastSeen).toISOString() : (record?.last_seen_at ?? null),
       rtt_ms: connection?.rtt ?? null,
       log: record?.log ?? "unknown",

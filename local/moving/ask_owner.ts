@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { linesOf } from "../../lib/store/move/lines.ts";
+import { splitLines } from "../../lib/store/move/lines.ts";
 import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import { HELD, shortAddress } from "../lock_folder.ts";
 import type { Answered, MarkingRequest } from "./owner_door.ts";
@@ -64,7 +64,7 @@ async function request(socket: Socket, marking: MarkingRequest): Promise<Answere
   socket.on("error", () => {});
   try {
     socket.write(`${JSON.stringify(marking)}\n`);
-    const { done, value } = await linesOf(socket).next();
+    const { done, value } = await splitLines(socket).next();
     return done ? undefined : (JSON.parse(value) as Answered);
   } catch {
     return undefined;

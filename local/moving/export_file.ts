@@ -2,7 +2,7 @@
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { linesOf } from "../../lib/store/move/lines.ts";
+import { splitLines } from "../../lib/store/move/lines.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import { nodeFiles } from "../store/files.ts";
 
@@ -37,4 +37,4 @@ export async function writeExport<T>(path: string, pieces: () => AsyncGenerator<
 }
 
 /** Returns a reader of a file's lines; each call begins at the first line. */
-export const readLines = (path: string) => (): AsyncIterable<string> => linesOf(createReadStream(path));
+export const readLines = (path: string) => (): AsyncIterable<string> => splitLines(createReadStream(path));

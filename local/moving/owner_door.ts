@@ -3,7 +3,7 @@
  * JSON, and is answered with a line. Who can open the socket can write the files too, which are the user's own.
  */
 import type { Socket } from "node:net";
-import { linesOf } from "../../lib/store/move/lines.ts";
+import { splitLines } from "../../lib/store/move/lines.ts";
 import { type Mark, MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import type { Asked } from "../lock_hold.ts";
 
@@ -37,7 +37,7 @@ export function newDoor(patienceMs = PATIENCE_MS): Door {
 
   const serve = async (socket: Socket): Promise<void> => {
     try {
-      for await (const line of linesOf(socket)) {
+      for await (const line of splitLines(socket)) {
         socket.setTimeout(0);
         const { from, to } = JSON.parse(line) as MarkingRequest;
         const answer = await whole!.commit([], { from: from ?? undefined, to: to ?? undefined }).then(

@@ -10,11 +10,11 @@ import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
 import { isDatabase, stateAddress, storeName } from "../option_values.ts";
 import type { Environment } from "../secrets.ts";
 import { LAYOUT } from "../../lib/store/layout.ts";
-import { nodeFiles, pathsOf } from "../store/files.ts";
+import { nodeFiles, statePaths } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
 import { dumpFiles, isThere, markInFiles } from "../store/whole.ts";
 import { askOwner } from "./ask_owner.ts";
-import { storesIn } from "./stores_in.ts";
+import { listStores } from "./stores_in.ts";
 
 /** A store that is copied or moved away from, and open until it is closed. */
 export interface Source extends Departure {
@@ -85,7 +85,7 @@ function inDatabase(address: string, store: string, log: Log): StoreAddress {
   // To open it makes what is not there; what is copied has to be there.
   const source = async (): Promise<Source> => {
     hide();
-    const there = await storesIn(address);
+    const there = await listStores(address);
     if (there.includes(store)) return all.departed();
     const others = there.slice(0, SHOWN).join(", ") + (there.length > SHOWN ? ", …" : "");
     throw new MoveRefused(
@@ -132,9 +132,9 @@ function table(text: string, env: Environment): StoreAddress {
 }
 
 function file(path: string, log: Log): StoreAddress {
-  const parts = (at: string) => ({ files: nodeFiles, paths: pathsOf(at), sequences: LAYOUT.sequences });
+  const parts = (at: string) => ({ files: nodeFiles, paths: statePaths(at), sequences: LAYOUT.sequences });
   const requireThere = (at: string): void => {
-    if (!isThere(nodeFiles, pathsOf(at))) throw new MoveRefused(`there is no store at ${path}`);
+    if (!isThere(nodeFiles, statePaths(at))) throw new MoveRefused(`there is no store at ${path}`);
   };
   const asFiles = (at: string, commit: Whole["commit"]): Whole => ({
     dump: () => dumpFiles(parts(at)),

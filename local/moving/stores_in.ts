@@ -1,6 +1,6 @@
 /** Lists the stores of a database without creating anything in it. */
 import { withoutDriver } from "../open_store.ts";
-import { placeOf, storeError } from "../../lib/store/postgres/errors.ts";
+import { databaseAddress, storeError } from "../../lib/store/postgres/errors.ts";
 
 const CONNECT_MS = 5000;
 const ANSWER_MS = 10_000;
@@ -8,7 +8,7 @@ const ANSWER_MS = 10_000;
 const IS_THERE = "select to_regclass('countersign_heads') is not null as heads";
 
 /** Returns the names in order. Errors: `StoreUnavailable`. */
-export async function storesIn(url: string): Promise<string[]> {
+export async function listStores(url: string): Promise<string[]> {
   const { Client } = await import("pg").catch(withoutDriver);
   const client = new Client({
     connectionString: url,
@@ -25,7 +25,7 @@ export async function storesIn(url: string): Promise<string[]> {
     const stores = await client.query<{ store: string }>("select distinct store from countersign_heads order by store");
     return stores.rows.map(({ store }) => store);
   } catch (error) {
-    throw storeError(error, placeOf(url));
+    throw storeError(error, databaseAddress(url));
   } finally {
     await client.end().catch(() => undefined);
   }

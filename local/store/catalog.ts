@@ -5,20 +5,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ListOptions } from "../../lib/store/store.ts";
 import { type Files, type Paths, replaceFile } from "./files.ts";
-import { isIntact, lineOf } from "./journal_format.ts";
-import { idsOf, type Places, type Run, runOf, sequencePlaces, sortedPlaces } from "./places.ts";
+import { isIntact, makeLine } from "./journal_format.ts";
+import { listIds, type Places, type Run, makeRun, sequencePlaces, sortedPlaces } from "./places.ts";
 import { scanLines, type Segment } from "./segment.ts";
 
 const SPAN = 2 ** 32;
 
 /** The place of a record as one number: a file of the journal, counted from 1 as this process opens them, and an offset. */
-export const placeOf = (file: number, offset: number): number => file * SPAN + offset;
+export const packPlace = (file: number, offset: number): number => file * SPAN + offset;
 
 /** The file of a place. */
-export const fileOf = (place: number): number => Math.floor(place / SPAN);
+export const placeFile = (place: number): number => Math.floor(place / SPAN);
 
 /** The offset of a place in its file, in bytes. */
-export const offsetOf = (place: number): number => place % SPAN;
+export const placeOffset = (place: number): number => place % SPAN;
 
 /** Places of records by collection and id. */
 export interface Catalog {
@@ -70,12 +70,12 @@ export function newCatalog(
     floor: (collection) => floors.get(collection) ?? 0,
     put(collection, id, place) {
       const before = made(collection).set(id, place);
-      if (before !== undefined) released(fileOf(before), collection, id);
+      if (before !== undefined) released(placeFile(before), collection, id);
     },
     bury(collection, id, revision) {
       floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       const before = collections.get(collection)?.delete(id);
-      if (before !== undefined) released(fileOf(before), collection, id);
+      if (before !== undefined) released(placeFile(before), collection, id);
     },
     async sweep(visit) {
       for (const places of collections.values()) {
@@ -91,7 +91,7 @@ export function newCatalog(
         // Of most nothing lies there, and an id is made of each record that is looked at by it.
         if (!holds(places, file)) continue;
         if (sequences.includes(name)) return false;
-        for (const [id, place] of places.page({ limit: Infinity })) if (fileOf(place) === file) places.delete(id);
+        for (const [id, place] of places.page({ limit: Infinity })) if (placeFile(place) === file) places.delete(id);
       }
       return true;
     },
@@ -104,7 +104,7 @@ function holds(places: Places, file: number): boolean {
   let from: string | undefined;
   do
     from = places.sweep(from, (some) => {
-      for (const place of some) found ||= fileOf(place) === file;
+      for (const place of some) found ||= placeFile(place) === file;
     });
   while (from !== undefined && !found);
   return found;
@@ -147,14 +147,14 @@ export async function writeCatalog(
 
   /** Without what lies elsewhere, which the journal's other files tell of. */
   const within = (run: Run): Run => {
-    const files = run.places.map(fileOf);
+    const files = run.places.map(placeFile);
     if (files.every((file) => numbers.get(file) === file)) return run;
     const here = files.flatMap((file, index) => (numbers.has(file) ? [index] : []));
-    const places = here.map((index) => placeOf(numbers.get(files[index]!)!, offsetOf(run.places[index]!)));
-    const ids = idsOf(run);
+    const places = here.map((index) => packPlace(numbers.get(files[index]!)!, placeOffset(run.places[index]!)));
+    const ids = listIds(run);
     return ids.length === 0
       ? { ...run, places }
-      : runOf(
+      : makeRun(
           here.map((index) => ids[index]!),
           places,
         );
@@ -174,7 +174,7 @@ export async function writeCatalog(
     yield { floors: catalog.names().map((name) => [name, catalog.floor(name)]) };
   }
   async function* bytes(): AsyncIterable<Buffer> {
-    for await (const line of lines()) yield Buffer.from(lineOf(line));
+    for await (const line of lines()) yield Buffer.from(makeLine(line));
   }
   await replaceFile(files, paths.catalog, bytes());
 }
@@ -220,7 +220,7 @@ export async function readCatalog(
         places: [...new Float64Array(bytesOf(places))],
       };
       into.append(collection!, run);
-      for (const place of run.places) live.set(fileOf(place), (live.get(fileOf(place)) ?? 0) + 1);
+      for (const place of run.places) live.set(placeFile(place), (live.get(placeFile(place)) ?? 0) + 1);
     }
     whole = floors !== undefined;
     return true;

@@ -1,7 +1,7 @@
 /** Rewrites a sealed segment with only what still counts (Bitcask's merge). */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Catalog, fileOf, offsetOf, placeOf } from "./catalog.ts";
-import { asideOf, type Files, writeAll } from "./files.ts";
+import { type Catalog, placeFile, placeOffset, packPlace } from "./catalog.ts";
+import { temporaryPath, type Files, writeAll } from "./files.ts";
 import {
   eachText,
   isDeletion,
@@ -13,7 +13,7 @@ import {
 } from "./journal_format.ts";
 import { type Offsets, offsetsWithin } from "./offsets.ts";
 import { lowest } from "./places.ts";
-import { batchAt, createSegment, JOURNAL_FORMAT, scanLines, type Segment, SLICE } from "./segment.ts";
+import { parseBatch, createSegment, JOURNAL_FORMAT, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** What is compacted, and what decides what counts. */
 export interface CompactionParts {
@@ -94,7 +94,7 @@ export async function writeCompacted(
   const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
     if (stopped()) return false;
     // Checked, so that a fresh checksum is never put on what does not match its own.
-    const head = batchAt(segment.path, buffer, start, end, offset);
+    const head = parseBatch(segment.path, buffer, start, end, offset);
     eachText(buffer, head.body, end, (begin, close, sequence, number) => {
       const at = offset + begin - start;
       const rank = live.delete(at) ? moves.from.push(at) - 1 : -1;
@@ -156,12 +156,12 @@ export async function moveRecords(catalog: Catalog, { segment, moves }: Compacte
   await catalog.sweep((places) => {
     for (let index = 0; index < places.length; index++) {
       const place = places[index]!;
-      if (fileOf(place) !== from) continue;
-      const offset = offsetOf(place);
+      if (placeFile(place) !== from) continue;
+      const offset = placeOffset(place);
       const rank = lowest(moves.from.length, (at) => moves.from[at]! >= offset);
       if (moves.from[rank] !== offset)
         throw new StoreDamaged(segment.path, 0, `it lacks the record that lay at byte ${offset} of it before`);
-      places[index] = placeOf(segment.file, moves.to[rank]!);
+      places[index] = packPlace(segment.file, moves.to[rank]!);
       segment.live++;
     }
   });
@@ -179,8 +179,8 @@ async function liveIn(catalog: Catalog, segment: Segment): Promise<Offsets> {
   const live = offsetsWithin(segment.bytes);
   await catalog.sweep((places) => {
     for (const place of places) {
-      if (fileOf(place) !== segment.file) continue;
-      const offset = offsetOf(place);
+      if (placeFile(place) !== segment.file) continue;
+      const offset = placeOffset(place);
       if (offset >= segment.bytes) throw new StoreDamaged(segment.path, offset, "a record should begin here");
       live.add(offset);
     }
@@ -192,5 +192,5 @@ async function liveIn(catalog: Catalog, segment: Segment): Promise<Offsets> {
 
 async function discard(files: Files, { fd, path }: Segment): Promise<undefined> {
   await files.close(fd);
-  await files.remove(asideOf(path));
+  await files.remove(temporaryPath(path));
 }

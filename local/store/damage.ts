@@ -3,12 +3,12 @@ import { basename } from "node:path";
 import { sequenceId } from "../../lib/store/collections.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import type { DamagedFile } from "../../lib/store/faults.ts";
-import { type Catalog, fileOf } from "./catalog.ts";
+import { type Catalog, placeFile } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import { describeRescue } from "./ownership.ts";
 import { lowest } from "./places.ts";
-import { batchAt, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
+import { parseBatch, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
 import { whenUnused } from "./uses.ts";
 
 /** The damage that is known. */
@@ -64,7 +64,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
     const firstFrom = (number: number): number =>
       lowest(catalog.size(name), (index) => {
         const place = catalog.place(name, sequenceId(index + 1))!;
-        return segments.get(fileOf(place))!.header.segment >= number;
+        return segments.get(placeFile(place))!.header.segment >= number;
       });
     return [firstFrom(header.segment) + 1, firstFrom(header.segment + 1)];
   };
@@ -83,7 +83,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
   const scan = async (segment: Segment, offset: number, most: number): Promise<number> => {
     const visit = (buffer: Buffer, start: number, end: number, at: number): boolean => {
       if (stopped() || at - offset >= most) return false;
-      batchAt(segment.path, buffer, start, end, at);
+      parseBatch(segment.path, buffer, start, end, at);
       return true;
     };
     const reached = await scanLines(files, segment, offset, visit, { piece: SLICE });

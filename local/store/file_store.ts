@@ -8,10 +8,10 @@ import { type Layout, LAYOUT } from "../../lib/store/layout.ts";
 import { MARK_KEY } from "../../lib/store/engine/mark.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
 import { soleWhole } from "../../lib/store/engine/sole_whole.ts";
-import { readsOf, type Version } from "../../lib/store/engine/view.ts";
+import { makeReads, type Version } from "../../lib/store/engine/view.ts";
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
-import { placeOf } from "./catalog.ts";
-import { type Files, nodeFiles, type Paths, pathsOf } from "./files.ts";
+import { packPlace } from "./catalog.ts";
+import { type Files, nodeFiles, type Paths, statePaths } from "./files.ts";
 import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
 import { newReader } from "./reader.ts";
@@ -87,7 +87,7 @@ const unrefTimer: Schedule = (run, milliseconds) => {
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { layout = LAYOUT, files = nodeFiles, now = Date.now, newId = randomUUID } = options;
-  const paths = pathsOf(options.path);
+  const paths = statePaths(options.path);
   const adapter = stateAdapter(files, paths.state);
   const low = new Low<State | null>(adapter as Adapter<State | null>, null);
   const readState = async (): Promise<State | null> => {
@@ -149,13 +149,13 @@ async function compose(
     now,
     nextFile,
     pending,
-    onWrite: (bytes, { file }, offset) => written.add(placeOf(file, offset), bytes),
+    onWrite: (bytes, { file }, offset) => written.add(packPlace(file, offset), bytes),
     onDurable(version, segment, offset) {
       if (version.json) {
         segment.puts++;
         segment.live++;
       } else if (version.id !== "") segment.deletions++;
-      durable.enter(version, placeOf(segment.file, offset));
+      durable.enter(version, packPlace(segment.file, offset));
       accepted.settle(version);
     },
     onBatch: () => state.changed(journal.active.last),
@@ -214,7 +214,7 @@ async function compose(
   };
 
   return {
-    ...readsOf({
+    ...makeReads({
       versions(keys) {
         mustBeOpen();
         return durable.versions(keys);

@@ -125,7 +125,7 @@ function something(written: number): number {
 }
 
 /** Up to `length` bytes at `position`, fewer only at the end of the file. */
-export function readAt(files: Files, fd: number, length: number, position: number): Buffer {
+export function readBytes(files: Files, fd: number, length: number, position: number): Buffer {
   const bytes = Buffer.alloc(length);
   let done = 0;
   while (done < length) {
@@ -144,14 +144,14 @@ export async function readFile(files: Files, path: string): Promise<Buffer | und
   });
   if (fd === undefined) return undefined;
   try {
-    return readAt(files, fd, await files.size(fd), 0);
+    return readBytes(files, fd, await files.size(fd), 0);
   } finally {
     await files.close(fd);
   }
 }
 
 /** The name under which a file is written before it takes its place. */
-export const asideOf = (path: string): string => `${path}.tmp`;
+export const temporaryPath = (path: string): string => `${path}.tmp`;
 
 /** Puts a durable file in place at once: written aside, synced, renamed, the folder synced. */
 export async function replaceFile(
@@ -159,7 +159,7 @@ export async function replaceFile(
   path: string,
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<void> {
-  const aside = asideOf(path);
+  const aside = temporaryPath(path);
   const fd = await files.open(aside, "create");
   let end = 0;
   try {
@@ -201,7 +201,7 @@ export interface Paths {
 }
 
 /** The files of the store whose state file is `state`. */
-export function pathsOf(state: string): Paths {
+export function statePaths(state: string): Paths {
   return {
     folder: dirname(state),
     state,
@@ -221,7 +221,7 @@ export interface Listing {
 }
 
 /** Sorts the names in a folder by what they are to this store; other files are not looked at. */
-export function listingOf(paths: Paths, names: readonly string[]): Listing {
+export function makeListing(paths: Paths, names: readonly string[]): Listing {
   const own = basename(paths.state);
   const listing: Listing = { segments: [], torn: [], leftovers: [] };
   for (const name of names) {

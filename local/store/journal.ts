@@ -1,7 +1,7 @@
 /** Appends commits to the journal. What is accepted while a sync runs shares the next line, the next write and the next sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Version } from "../../lib/store/engine/view.ts";
-import { asideOf, type Files, type Paths, writeAllNow } from "./files.ts";
+import { temporaryPath, type Files, type Paths, writeAllNow } from "./files.ts";
 import { type Batch, newBatch, type Placed } from "./journal_batch.ts";
 import { lineWriter } from "./journal_format.ts";
 import { NotOurs, requireFree, requireSame, requireUntouched } from "./ownership.ts";
@@ -133,7 +133,7 @@ export function newJournal(parts: JournalParts): Journal {
       sealed.reserved = sealed.bytes;
       await files.rename(paths.journal, paths.segment(segment));
       await synced(files.syncFolder(paths.folder));
-      await files.rename(asideOf(paths.journal), paths.journal);
+      await files.rename(temporaryPath(paths.journal), paths.journal);
       await synced(files.syncFolder(paths.folder));
     } catch (error) {
       await files.close(next.fd);

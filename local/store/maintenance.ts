@@ -4,7 +4,7 @@ import type { DamagedFile } from "../../lib/store/faults.ts";
 import { type Catalog, writeCatalog } from "./catalog.ts";
 import { moveRecords, writeCompacted } from "./compaction.ts";
 import { newDamage } from "./damage.ts";
-import { asideOf, type Files, type Paths } from "./files.ts";
+import { temporaryPath, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import type { Remains } from "./remains.ts";
 import { isClean, type Segment } from "./segment.ts";
@@ -108,7 +108,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     if (!written) return;
     const { segment: compacted } = written;
     try {
-      await files.rename(asideOf(segment.path), segment.path);
+      await files.rename(temporaryPath(segment.path), segment.path);
     } catch (error) {
       await files.close(compacted.fd);
       throw error;

@@ -4,7 +4,7 @@
  * whether it is as it left it.
  */
 import { StoreUnavailable } from "../../lib/store/store.ts";
-import { asideOf, type Files, readAt, writeAll } from "./files.ts";
+import { temporaryPath, type Files, readBytes, writeAll } from "./files.ts";
 import { contentEnd, type Segment } from "./segment.ts";
 import { synced } from "./sync_failure.ts";
 
@@ -51,7 +51,7 @@ export function requireUntouched(files: Files, path: string, segment: Segment): 
 export function requireFree(files: Files, path: string, segment: Segment): void {
   requireUntouched(files, path, segment);
   const { fd, bytes, reserved } = segment;
-  if (bytes < reserved && readAt(files, fd, 1, bytes)[0] !== 0)
+  if (bytes < reserved && readBytes(files, fd, 1, bytes)[0] !== 0)
     throw new NotOurs(path, `has something at byte ${bytes} that this process did not write`, STOP_ALL);
 }
 
@@ -75,11 +75,11 @@ const PIECE = 1 << 20;
  * syncs the folder and closes the old file.
  */
 export async function renewFile(files: Files, path: string, segment: Segment): Promise<Segment> {
-  const aside = asideOf(path);
+  const aside = temporaryPath(path);
   const fd = await files.open(aside, "create");
   try {
     for (let at = 0; at < segment.bytes;) {
-      const piece = readAt(files, segment.fd, Math.min(PIECE, segment.bytes - at), at);
+      const piece = readBytes(files, segment.fd, Math.min(PIECE, segment.bytes - at), at);
       if (piece.length === 0) throw new Error(`${path} ends at byte ${at}, before its ${segment.bytes} bytes`);
       await writeAll(files, fd, piece, at);
       at += piece.length;

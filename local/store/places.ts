@@ -30,11 +30,11 @@ export interface Run {
 }
 
 /** The ids of a run. */
-export const idsOf = ({ text, ends }: Pick<Run, "text" | "ends">): string[] =>
+export const listIds = ({ text, ends }: Pick<Run, "text" | "ends">): string[] =>
   ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end));
 
 /** A run of some ids. */
-export function runOf(ids: readonly string[], places: number[]): Run {
+export function makeRun(ids: readonly string[], places: number[]): Run {
   let end = 0;
   return { text: ids.join(""), ends: ids.map((id) => (end += id.length)), places };
 }
@@ -85,7 +85,7 @@ export function sortedPlaces(): Places {
   const blockOf = (id: string): number => lowest(blocks.length, (index) => blocks[index]!.first > id) - 1;
   const rankOf = (block: Block, id: string): number => lowest(block.places.length, (index) => idAt(block, index) >= id);
   const insertBlock = (at: number, ids: string[], places: number[]): void =>
-    void blocks.splice(at, 0, { first: ids[0]!, ...runOf(ids, places) });
+    void blocks.splice(at, 0, { first: ids[0]!, ...makeRun(ids, places) });
 
   /** Ids that rise with time leave full blocks behind, and none of their text is looked at. */
   const push = (id: string, place: number): void => {
@@ -102,9 +102,9 @@ export function sortedPlaces(): Places {
     const block = blocks[at]!;
     splice(block, rankOf(block, id), 0, id, place);
     if (block.places.length <= MOST_IDS) return;
-    const ids = idsOf(block);
+    const ids = listIds(block);
     insertBlock(at + 1, ids.slice(MOST_IDS / 2), block.places.slice(MOST_IDS / 2));
-    Object.assign(block, runOf(ids.slice(0, MOST_IDS / 2), block.places.slice(0, MOST_IDS / 2)));
+    Object.assign(block, makeRun(ids.slice(0, MOST_IDS / 2), block.places.slice(0, MOST_IDS / 2)));
   };
 
   /** The block and the index within it of an id that is there. */
@@ -174,7 +174,7 @@ export function sortedPlaces(): Places {
       for (const block of blocks.slice(at, at + 2)) {
         const { places } = block;
         const from = after === undefined ? 0 : lowest(places.length, (index) => idAt(block, index) > after);
-        if (from < places.length) return from === 0 ? block : runOf(idsOf(block).slice(from), places.slice(from));
+        if (from < places.length) return from === 0 ? block : makeRun(listIds(block).slice(from), places.slice(from));
       }
       return undefined;
     },

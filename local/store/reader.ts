@@ -2,7 +2,7 @@
 import type { Version } from "../../lib/store/engine/view.ts";
 import { Json } from "../../lib/store/json.ts";
 import { StoreUnreadable } from "../../lib/store/store.ts";
-import { fileOf, offsetOf } from "./catalog.ts";
+import { placeFile, placeOffset } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
@@ -58,7 +58,7 @@ export function newReader(
   written?: Pick<WrittenBytes, "find">,
 ): Reader {
   const damaged = ({ path }: Segment, place: number): StoreDamaged => {
-    const error = new StoreDamaged(path, offsetOf(place), "a record is not where the journal had it");
+    const error = new StoreDamaged(path, placeOffset(place), "a record is not where the journal had it");
     onDamaged(error);
     return error;
   };
@@ -78,7 +78,7 @@ export function newReader(
   const fetch = async (segment: Segment, place: number): Promise<{ buffer: Buffer; end: number }> => {
     for (let length = GUESS; ; length *= 8) {
       const buffer = Buffer.allocUnsafe(length);
-      const got = await readFrom(segment.fd, buffer, length, offsetOf(place));
+      const got = await readFrom(segment.fd, buffer, length, placeOffset(place));
       const end = buffer.indexOf(TAB);
       if (end !== -1 && end < got) return { buffer, end };
       if (got < length) throw damaged(segment, place);
@@ -112,7 +112,7 @@ export function newReader(
 
   const readWritten: Reader["readWritten"] = (collection, id, place) => {
     const recent = written?.find(place);
-    return recent && parse(segmentOf(fileOf(place)), collection, id, place, recent.buffer, recent.start, recent.end);
+    return recent && parse(segmentOf(placeFile(place)), collection, id, place, recent.buffer, recent.start, recent.end);
   };
 
   return {
@@ -127,18 +127,18 @@ export function newReader(
       return versions;
     },
     async read(collection, id, place) {
-      const segment = segmentOf(fileOf(place));
+      const segment = segmentOf(placeFile(place));
       return whileUsed([segment], () => readOne(segment, collection, id, place));
     },
     async readAll(collection, page) {
       // Compaction may move what is read meanwhile: it is read where it lies now.
-      const segments = new Map(page.map(([, place]) => [fileOf(place), segmentOf(fileOf(place))]));
+      const segments = new Map(page.map(([, place]) => [placeFile(place), segmentOf(placeFile(place))]));
       return whileUsed(segments.values(), async () => {
         const versions = new Array<Version>(page.length);
         const order = inPlaceOrder(page);
         for (let from = 0; from < order.length;) {
           const first = page[order[from]!]![1];
-          const segment = segments.get(fileOf(first))!;
+          const segment = segments.get(placeFile(first))!;
           let last = first;
           let to = from + 1;
           for (; to < order.length; to++) {
@@ -147,7 +147,7 @@ export function newReader(
             last = place;
           }
           const buffer = Buffer.allocUnsafe(last - first + GUESS);
-          const got = await readFrom(segment.fd, buffer, buffer.length, offsetOf(first));
+          const got = await readFrom(segment.fd, buffer, buffer.length, placeOffset(first));
           for (const index of order.slice(from, to)) {
             const [id, place] = page[index]!;
             const end = buffer.indexOf(TAB, place - first);

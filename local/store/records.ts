@@ -2,7 +2,7 @@
 import { transientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
 import { allThere, type Awaitable, type Key, onceThere, type Version, type View } from "../../lib/store/engine/view.ts";
-import { listOver } from "../../lib/store/engine/write_set.ts";
+import { mergeList } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
 import type { Recent } from "./recent.ts";
@@ -105,7 +105,7 @@ export function newAccepted(
         ),
       ),
     list(collection, options) {
-      return listOver(accepted.get(collection), options, (below) => durable.list(collection, below));
+      return mergeList(accepted.get(collection), options, (below) => durable.list(collection, below));
     },
     add(writes) {
       checkSequences(writes);

@@ -4,13 +4,13 @@ import type { Log } from "../../lib/kit/platform.ts";
 import type { LostRecords } from "../../lib/store/faults.ts";
 import { type Catalog, newCatalog, readCatalog } from "./catalog.ts";
 import {
-  asideOf,
+  temporaryPath,
   type Files,
   type Listing,
-  listingOf,
+  makeListing,
   makeDurableFolder,
   type Paths,
-  readAt,
+  readBytes,
   replaceFile,
 } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
@@ -68,7 +68,7 @@ export interface Mended {
 export async function examine({ files, paths, sequences, readState }: RecoverParts): Promise<Found> {
   await makeDurableFolder(files, paths.folder);
   const names = await files.names(paths.folder);
-  const listing = listingOf(paths, names);
+  const listing = makeListing(paths, names);
   const state = await readState();
   const segments = new Map<number, Segment>();
   const remains = newRemains();
@@ -112,7 +112,7 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
 
 /** True when a crash came between the two names of a file that was being sealed: its next file lies aside. */
 async function isSealing(files: Files, paths: Paths, newest: Segment): Promise<boolean> {
-  const aside = asideOf(paths.journal);
+  const aside = temporaryPath(paths.journal);
   if (!files.seen(aside)) return false;
   const next = await openSegment(files, aside, 0, "read").catch(() => undefined);
   if (!next) return false;
@@ -174,7 +174,7 @@ function takeover(
     else if (!renewed) requireUntouched(files, paths.journal, segment);
     isOurs = true;
     if (!isSetAside) {
-      const torn = await setAside(files, paths, readAt(files, segment.fd, bytes - end, end), listing.torn);
+      const torn = await setAside(files, paths, readBytes(files, segment.fd, bytes - end, end), listing.torn);
       log.warn("the journal's last write was torn; it was set aside and cut", { file: paths.journal, set_aside: torn });
       isSetAside = true;
     }
@@ -232,7 +232,7 @@ async function begin({ files, paths, now }: RecoverParts, found: Found, store: s
   const segment = await createSegment(files, paths.journal, nextFile(), header as Segment["header"]);
   segments.set(segment.file, segment);
   remains.begin(segment.file);
-  await files.rename(asideOf(paths.journal), paths.journal);
+  await files.rename(temporaryPath(paths.journal), paths.journal);
   return segment;
 }
 

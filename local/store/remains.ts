@@ -1,10 +1,10 @@
 /** What is superseded and still lies in the journal's files: as long as it does, a later deletion of it must stay. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { type Catalog, placeOf } from "./catalog.ts";
+import { type Catalog, packPlace } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { eachOperation, eachText, isDeletion, readKey, StoreDamaged } from "./journal_format.ts";
-import { batchAt, scanLines, type Segment, SLICE } from "./segment.ts";
+import { parseBatch, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** What is superseded in files, noted as that happens: none of them need be read for it again and again. */
 export interface Remains {
@@ -42,7 +42,7 @@ export function newRemains(): Remains {
     known.set(file, found);
     const whole = await eachLine(segment, reading, (buffer, body, end, offset) =>
       eachOperation(buffer, body, end, ({ collection, id, deleted, start }) => {
-        if (deleted || reading.catalog.place(collection, id) === placeOf(file, offset + start)) return;
+        if (deleted || reading.catalog.place(collection, id) === packPlace(file, offset + start)) return;
         found.add(hashOf(collection, id));
       }),
     );
@@ -87,7 +87,7 @@ async function eachLine(
     segment.begins,
     (buffer, start, end, offset) => {
       if (stopped()) return false;
-      visit(buffer, batchAt(segment.path, buffer, start, end, offset).body, end, offset - start);
+      visit(buffer, parseBatch(segment.path, buffer, start, end, offset).body, end, offset - start);
       return true;
     },
     { piece: SLICE },

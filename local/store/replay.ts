@@ -1,8 +1,8 @@
 /** Reads the files of a journal in order and enters what they say into a catalog. */
-import { type Catalog, type Covered, fileOf, type KeptCatalog, placeOf } from "./catalog.ts";
+import { type Catalog, type Covered, placeFile, type KeptCatalog, packPlace } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { eachOperation, isIntact, type Operation, readHead, StoreDamaged } from "./journal_format.ts";
-import { batchAt, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
+import { parseBatch, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** The journal's last file as it was found. */
 export interface LastSegment {
@@ -58,7 +58,7 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
           const { collection, id, revision, deleted } = operation;
           countIn(segment, operation);
           if (deleted) return catalog.bury(collection, id, revision);
-          catalog.put(collection, id, placeOf(file, offset + operation.start - start));
+          catalog.put(collection, id, packPlace(file, offset + operation.start - start));
           segment.live++;
         });
       } catch (error) {
@@ -142,13 +142,13 @@ function countIn(segment: Segment, { id, deleted }: Pick<Operation, "id" | "dele
 /** Finds the records that lay in a file, `from`, in the one that took its place, and moves them there in the catalog. */
 async function relocate(files: Files, catalog: Catalog, segment: Segment, from: number): Promise<void> {
   const visit = (buffer: Buffer, start: number, end: number, offset: number): void => {
-    const head = batchAt(segment.path, buffer, start, end, offset);
+    const head = parseBatch(segment.path, buffer, start, end, offset);
     eachOperation(buffer, head.body, end, (operation) => {
       countIn(segment, operation);
       const { collection, id, deleted } = operation;
       const latest = deleted ? undefined : catalog.place(collection, id);
-      if (latest === undefined || fileOf(latest) !== from) return;
-      catalog.put(collection, id, placeOf(segment.file, offset + operation.start - start));
+      if (latest === undefined || placeFile(latest) !== from) return;
+      catalog.put(collection, id, packPlace(segment.file, offset + operation.start - start));
       segment.live++;
     });
     segment.last = head.sequence;

@@ -1,8 +1,8 @@
 /** One file of the journal: its header, what is known of it, and the reading of its lines. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LostRecords } from "../../lib/store/faults.ts";
-import { asideOf, type Files, writeAll } from "./files.ts";
-import { isIntact, type Line, lineOf, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
+import { temporaryPath, type Files, writeAll } from "./files.ts";
+import { isIntact, type Line, makeLine, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
 
 /** What the first line of a journal names. */
 export const JOURNAL_FORMAT = "countersign-journal/2";
@@ -86,8 +86,8 @@ export function contentEnd(files: Files, fd: number, size: number): number {
 
 /** Writes the file of a segment with only its header, aside and durable; who calls renames it to `path`. */
 export async function createSegment(files: Files, path: string, file: number, header: Header): Promise<Segment> {
-  const line = Buffer.from(lineOf(header));
-  const fd = await files.open(asideOf(path), "create");
+  const line = Buffer.from(makeLine(header));
+  const fd = await files.open(temporaryPath(path), "create");
   try {
     await writeAll(files, fd, line, 0);
     await files.sync(fd);
@@ -165,7 +165,7 @@ export async function scanLines(
 }
 
 /** The head of a visited line of the file `path`. Errors: `StoreDamaged` when it is not as it was written. */
-export function batchAt(path: string, buffer: Buffer, start: number, end: number, offset: number): Line {
+export function parseBatch(path: string, buffer: Buffer, start: number, end: number, offset: number): Line {
   if (!isIntact(buffer.subarray(start, end)))
     throw new StoreDamaged(path, offset, "the line does not match its checksum");
   const head = readHead(buffer, start);

@@ -1,9 +1,9 @@
 /** All of a file store, read from its files alone: also while another process writes to them. */
-import { dumpOf } from "../../lib/store/engine/dump.ts";
-import { MARK_KEY, markIn } from "../../lib/store/engine/mark.ts";
+import { dumpVersions } from "../../lib/store/engine/dump.ts";
+import { MARK_KEY, readMark } from "../../lib/store/engine/mark.ts";
 import type { Mark } from "../../lib/store/whole.ts";
 import type { Version } from "../../lib/store/version.ts";
-import { type Files, listingOf, type Paths } from "./files.ts";
+import { type Files, makeListing, type Paths } from "./files.ts";
 import { newReader } from "./reader.ts";
 import { closeAll, examine, type Found, type RecoverParts } from "./recover.ts";
 
@@ -18,7 +18,7 @@ export async function* dumpFiles(parts: FilesOfStore): AsyncGenerator<readonly V
   const { catalog, segments } = await standing(parts);
   try {
     const reader = newReader(files, (file) => segments.get(file)!, sequences);
-    yield* dumpOf({
+    yield* dumpVersions({
       collections: () =>
         catalog
           .names()
@@ -39,7 +39,7 @@ export async function markInFiles(parts: FilesOfStore): Promise<Mark | undefined
     const place = catalog.place(MARK_KEY.collection, MARK_KEY.id);
     if (place === undefined) return undefined;
     const reader = newReader(files, (file) => segments.get(file)!, sequences);
-    return markIn(await reader.read(MARK_KEY.collection, MARK_KEY.id, place));
+    return readMark(await reader.read(MARK_KEY.collection, MARK_KEY.id, place));
   } finally {
     await closeAll(files, segments);
   }
@@ -69,7 +69,7 @@ async function standing({ files, paths, sequences }: FilesOfStore): Promise<Foun
 
 /** Removes the files of a store that nobody has open, those that a crash left with them. */
 export async function removeStore(files: Files, paths: Paths): Promise<void> {
-  const { segments, torn, leftovers } = listingOf(paths, await files.names(paths.folder));
+  const { segments, torn, leftovers } = makeListing(paths, await files.names(paths.folder));
   // The state file goes first, and the journal's first file last: what is left of a broken removal is opened by nobody.
   const gone = [
     paths.state,

@@ -18,7 +18,7 @@ import { expandTemplate, findTemplateProblem, namesTenant } from "../../lib/targ
 import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import { sha256 } from "../node_ports.ts";
-import { type Environment, OptionError, secretIn } from "../secrets.ts";
+import { type Environment, OptionError, readSecret } from "../secrets.ts";
 import { TYPES, type SystemParts } from "./types.ts";
 
 /** The system of one entry of the file. */
@@ -140,7 +140,7 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
   const key = ({ tenant_id, target }: Entry): string =>
     expandTemplate(template!.text, { tenant: tenant_id, rest: findRest(target, stated.match) ?? target });
   const secret = (field: string, variable: string): string => {
-    const value = secretIn(env, variable);
+    const value = readSecret(env, variable);
     if (value === undefined) throw wrong(field, `names ${variable}, which is not set`);
     return value;
   };

@@ -1,5 +1,5 @@
 /** Requests to the Admin API of Unleash. */
-import { causeOf } from "../../lib/kit/fetch_failure.ts";
+import { describeCause } from "../../lib/kit/fetch_failure.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import { traceHeaders } from "../../lib/kit/trace.ts";
 import { TargetRejected } from "../../lib/targets/port.ts";
@@ -51,7 +51,7 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
       return { status: response.status, text: await response.text() };
     };
     const { status, text } = await answered().catch((error: unknown) => {
-      const cause = causeOf(error);
+      const cause = describeCause(error);
       throw NOT_SENT.test(cause)
         ? new NotSent(`Unleash cannot be reached (${cause})`)
         : fail(`Unleash did not answer (${signal.aborted ? "out of time" : "connection lost"})`);

@@ -12,7 +12,7 @@ import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
 import { useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
-import { frozenBy } from "./domain/freeze.ts";
+import { describeFreeze } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
@@ -165,7 +165,7 @@ function Frozen() {
       {freeze && (
         <Notice tone="warn">
           <p>
-            <Sentence parts={frozenBy(freeze)} />
+            <Sentence parts={describeFreeze(freeze)} />
           </p>
           <p>
             Only an emergency is applied meanwhile; a rollback is always possible.{" "}

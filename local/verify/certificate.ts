@@ -1,7 +1,7 @@
 /** Verifies a certificate: that what it says of a change stands in the log, and was signed by those whose consent it was. */
 import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
-import { type Parts, partsOf } from "./container.ts";
+import { type Parts, readParts } from "./container.ts";
 import { Unreadable } from "./kept.ts";
 import { type Intent, parseIntent } from "./intent.ts";
 import { type Detail, parseObject, asText } from "./json.ts";
@@ -18,9 +18,9 @@ import { createAutomationCheck } from "./automation.ts";
 import { createPlanCheck } from "./plan_targets.ts";
 import { createRolloutCheck } from "./rollouts.ts";
 import { whyUnclear } from "./proofs.ts";
-import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
+import { judgeCheckpoint, type TlogPolicy } from "./tlog_policy.ts";
 import { remarkUnread } from "./verify.ts";
-import { provenBy, type Proven } from "./tlog_proof.ts";
+import { parseProof, type Proven } from "./tlog_proof.ts";
 
 /** What a verifier brings along. */
 export interface Trusted {
@@ -74,7 +74,7 @@ const sha256 = (text: string): string => hash("sha256", text, "hex");
 
 /** Verifies the bytes of a certificate. Errors: `Unreadable` where they are none. */
 export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateReport {
-  const parts = partsOf(file);
+  const parts = readParts(file);
   if (!parts) throw new Unreadable("this is no certificate in the one form that the service writes");
   const findings: Finding[] = [];
   const found: Found = (entry, rule, message) => void findings.push({ line: null, entry, rule, message });
@@ -94,7 +94,7 @@ function judge(
   { found, findings, remarks }: Findings & { findings: Finding[] },
 ): CertificateReport {
   const proven = parts.proofs.flatMap((text, index) => {
-    const one = provenBy(text);
+    const one = parseProof(text);
     if (typeof one !== "string") return [one];
     found(null, "inclusion", `proof ${index + 1}: ${one}`);
     return [];
@@ -304,7 +304,7 @@ function checkpointUnder(
     );
     return null;
   }
-  const { log, witnesses, isMet } = judgedBy(checkpoint, policy);
+  const { log, witnesses, isMet } = judgeCheckpoint(checkpoint, policy);
   const doubtful = witnesses.find(({ at }) => at === null);
   if (doubtful) found(null, "cosignature", `the cosignature of the witness ${doubtful.name} does not hold`);
   if (log === undefined) found(null, "signature", "its checkpoint is not signed by a log of the policy");

@@ -18,7 +18,7 @@ const PART = /^(content|erased|intent|proof) ([1-9]\d{0,8})\n/;
 const ORDER = /^(?:content|erased)( intent)*( proof)+$/;
 
 /** Takes a file apart; undefined when it is no certificate in the one form that there is. */
-export function partsOf(file: Buffer): Parts | undefined {
+export function readParts(file: Buffer): Parts | undefined {
   if (!isUtf8(file) || !file.subarray(0, HEAD.length).equals(Buffer.from(HEAD))) return undefined;
   const parts: { name: string; text: string }[] = [];
   for (let at = HEAD.length; at < file.length;) {
@@ -38,8 +38,8 @@ export function partsOf(file: Buffer): Parts | undefined {
 }
 
 /** The parts of a certificate as files of their own: JSON, and C2SP `tlog-proof`. */
-export function filesOf(file: Buffer): [name: string, text: string][] {
-  const { content, isErased, intents, proofs } = partsOf(file)!;
+export function listFiles(file: Buffer): [name: string, text: string][] {
+  const { content, isErased, intents, proofs } = readParts(file)!;
   return [
     [isErased ? "erased.json" : "content.json", content],
     ...intents.map((text): [string, string] => [`intent-${hash("sha256", text, "hex")}.json`, text]),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import type { Finding } from "./chain.ts";
 import { parseObject, asText } from "./json.ts";
-import { type Checkpoint, type Key, parseCheckpoint, parseKey, signerOf } from "./note.ts";
+import { type Checkpoint, type Key, parseCheckpoint, parseKey, findSigner } from "./note.ts";
 
 /** A length the log had, and what it was then: the last entry's hash, or the tree's root. */
 export interface Kept {
@@ -57,7 +57,7 @@ export function readCheckpoints(file: string, keys: readonly Key[]): Evidence {
 function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string, keys: readonly Key[]): void {
   const { origin, length, root } = checkpoint;
   const what = `the checkpoint of ${length} entries in ${place}`;
-  const signer = keys.map((key) => signerOf(checkpoint, key)).find((name) => name !== undefined);
+  const signer = keys.map((key) => findSigner(checkpoint, key)).find((name) => name !== undefined);
   if (keys.length > 0 && signer === undefined)
     return void evidence.findings.push({
       line: null,

@@ -7,15 +7,15 @@ import { parseArgs } from "node:util";
 import { version } from "../../package.json";
 import { verifyCertificate } from "./certificate.ts";
 import { certificateText } from "./certificate_text.ts";
-import { filesOf } from "./container.ts";
+import { listFiles } from "./container.ts";
 import { shownLine } from "./note.ts";
 import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
 import { readPolicy } from "./policy.ts";
-import { piecesOf } from "./pieces.ts";
+import { readPieces } from "./pieces.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
 import { readTlogPolicy } from "./tlog_policy.ts";
-import { readWitness, type Sightings, sightingsOf } from "./witness.ts";
+import { readWitness, type Sightings, listCosignatures } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
                           [--witness KEY]… [--quorum N] [--policy FILE] [--changes] [--json]
@@ -121,7 +121,7 @@ async function exported(argv: string[]): Promise<Said> {
   const evidence = readEvidence(values);
   const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
   const sightings = readSightings(values, evidence);
-  const report = await verifyExport(piecesOf(file), evidence, { policy, sightings, contents: values.changes });
+  const report = await verifyExport(readPieces(file), evidence, { policy, sightings, contents: values.changes });
   return { text: values.json ? JSON.stringify(report) : reportText(file, report), exit: EXIT[report.verdict] };
 }
 
@@ -157,7 +157,7 @@ function readIntents(folder: string): string[] {
 function extract(file: Buffer, folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
-    for (const [name, text] of filesOf(file)) writeFileSync(join(folder, name), text, { flag: "wx" });
+    for (const [name, text] of listFiles(file)) writeFileSync(join(folder, name), text, { flag: "wx" });
   } catch (error) {
     const { path, code } = error as NodeJS.ErrnoException;
     throw new Unreadable(`${path} cannot be written: ${code}`);
@@ -201,7 +201,7 @@ function readSightings({ witness = [], quorum }: Given, { checkpoints, findings 
   const count = quorum ?? String(witnesses.length);
   if (!/^[1-9]\d{0,3}$/.test(count) || Number(count) > witnesses.length)
     throw new Unreadable(`--quorum must be a number from 1 to ${witnesses.length}, the witnesses given`);
-  return sightingsOf(checkpoints, witnesses, Number(count));
+  return listCosignatures(checkpoints, witnesses, Number(count));
 }
 
 function readReceipt({ "expected-length": length, "expected-head": head }: Given): Evidence["kept"] {

@@ -73,7 +73,7 @@ export function parseVerifierKey(text: string, type: number): (Key & { name: str
   const [, name, id, encoded] = VERIFIER_KEY.exec(text) ?? [];
   const bytes = Buffer.from(encoded ?? "", "base64");
   const raw = bytes.subarray(1);
-  if (name === undefined || bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;
+  if (name === undefined || bytes[0] !== type || computeKeyId(name, raw, type) !== id) return undefined;
   const key = ed25519Key(raw);
   return key && { name, raw, key };
 }
@@ -88,13 +88,13 @@ function pemKey(text: string): Key | undefined {
 }
 
 /** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), as hex. */
-export const keyIdOf = (name: string, raw: Buffer, type = SIGNATURE): string =>
+export const computeKeyId = (name: string, raw: Buffer, type = SIGNATURE): string =>
   hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]), "hex").slice(0, 8);
 
 /** The name under which the key signed a checkpoint; undefined when it did not, or when such a signature does not hold. */
-export function signerOf({ text, signatures }: Checkpoint, { name, raw, key }: Key): string | undefined {
+export function findSigner({ text, signatures }: Checkpoint, { name, raw, key }: Key): string | undefined {
   const own = signatures.filter(
-    (signature) => signature.name === (name ?? signature.name) && signature.keyId === keyIdOf(signature.name, raw),
+    (signature) => signature.name === (name ?? signature.name) && signature.keyId === computeKeyId(signature.name, raw),
   );
   return own.every(({ signature }) => verify(null, Buffer.from(text), key, signature)) ? own[0]?.name : undefined;
 }

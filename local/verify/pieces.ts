@@ -4,7 +4,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 const PIECE = 64 * 1024;
 
 /** The bytes of a file; each piece is good until the next is asked for, since one buffer serves all. Errors: Node's own. */
-export function* piecesOf(file: string): Generator<Buffer> {
+export function* readPieces(file: string): Generator<Buffer> {
   const fd = openSync(file, "r");
   try {
     const buffer = Buffer.allocUnsafe(PIECE);

@@ -1,6 +1,6 @@
 /** C2SP `tlog-policy`: which logs are trusted, and whose cosignatures a checkpoint must have. */
 import { readText, Unreadable } from "./kept.ts";
-import { type Checkpoint, type Key, parseVerifierKey, SIGNATURE, signerOf } from "./note.ts";
+import { type Checkpoint, type Key, parseVerifierKey, SIGNATURE, findSigner } from "./note.ts";
 import { COSIGNATURE, cosignedAt, type Witness } from "./witness.ts";
 
 /** A witness, or a group of which so many must have witnessed. */
@@ -73,9 +73,9 @@ export function readTlogPolicy(file: string): TlogPolicy {
  * Which log of the policy signed a checkpoint, which of its witnesses cosigned it and when, in seconds since the epoch
  * (`null`: a cosignature in its name does not hold), and whether these are enough.
  */
-export function judgedBy(checkpoint: Checkpoint, { logs, witnesses, quorum }: TlogPolicy) {
+export function judgeCheckpoint(checkpoint: Checkpoint, { logs, witnesses, quorum }: TlogPolicy) {
   const own = logs.filter(({ name }) => name === checkpoint.origin);
-  const log = own.map((key) => signerOf(checkpoint, key)).find((name) => name !== undefined);
+  const log = own.map((key) => findSigner(checkpoint, key)).find((name) => name !== undefined);
   const seen = [...witnesses].flatMap(([name, key]) => {
     const at = cosignedAt(checkpoint, key);
     return at === undefined ? [] : [{ name, key, at }];

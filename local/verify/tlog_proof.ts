@@ -16,7 +16,7 @@ const FORM =
   /^c2sp\.org\/tlog-proof@v1\nextra ([A-Za-z0-9+/]+={0,2})\nindex (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n){0,63})\n([^]+)$/;
 
 /** Reads a proof with the entry in its `extra`; or says why it proves nothing. */
-export function provenBy(text: string): Proven | string {
+export function parseProof(text: string): Proven | string {
   const [, extra, index, hashes, note] = FORM.exec(text) ?? [];
   if (note === undefined) return "it is no tlog-proof with an entry";
   const checkpoint = parseCheckpoint(note);

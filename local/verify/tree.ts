@@ -23,7 +23,7 @@ export function addLeaf(tree: Tree, currentHash: string): void {
 }
 
 /** The root as base64, as checkpoints give it. */
-export function rootOf({ roots }: Tree): string {
+export function computeRoot({ roots }: Tree): string {
   const root =
     roots.length === 0 ? hash("sha256", "", "binary") : roots.reduceRight((right, left) => node(left, right));
   return Buffer.from(root, "latin1").toString("base64");

@@ -14,7 +14,7 @@ import type { Policy } from "./policy.ts";
 import { createRolloutCheck } from "./rollouts.ts";
 import { type Proofs, createProofCheck } from "./proofs.ts";
 import type { Sightings, Witnessed } from "./witness.ts";
-import { addLeaf, emptyTree, rootOf, type Tree } from "./tree.ts";
+import { addLeaf, emptyTree, computeRoot, type Tree } from "./tree.ts";
 
 /** `valid`: held against something kept outside; `consistent`: nothing outside to hold it against. */
 export type Verdict = "valid" | "consistent" | "bad";
@@ -150,7 +150,7 @@ export const remarkUnread = (count: number): string[] =>
   count === 0 ? [] : [`decisions of ${count} rollouts were not computed again: their plans are not in this file`];
 
 const stateOf = ({ head }: Kept, chain: Chain, tree: Tree | undefined): string | undefined =>
-  head === undefined ? tree && rootOf(tree) : chain.last?.hash;
+  head === undefined ? tree && computeRoot(tree) : chain.last?.hash;
 
 function whyNotHeld(
   item: Kept & { seen: string | undefined },

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { verify } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import { readText, Unreadable } from "./kept.ts";
-import { type Checkpoint, type Key, keyIdOf, parseVerifierKey } from "./note.ts";
+import { type Checkpoint, type Key, computeKeyId, parseVerifierKey } from "./note.ts";
 
 /** A witness whose cosignatures count. */
 export type Witness = Key & { name: string };
@@ -37,7 +37,7 @@ export function readWitness(fileOrKey: string): Witness {
 }
 
 /** Looks for the witnesses in checkpoints; at least `quorum` of them must have cosigned one and the same. */
-export function sightingsOf(
+export function listCosignatures(
   checkpoints: readonly { checkpoint: Checkpoint; what: string }[],
   witnesses: readonly Witness[],
   quorum: number,
@@ -70,7 +70,7 @@ export function sightingsOf(
 /** When a witness cosigned, the latest time in seconds since the epoch; `null` when a cosignature in its name does not hold, undefined without one. */
 export function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Witness): number | null | undefined {
   const own = signatures.filter(
-    (signature) => signature.name === name && signature.keyId === keyIdOf(name, raw, COSIGNATURE),
+    (signature) => signature.name === name && signature.keyId === computeKeyId(name, raw, COSIGNATURE),
   );
   const times = own.map(({ signature }) => {
     if (signature.length !== TIME_BYTES + 64) return null;

@@ -4,8 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { changeIdIn, followUp, load, median, requestBytes } from "./load.mjs";
-import { caughtUp, memoryOf, startService, stop, temporaryFolder } from "./programs.mjs";
+import { findChangeId, followUp, load, median, requestBytes } from "./load.mjs";
+import { caughtUp, measureMemory, startService, stop, temporaryFolder } from "./programs.mjs";
 
 const VERIFIER = fileURLToPath(new URL("../../dist/local/verify/main.js", import.meta.url));
 const SHORT_LOG = 1_000;
@@ -18,7 +18,7 @@ async function fill({ port }, changes, live) {
   for (let made = 0; made < changes; made += BATCH) {
     const count = Math.min(BATCH, changes - made);
     const ids = [];
-    const answered = (_, answer) => ids.push(changeIdIn(answer));
+    const answered = (_, answer) => ids.push(findChangeId(answer));
     await load({ port, request: () => followUp, expected: 201, count, answered });
     const closed = ids.slice(0, Math.max(0, Math.min(count, changes - live - made)));
     const deny = (n) => requestBytes("POST", "/api/product/deny", { change_id: closed[n], approver: "bo" });
@@ -36,7 +36,7 @@ export async function* grown({ changes, live, rounds, requests }) {
   await fill(filled, changes, live);
   await stop(filled);
   const long = await startService(folder);
-  yield { start: long.tookMs / 1000, memory: await memoryOf(long) };
+  yield { start: long.tookMs / 1000, memory: await measureMemory(long) };
   const short = await startService(await temporaryFolder());
   await fill(short, SHORT_LOG, SHORT_LOG);
 

@@ -1,9 +1,9 @@
 /** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
 import { processorTime } from "./cpu_time.mjs";
-import { changeIdIn, load, median, requestBytes } from "./load.mjs";
+import { findChangeId, load, median, requestBytes } from "./load.mjs";
 import {
   atRest,
-  bytesIn,
+  countFolderBytes,
   caughtUp,
   longestPause,
   startReference,
@@ -46,10 +46,10 @@ export async function life({ warmUp, rounds, requests, seconds }) {
   const written = new Map();
   /** What follows the log counts with what is written to it, and is done when the reference runs on the same core. */
   const writing = async (name, plan) => {
-    const before = await bytesIn(service);
+    const before = await countFolderBytes(service);
     await pair(name, plan, () => atRest(service));
     if (!written.has(name)) written.set(name, []);
-    written.get(name).push(((await bytesIn(service)) - before) / plan.count);
+    written.get(name).push(((await countFolderBytes(service)) - before) / plan.count);
   };
   const step = (ids, path, fields) => {
     const prepared = ids.map((change_id) => requestBytes("POST", path, { change_id, ...fields }));
@@ -65,7 +65,7 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     count,
     request: () => proposal,
     expected: 201,
-    answered: (_, answer) => ids.push(changeIdIn(answer)),
+    answered: (_, answer) => ids.push(findChangeId(answer)),
   });
 
   for (let round = -1; round < rounds; round++) {

@@ -18,7 +18,7 @@ export const followUp = requestBytes("POST", "/api/product/propose-crm-followup"
 });
 
 /** The id in an answer to a proposal. */
-export const changeIdIn = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];
+export const findChangeId = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];
 
 /**
  * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` gives the bytes of one;

@@ -6,7 +6,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { processorTime } from "./cpu_time.mjs";
-import { changeIdIn, load, median } from "./load.mjs";
+import { findChangeId, load, median } from "./load.mjs";
 import { endAll, startReference, startService, stop, temporaryFolder, where } from "./programs.mjs";
 
 const MUST = 0.6;
@@ -42,7 +42,7 @@ async function startWithFlags(staged) {
   };
   const bring = async (number, fields) => {
     const place = { tenant_id: "t1", kind: "config", target: `flag.${number}`, summary: "A flag" };
-    const change_id = changeIdIn(Buffer.from(await post("propose", { ...place, ...fields })));
+    const change_id = findChangeId(Buffer.from(await post("propose", { ...place, ...fields })));
     await post("approve", { change_id, approver: "bo" });
     await post("apply", { change_id });
   };

@@ -99,13 +99,13 @@ export async function endAll() {
 }
 
 /** Resident memory in MiB; NaN where the system does not tell. */
-export async function memoryOf({ child }) {
+export async function measureMemory({ child }) {
   const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN) / 1024;
 }
 
 /** What the service's files hold, in bytes, without the zeros of space that was taken beforehand. */
-export async function bytesIn({ folder }) {
+export async function countFolderBytes({ folder }) {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
   const sizes = await Promise.all(names.map(({ parentPath, name }) => writtenIn(join(parentPath, name))));
   return sizes.reduce((sum, size) => sum + size, 0);

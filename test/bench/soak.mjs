@@ -6,9 +6,9 @@
 import { Agent, request } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { changeIdIn } from "./load.mjs";
+import { findChangeId } from "./load.mjs";
 import { processorTime } from "./cpu_time.mjs";
-import { endAll, memoryOf, startService, temporaryFolder, where } from "./programs.mjs";
+import { endAll, measureMemory, startService, temporaryFolder, where } from "./programs.mjs";
 
 const { values: options } = parseArgs({ options: { minutes: { type: "string" }, short: { type: "boolean" } } });
 const MINUTES = Number(options.minutes ?? (options.short ? 2 : 15));
@@ -54,7 +54,7 @@ async function live(number) {
     kpi: "deal_win_rate",
     expected_delta_k: "10",
   };
-  const change_id = changeIdIn(await post("propose", proposal, 201));
+  const change_id = findChangeId(await post("propose", proposal, 201));
   await post("approve", { change_id, approver: "ana" }, 200);
   await post("apply", { change_id }, 200);
   if (number % KPI_EVERY_LIVES === 0) await post("kpi", { deal_win_rate: String(0.22 + (number % 7) / 1000) }, 200);
@@ -97,7 +97,7 @@ try {
       const step = (now.processor - before.processor) / (now.acknowledged - before.acknowledged) / 1000;
       before = now;
       const figures = `p50 ${shown(percentile(sorted, 0.5))}, p99 ${shown(p99.at(-1))}, longest ${shown(sorted.at(-1))}`;
-      const memory = Math.round(await memoryOf(server));
+      const memory = Math.round(await measureMemory(server));
       console.log(`minute ${minute + 1}: livez ${figures}; ${shown(step)} of processor a step; ${memory} MiB`);
     }
   })();

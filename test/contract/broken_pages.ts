@@ -1,5 +1,5 @@
 import type { ListOptions, Stored } from "../../lib/store/store.ts";
-import { type BrokenStores, onLists, onPages, onReads, onTx, pageOf } from "./wrapped_store.ts";
+import { type BrokenStores, onLists, onPages, onReads, onTx, readPage } from "./wrapped_store.ts";
 
 const MANY = 1_000_000;
 type Options = ListOptions<boolean>;
@@ -18,11 +18,11 @@ export const brokenPages: BrokenStores = {
   "list includes after": () =>
     onLists(async (reads, c, options) => {
       const first = options.after ? await reads.get(c, options.after) : undefined;
-      return [...(first ? [first] : []), ...(await pageOf(reads, c, options))].slice(0, options.limit);
+      return [...(first ? [first] : []), ...(await readPage(reads, c, options))].slice(0, options.limit);
     }),
   "list finds only an after that is there": () =>
     onLists(async (reads, c, options) =>
-      options.after && !(await reads.get(c, options.after)) ? [] : pageOf(reads, c, options),
+      options.after && !(await reads.get(c, options.after)) ? [] : readPage(reads, c, options),
     ),
   "list ignores limit": () => onPages((options) => ({ ...options, limit: MANY })),
   "list takes a limit of 0 for none": () => onPages((options) => ({ ...options, limit: options.limit || MANY })),

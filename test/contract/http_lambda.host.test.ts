@@ -1,14 +1,14 @@
 import { endpoints } from "../../handlers/index.ts";
 import { type LambdaHandler, lambdaHandler } from "../../lib/hosts/lambda/handler.ts";
 import { routed } from "../../lib/http/router.ts";
-import { context, eventOf, responseOf, type Source } from "../lib/hosts/lambda_events.ts";
+import { context, makeEvent, toFetchResponse, type Source } from "../lib/hosts/lambda_events.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
 import { opened } from "../support/deps.ts";
 
 /** A client's way to a function and back. */
 const through = (handler: LambdaHandler, source: Source, base64: boolean) => async (request: Request) =>
-  responseOf(await handler(await eventOf(request, source, base64), context()));
+  toFetchResponse(await handler(await makeEvent(request, source, base64), context()));
 
 const made =
   (source: Source, base64 = false): Make =>

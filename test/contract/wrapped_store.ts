@@ -35,7 +35,7 @@ export const onLists = (list: (reads: AnyReads, collection: string, options: Opt
   }));
 
 /** The page of a store, whatever was asked for. */
-export const pageOf = async (reads: AnyReads, collection: string, options: Options): Promise<Page> =>
+export const readPage = async (reads: AnyReads, collection: string, options: Options): Promise<Page> =>
   (await reads.list(collection, options)) as Page;
 
 /** Replaces records as they are handed out. */
@@ -58,7 +58,7 @@ export const onPages = (
   ask: (options: Options) => Options,
   turn: (page: Page, options: Options) => Page = (page) => page,
 ): Subject =>
-  onLists(async (reads, collection, options) => turn(await pageOf(reads, collection, ask(options)), options));
+  onLists(async (reads, collection, options) => turn(await readPage(reads, collection, ask(options)), options));
 
 /** Replaces puts. */
 export const onPut = (wrap: (put: Put) => Put): Subject => onTx(({ put }) => ({ put: wrap(put) }));

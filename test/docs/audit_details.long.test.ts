@@ -2,14 +2,14 @@
 import { expect, test } from "vitest";
 import { monthToRead } from "../support/month/month.ts";
 import { documents } from "./markdown.ts";
-import { bare, rowsOf } from "./tables.ts";
+import { bare, listRows } from "./tables.ts";
 
 test("what the entries of a month tell is all named", async () => {
   const { entries } = (await (await monthToRead()).get("audit?limit=1000")).body as {
     entries: { event_type: string; detail: string }[];
   };
   const document = documents().find(({ path }) => path === "docs/audit_log.md")!;
-  const rows = new Map(rowsOf(document, "`event_type`", "When").map(([event, , told]) => [bare(event!), told!]));
+  const rows = new Map(listRows(document, "`event_type`", "When").map(([event, , told]) => [bare(event!), told!]));
   // Of every entry, and of those about a change or signed.
   const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];
   const untold = entries.flatMap(({ event_type, detail }) =>

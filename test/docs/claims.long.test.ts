@@ -3,15 +3,15 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { type ErrorCode, statusOf } from "../../lib/kit/errors.ts";
+import { type ErrorCode, httpStatus } from "../../lib/kit/errors.ts";
 import type { OpenApi } from "../../lib/openapi/document.ts";
-import { programOf as commandLine } from "../../local/command_line/program.ts";
-import { TABLE, variableOf } from "../../local/options_table.ts";
+import { makeProgram as commandLine } from "../../local/command_line/program.ts";
+import { TABLE, environmentName } from "../../local/options_table.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { opened } from "../support/deps.ts";
 import { get } from "../support/requests.ts";
-import { fileOf } from "./code.ts";
-import { commandsOf } from "./commands.ts";
+import { fileName } from "./code.ts";
+import { listCommands } from "./commands.ts";
 import { type Document, documents, type Found, ROOT } from "./markdown.ts";
 import { isExported } from "./package_exports.ts";
 
@@ -127,7 +127,7 @@ test("options", () => {
   const wrong: string[] = [];
   let count = 0;
   for (const { path, blocks, spans } of all) {
-    const commands = [...blocks.flatMap((block) => commandsOf(block) ?? []), ...spans];
+    const commands = [...blocks.flatMap((block) => listCommands(block) ?? []), ...spans];
     for (const { line, text } of commands)
       for (const command of text.split(/&&|[|;\n](?! +-)/)) {
         const program = command.trim().startsWith("--") ? undefined : programOf(command.trim());
@@ -148,7 +148,7 @@ test("options", () => {
 });
 
 test("variables", () => {
-  const ofOptions = Object.values(TABLE).map(({ flag }) => variableOf(flag));
+  const ofOptions = Object.values(TABLE).map(({ flag }) => environmentName(flag));
   const secrets = [...text("local/options.ts").matchAll(/\b(?:token|secretOf|secretIn)\((?:env, )?"(SVC_\w+)"/g)];
   const fromFiles = secrets.map(([, name]) => `${name}_FILE`);
   const known = new Set([...ofOptions, ...fromFiles, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
@@ -196,7 +196,7 @@ test("error codes and their statuses", () => {
   allHold(
     named(/\b([45]\d\d) `([a-z_]+)`/g),
     ({ parts: [status, code] }) =>
-      (statusOf(code as ErrorCode) ?? Number(status)) === Number(status) && sources.includes(`"${code}"`),
+      (httpStatus(code as ErrorCode) ?? Number(status)) === Number(status) && sources.includes(`"${code}"`),
     20,
   );
 });
@@ -222,7 +222,7 @@ const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
 );
 
 /** What the documents themselves have a reader write: `// hono.ts`. */
-const written = new Set(all.flatMap(({ blocks }) => blocks.map(fileOf)));
+const written = new Set(all.flatMap(({ blocks }) => blocks.map(fileName)));
 
 /** Where a built file comes from. */
 const sourcesOf = (path: string): string[] => [

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { type Block, documents, ROOT } from "./markdown.ts";
 
 /** The file that a block of code says it is, in its first line: `// hono.ts`. */
-export const fileOf = ({ text }: Block): string | undefined => /^\/\/ (\S+\.\w+)\n/.exec(text)?.[1];
+export const fileName = ({ text }: Block): string | undefined => /^\/\/ (\S+\.\w+)\n/.exec(text)?.[1];
 
 /**
  * Writes every block into a folder; gives the paths. Its lines stand where they stand in its document. A block that is a
@@ -16,7 +16,7 @@ export function writeCode(folder: string): string[] {
     const at = join(folder, dirname(path));
     for (const block of blocks) {
       if (block.language !== "ts") continue;
-      const name = fileOf(block) ?? `${basename(path)}_${block.line}.ts`;
+      const name = fileName(block) ?? `${basename(path)}_${block.line}.ts`;
       const file = join(at, name);
       const other = written.get(file);
       if (other !== undefined) throw new Error(`${path}:${block.line}: ${other} has a file ${name} too`);

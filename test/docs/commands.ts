@@ -13,7 +13,7 @@ export interface Command {
 }
 
 /** The commands of a block in a shell's language; undefined for any other. */
-export function commandsOf(block: Block): Command[] | undefined {
+export function listCommands(block: Block): Command[] | undefined {
   if (block.language === "console") return shown(block);
   if (block.language === "sh") return listed(block);
   return undefined;

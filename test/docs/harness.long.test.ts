@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { commandsOf } from "./commands.ts";
+import { listCommands } from "./commands.ts";
 import { parse } from "./markdown.ts";
 import { difference } from "./shape.ts";
 import { Shell } from "./shell.ts";
@@ -110,7 +110,7 @@ test("a document's blocks, marks, headings, links and spans are read", () => {
 });
 
 const commands = (language: string, ...lines: string[]) =>
-  commandsOf(read(`${FENCE}${language}`, ...lines, FENCE).blocks[0]!);
+  listCommands(read(`${FENCE}${language}`, ...lines, FENCE).blocks[0]!);
 
 test("a session is commands and what came; a script is commands and their exit codes", () => {
   expect(commands("console", "$ a \\", "  b", "1", "", "2", "", "$ c <<E", "d", "E")).toEqual([

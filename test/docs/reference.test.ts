@@ -25,7 +25,7 @@ import { githubFields } from "../../local/targets/github.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
 import { documents, ROOT } from "./markdown.ts";
-import { bare, rowsOf } from "./tables.ts";
+import { bare, listRows } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
 
@@ -153,7 +153,7 @@ test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
 );
 
 test("every error code has its row, with its status, a cause and a remedy", () => {
-  const rows = rowsOf(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
+  const rows = listRows(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
   const told = rows.map(([code, status]) => `${status} ${bare(code!)}`);
   const own = Object.values(REFUSALS).map(([status, code]) => `${status} ${code}`);
   const declared = new Set([...Object.entries(STATUS).map(([code, status]) => `${status} ${code}`), ...own]);
@@ -162,7 +162,7 @@ test("every error code has its row, with its status, a cause and a remedy", () =
 });
 
 test("every type of target system has its row and its page", () => {
-  const rows = rowsOf(page("docs/targets.md"), "Type", "A target is").map(([type]) => type);
+  const rows = listRows(page("docs/targets.md"), "Type", "A target is").map(([type]) => type);
   expect(rows.toSorted()).toEqual(
     Object.keys(TYPES)
       .map((type) => `[\`${type}\`](targets/${type}.md)`)
@@ -180,7 +180,7 @@ test("every member of the port to a target system has a doc comment", () => {
 });
 
 test("every event of the log has its row", () => {
-  const events = rowsOf(page("docs/audit_log.md"), "`event_type`", "When").map(([event]) => bare(event!));
+  const events = listRows(page("docs/audit_log.md"), "`event_type`", "When").map(([event]) => bare(event!));
   expect(events.toSorted()).toEqual([...EVENT_TYPES].toSorted());
 });
 

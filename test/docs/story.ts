@@ -5,8 +5,8 @@ import { delimiter, dirname, join } from "node:path";
 import { transform } from "esbuild";
 import { parse as parseYaml } from "yaml";
 import { fillCheckout } from "./checkout.ts";
-import { fileOf } from "./code.ts";
-import { type Command, commandsOf } from "./commands.ts";
+import { fileName } from "./code.ts";
+import { type Command, listCommands } from "./commands.ts";
 import { type Block, type Document, documents } from "./markdown.ts";
 import { difference, parseShown } from "./shape.ts";
 import { type Program, Shell } from "./shell.ts";
@@ -86,13 +86,13 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
   };
   for (const { path, blocks } of documents())
     if (stage.filesOf?.includes(path))
-      for (const block of blocks) if (block.language === "ts" && fileOf(block)) await runModule(block);
+      for (const block of blocks) if (block.language === "ts" && fileName(block)) await runModule(block);
   return story;
 
   async function run(block: Block): Promise<void> {
     const strange = block.marks.find((mark) => !NOT_RUN.test(mark) && !KEEPS_RUNNING.test(mark));
     if (strange !== undefined) throw new Error(`"${strange}" is no mark that the tests know`);
-    const commands = commandsOf(block);
+    const commands = listCommands(block);
     if (commands) await runCommands(commands, portsOf(block));
     else if (block.language === "ts" || block.language === "js") await runModule(block);
     else if (block.language !== "text") await readExample(block);
@@ -140,7 +140,7 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
   async function runModule(block: Block): Promise<void> {
     const { text, line } = block;
     const given = standIns.given(text);
-    const name = fileOf(block);
+    const name = fileName(block);
     if (name !== undefined) {
       writeIn(folder, name, given);
       if (name.endsWith(".ts")) writeIn(folder, name.replace(/ts$/, "js"), await compiled(given));

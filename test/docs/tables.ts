@@ -2,7 +2,7 @@
 import type { Document } from "./markdown.ts";
 
 /** The rows of all tables under a heading of this name, or of the whole document: their cells, without code marks. */
-export function rowsOf({ prose }: Document, ...header: string[]): string[][] {
+export function listRows({ prose }: Document, ...header: string[]): string[][] {
   const rows: string[][] = [];
   let within = false;
   for (const { text } of prose) {

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test as plain } from "vitest";
-import { killIn, temporaryFolder } from "./server.ts";
+import { killServers, temporaryFolder } from "./server.ts";
 
 const INTENT = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
 
@@ -20,6 +20,6 @@ export const test = plain.extend<{ cwd: string }>({
     const cwd = temporaryFolder();
     await writeIntent(cwd, "intent.json");
     await use(cwd);
-    await killIn(cwd);
+    await killServers(cwd);
   },
 });

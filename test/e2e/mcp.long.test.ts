@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { client } from "../support/client.ts";
 import { manifest } from "../support/intents.ts";
 import { AGENT, SECRET, withAgents } from "../support/mcp.ts";
-import { killIn, type Server, serve, temporaryFolder } from "./server.ts";
+import { killServers, type Server, serve, temporaryFolder } from "./server.ts";
 
 const ADMIN = "correct horse battery staple";
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner", value: "hello" };
@@ -25,7 +25,7 @@ beforeAll(async () => {
     SVC_ADMIN_TOKEN: ADMIN,
   });
 });
-afterAll(() => killIn(folder));
+afterAll(() => killServers(folder));
 
 /** What any of the clients can do, as far as this needs it. */
 interface Speaker {

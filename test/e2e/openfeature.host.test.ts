@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { client, type Client } from "../support/client.ts";
 import { manifest } from "../support/intents.ts";
-import { killIn, serve } from "./server.ts";
+import { killServers, serve } from "./server.ts";
 
 const READ = "read-token-of-sixteen-and-more";
 const AUTHORIZED: [string, string][] = [["authorization", `Bearer ${READ}`]];
@@ -27,7 +27,7 @@ beforeAll(async () => {
     url,
   );
 }, 60_000);
-afterAll(() => killIn(folder));
+afterAll(() => killServers(folder));
 
 const put = (tenant_id: string, target: string, value: unknown) =>
   api.bring("applied", { tenant_id, target, value: JSON.stringify(value) });

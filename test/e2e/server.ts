@@ -73,7 +73,7 @@ const alive = new Map<ChildProcess, string>();
 export const killAll = (): Promise<void> => killThose([...alive.keys()]);
 
 /** Kills what was left running in a folder. */
-export const killIn = (folder: string): Promise<void> =>
+export const killServers = (folder: string): Promise<void> =>
   killThose([...alive].flatMap(([child, cwd]) => (cwd === folder ? [child] : [])));
 
 async function killThose(children: readonly ChildProcess[]): Promise<void> {

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TRAILER_BYTES, trailerOf } from "../../local/store/journal_format.ts";
+import { TRAILER_BYTES, makeTrailer } from "../../local/store/journal_format.ts";
 import { killAll, launch, serve, temporaryFolder } from "./server.ts";
 
 const INTENT = join(import.meta.dirname, "../../local/example/product_intent.json");
@@ -32,7 +32,7 @@ async function edited(mendChecksum: boolean): Promise<{ journal: string; offset:
   const line = lines[at]!.replace('"tenant":"two"', '"tenant":"twx"');
   expect(line).not.toBe(lines[at]);
   const body = Buffer.from(line).subarray(0, -TRAILER_BYTES);
-  lines[at] = mendChecksum ? body.toString() + trailerOf(body) : line;
+  lines[at] = mendChecksum ? body.toString() + makeTrailer(body) : line;
   await writeFile(journal, lines.join("\n"));
   return { journal, offset: Buffer.byteLength(lines.slice(0, at).join("\n")) + 1 };
 }

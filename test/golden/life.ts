@@ -12,7 +12,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { DAY, HOUR, MINUTE } from "../support/clock.ts";
 import { opened, type TestDeps } from "../support/deps.ts";
 import { API, GithubStub, HOOK_SECRET, hookRequest } from "../support/github_stub.ts";
-import { messageOf } from "../support/mcp.ts";
+import { makeMessage } from "../support/mcp.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
 import { fails } from "../support/scripted_adapter.ts";
 import type { Pen } from "../support/signed.ts";
@@ -102,7 +102,7 @@ async function changeSettings({ api, adapter, propose, sign, changes }: Stage): 
 
   const discount = { tenant_id: "acme", kind: "config", target: "pricing.cap", summary: "Cap discounts", value: 15 };
   const proposal = { name: "propose_change", arguments: { ...discount, risk: "high", reversible: true } };
-  const message = messageOf("modern", "tools/call", proposal);
+  const message = makeMessage("modern", "tools/call", proposal);
   const sent = { jsonrpc: "2.0", id: 1, method: "tools/call", params: message.params };
   const answered = await api.post("/mcp", sent, { ...asAgent, ...message.headers });
   const change_id = (changes.discount = answered.result.structuredContent.change_id);

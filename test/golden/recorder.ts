@@ -1,7 +1,7 @@
 /** Asks a service and records the first success of each endpoint. */
 import type { TestClock } from "../support/clock.ts";
 import { SECOND } from "../support/clock.ts";
-import { endpointOf } from "../support/checked_fetch.ts";
+import { findEndpoint } from "../support/checked_fetch.ts";
 import type { Fetch, Reply } from "../support/client.ts";
 import { ORIGIN, requestPath } from "../support/requests.ts";
 
@@ -64,7 +64,7 @@ export function recorder(clock: TestClock): Recorder {
 
   async function recorded(...request: Parameters<Recorder["exchange"]>): Promise<Exchange> {
     const found = await exchange(...request);
-    const { operation } = endpointOf(request[0], new URL(ORIGIN + requestPath(request[1])).pathname)!;
+    const { operation } = findEndpoint(request[0], new URL(ORIGIN + requestPath(request[1])).pathname)!;
     if (found.status < 300 && !answers.has(operation)) answers.set(operation, found);
     return found;
   }

@@ -2,7 +2,7 @@
 import { createPublicKey, sign } from "node:crypto";
 import { vi } from "vitest";
 import { formatVerifierKey, parseVerifierKey } from "../../lib/audit/note.ts";
-import { type Watch, watchOver } from "../../lib/audit/watching.ts";
+import { type Watch, makeWatch } from "../../lib/audit/watching.ts";
 import type { CheckpointSigner } from "../../lib/audit/checkpoint.ts";
 import { type Ids, portableSha256 } from "../../lib/kit/platform.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -77,7 +77,7 @@ function createSigner(seed: string): CheckpointSigner {
 /** The service watches its own log, so that it can be asked for a cosignature. */
 export function createWatch(origin: string): Watch {
   const log = formatVerifierKey({ name: origin, publicKey: createSigner("log").publicKey }, portableSha256);
-  return watchOver({
+  return makeWatch({
     name: "witness.example/w1",
     signer: createSigner("witness"),
     logs: [parseVerifierKey(log, portableSha256)!],

@@ -7,7 +7,7 @@ import { app, endpoints } from "../../handlers/index.ts";
 import { client } from "../support/client.ts";
 import { opened } from "../support/deps.ts";
 import { rounds } from "../support/length.ts";
-import { AGENT, asAgent, messageOf, withAgents } from "../support/mcp.ts";
+import { AGENT, asAgent, makeMessage, withAgents } from "../support/mcp.ts";
 import { numbers } from "../support/numbers.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
@@ -140,7 +140,7 @@ function adversary(seed: number, ids: readonly string[]) {
   const overMcp = (): Request => {
     const method = one(RPC_METHODS);
     const name = one(TOOLS);
-    const { params, headers: asked } = messageOf(one(["modern", "legacy"] as const), method, {
+    const { params, headers: asked } = makeMessage(one(["modern", "legacy"] as const), method, {
       name,
       arguments: fields(),
     });
@@ -182,7 +182,7 @@ function adversary(seed: number, ids: readonly string[]) {
         body: JSON.stringify(sent[1]),
       });
     }
-    const { params, headers: asked } = messageOf("modern", "tools/call", {
+    const { params, headers: asked } = makeMessage("modern", "tools/call", {
       name: `${sent[0]}_change`,
       arguments: sent[1],
     });

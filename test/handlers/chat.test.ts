@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { chatAnswer } from "../../lib/chat/reply.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { chatService, memoriesIn } from "../lib/chat/fixture.ts";
+import { chatService, readMemories } from "../lib/chat/fixture.ts";
 import { failingStore } from "../support/failing_store.ts";
 import { unsureStore } from "../support/unsure_store.ts";
 
@@ -117,7 +117,7 @@ test("a question asked again has the same answer, and does not crowd out what an
   expect([...answers]).toEqual([
     "From memory:\n- 2026-01-02, said by ana, unverified: “The launch of project Zebra is on Friday”",
   ]);
-  expect(await memoriesIn(service.deps.store)).toHaveLength(1);
+  expect(await readMemories(service.deps.store)).toHaveLength(1);
 });
 
 test("a Chinese question asked again has the same answer", async () => {
@@ -146,7 +146,7 @@ test("memory=off asks no memory and leaves none, and provenance says so", async 
   expect(body).toMatchObject({ injected: false, memories: [] });
   expect(body.reply.text).not.toContain("Friday");
   expect(await provenance(service)).toMatchObject({ injected: false, memory_ids: [], reply_id: body.reply.id });
-  expect(await memoriesIn(service.deps.store)).toHaveLength(1);
+  expect(await readMemories(service.deps.store)).toHaveLength(1);
 });
 
 test("behind a trusted proxy the author is the person it names, and nobody else", async () => {

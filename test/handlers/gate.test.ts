@@ -5,7 +5,7 @@ import { HOUR } from "../support/clock.ts";
 import { restarted, type TestOptions } from "../support/deps.ts";
 import { passkey } from "../support/passkeys.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
-import { service, serviceOf, type TestService } from "../support/service.ts";
+import { service, makeService, type TestService } from "../support/service.ts";
 import type { Tx } from "../../lib/store/store.ts";
 import { decide, forgeConsent, person } from "../support/signed.ts";
 
@@ -146,12 +146,12 @@ describe("what would reject its apply makes an approved release wait, or refuses
     const api = await service(gates());
     const x = await api.bring("approved", release(X));
     const strict = { ...gates(), intent: { policy: { required_approvers: { standard: 2 } } } };
-    const now = serviceOf(await restarted(api.deps, { adapter: undefined, ...strict }));
+    const now = makeService(await restarted(api.deps, { adapter: undefined, ...strict }));
     expect(await states(now, X)).toEqual([["waiting", x, says("consents are missing")]]);
     await now.post("approve", { change_id: x, approver: "bo" });
     expect(await states(now, X)).toEqual([["allowed", x]]);
     const forbidden = { ...gates(), intent: { policy: { forbidden_targets: ["deploy/*"] } } };
-    const closed = serviceOf(await restarted(now.deps, { adapter: undefined, ...forbidden }));
+    const closed = makeService(await restarted(now.deps, { adapter: undefined, ...forbidden }));
     expect(await states(closed, X)).toEqual([["refused", x, says("forbid")]]);
   });
 
@@ -164,7 +164,7 @@ describe("what would reject its apply makes an approved release wait, or refuses
     expect(await states(api, X)).toEqual([["allowed", x]]);
     await api.must("apply", x);
     const other = { ...gates(), intent: { principals: { ana: person(passkey()) } } };
-    const now = serviceOf(await restarted(api.deps, { adapter: undefined, ...other }));
+    const now = makeService(await restarted(api.deps, { adapter: undefined, ...other }));
     expect(await states(now, X)).toEqual([["waiting", x, says("is applied and takes none, so propose")]]);
   });
 
@@ -237,7 +237,7 @@ describe("what would reject its apply makes an approved release wait, or refuses
       for (const { id, value } of rows) if (id.includes(y) || value === y) tx.delete(from, id);
     });
     // A process that has read nothing of the log yet reads it as far as its answer needs.
-    for (const one of [api, serviceOf(await restarted(api.deps, { adapter: undefined, ...gates() }))])
+    for (const one of [api, makeService(await restarted(api.deps, { adapter: undefined, ...gates() }))])
       expect((await states(one, X))[0]!.slice(0, 2)).toEqual([state, state === "waiting" ? y : x]);
   });
 

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { opened } from "../support/deps.ts";
 import { scriptedAdapter } from "../support/scripted_adapter.ts";
-import { service, serviceOf } from "../support/service.ts";
+import { service, makeService } from "../support/service.ts";
 
 const POLICY = {
   policy: { approvers: ["ana", "bo"], self_approval: false, required_approvers: { standard: 1, major: 2 } },
@@ -92,7 +92,7 @@ describe("lists", () => {
   test("what the host shows no more, and since when", async () => {
     const adapter = scriptedAdapter();
     const deps = await opened({ adapter });
-    const { bring, get } = serviceOf(deps);
+    const { bring, get } = makeService(deps);
     const change_id = await bring("applied");
     adapter.host.set(change_id, "absent");
     deps.clock.advance(HOUR_MS);

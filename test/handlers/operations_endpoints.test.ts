@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { capabilities } from "../../handlers/capabilities.ts";
 import { state } from "../../handlers/state.ts";
-import { outputOf } from "../../lib/http/endpoint.ts";
+import { outputSchema } from "../../lib/http/endpoint.ts";
 import type { Fields } from "../support/requests.ts";
 import { filesInMemory, openOperations, OPERATIONS_ENDPOINTS } from "../lib/operations/operations_service.ts";
 
@@ -32,7 +32,7 @@ test("each answer parses as the declared output, and no field is lost on the way
     const reply =
       known ?? (method === "POST" ? await service.post(path, { title: "another" }) : await service.get(path));
     expect(reply.status, path).toBe(success ?? 200);
-    expect(outputOf(declared).parse(reply.body), path).toEqual(reply.body);
+    expect(outputSchema(declared).parse(reply.body), path).toEqual(reply.body);
     seen.push(path);
   }
   expect(seen).toHaveLength(DECLARED.length - 3);

@@ -1,5 +1,5 @@
 /** The auditor's pack, of a change and of a period, as files and as a page; and the log for spreadsheets. */
-import { csvOf } from "../../lib/audit/csv.ts";
+import { writeCsv } from "../../lib/audit/csv.ts";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -229,7 +229,7 @@ describe("the log for spreadsheets", () => {
     const other = await service();
     await other.propose({ tenant_id: 'a;=HYPERLINK("x");b' });
     const pieces: string[] = [];
-    for await (const piece of csvOf(other.deps.store)) pieces.push(piece);
+    for await (const piece of writeCsv(other.deps.store)) pieces.push(piece);
     const text = pieces.join("");
     expect(text).toMatch(/^\ufefforigin,id,/);
     expect(text).toContain(`"a;'=HYPERLINK(""x"");b"`);

@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { isSignedBy } from "../../lib/audit/note.ts";
-import { keyIdOf } from "../../lib/audit/note.ts";
+import { isSignedWithKey } from "../../lib/audit/note.ts";
+import { computeKeyId } from "../../lib/audit/note.ts";
 import { loadAuditKey } from "../../local/audit_key.ts";
 import { sha256 } from "../../local/node_ports.ts";
 
@@ -30,8 +30,8 @@ test("a key signs what its public key verifies", async () => {
   const text = "log\n1\nroot\n";
   const key = { name: "log", publicKey: signer.publicKey };
   const signature = await signer.sign(new TextEncoder().encode(text));
-  const note = { text, signatures: [{ name: "log", keyId: keyIdOf(key, sha256), signature }] };
-  expect(await isSignedBy(note, key, sha256)).toBe(true);
+  const note = { text, signatures: [{ name: "log", keyId: computeKeyId(key, sha256), signature }] };
+  expect(await isSignedWithKey(note, key, sha256)).toBe(true);
 });
 
 const openssl = ((): boolean => {

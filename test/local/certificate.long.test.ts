@@ -9,7 +9,7 @@ import { type AuditEntry, entryHash } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { type CertificateReport, type Trusted, verifyCertificate } from "../../local/verify/certificate.ts";
 import { certificateText } from "../../local/verify/certificate_text.ts";
-import { filesOf } from "../../local/verify/container.ts";
+import { listFiles } from "../../local/verify/container.ts";
 import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { LONG, rounds } from "../support/length.ts";
@@ -19,10 +19,10 @@ import { PROPOSAL } from "../support/client.ts";
 import { numbers } from "../support/numbers.ts";
 import { passkey, sshPen } from "../support/passkeys.ts";
 import { service, type TestService } from "../support/service.ts";
-import { decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
+import { decide, type Pen, person, proven, requestStatement } from "../support/signed.ts";
 import { flipped } from "../tamper/damage.ts";
 import { pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
-import { newKey, type SigningKey, signerOf } from "../tamper/world.ts";
+import { newKey, type SigningKey, makeSigner } from "../tamper/world.ts";
 
 const [ANA, BO] = [passkey("ES256"), sshPen()];
 const PRINCIPALS = { ana: person(ANA), bo: person(BO) };
@@ -65,7 +65,7 @@ let good: string;
 let origin: string;
 let policy: string;
 beforeAll(async () => {
-  api = await service({ intent: INTENT, checkpointSigner: signerOf(LOG) });
+  api = await service({ intent: INTENT, checkpointSigner: makeSigner(LOG) });
   await api.propose({ target: "ui.other" });
   ({ change_id } = await api.propose({ value: JSON.stringify({ text: "Grüezi 🙂", size: 1.5e-7 }), proposer: "pat" }));
   await decide(api, ANA, "approve", { change_id, approver: "ana", note: '"fine"\n' });
@@ -168,7 +168,7 @@ test("a certificate tells what was consented to, by whom, with which key, and wh
 });
 
 test("the file is of parts that stand for themselves, and short", () => {
-  const files = new Map(filesOf(Buffer.from(good)));
+  const files = new Map(listFiles(Buffer.from(good)));
   expect([...files.keys()].map((name) => name.replace(/[0-9a-f]{64}/, "HASH"))).toEqual([
     "content.json",
     "intent-HASH.json",
@@ -205,11 +205,11 @@ describe("of a change whose content was erased", () => {
   let bare: string;
   let id: string;
   beforeAll(async () => {
-    const other = await service({ intent: INTENT, checkpointSigner: signerOf(LOG) });
+    const other = await service({ intent: INTENT, checkpointSigner: makeSigner(LOG) });
     ({ change_id: id } = await other.propose({ summary: "Wombat", value: '"secret"', proposer: "pat" }));
     await decide(other, ANA, "deny", { change_id: id, approver: "ana" });
     const said = { change_id: id, note: "asked for" };
-    const statement = await statementOf(other, { decision: "erase", approver: "ana", ...said });
+    const statement = await requestStatement(other, { decision: "erase", approver: "ana", ...said });
     const reply = await other.post("erase", { actor: "ana", ...said, ...proven(ANA, statement) });
     expect(reply.status, reply.text).toBe(200);
     bare = (await other.get(`changes/${id}/certificate`)).text;
@@ -229,7 +229,7 @@ describe("of a change whose content was erased", () => {
       ["content_erased", "ana", true],
     ]);
     expect(certificateText("x", report)).toContain('content erased by "ana" (signed with SHA256:');
-    expect(new Map(filesOf(Buffer.from(bare))).has("erased.json")).toBe(true);
+    expect(new Map(listFiles(Buffer.from(bare))).has("erased.json")).toBe(true);
     expect(Buffer.from(bare).toString()).not.toContain("Wombat");
   });
 
@@ -365,7 +365,7 @@ describe("what does not hold is told", () => {
   test("a key that is not the one that signed, and a presence that no key vouches for", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.bent" });
     const { manifest_hash } = api.deps.product!;
-    const statement = await statementOf(api, { decision: "approve", change_id: id, approver: "ana" });
+    const statement = await requestStatement(api, { decision: "approve", change_id: id, approver: "ana" });
     const signed = { decision: "approved", note: "", digest, manifest_hash, statement, proof: ANA.sign(statement) };
     const by = { status: "pending_consent", approver: "ana", authenticated: "signature" };
     await enter(api, id, { ...signed, ...by, key: "SHA256:another" });
@@ -413,7 +413,7 @@ describe("what does not hold is told", () => {
 
 test("an emergency that those who may did not consent to", async () => {
   const policy = { break_glass: { approvers: ["bo", "cy"], required: 2, review_hours: 72 } };
-  const other = await service({ intent: { policy }, checkpointSigner: signerOf(LOG) });
+  const other = await service({ intent: { policy }, checkpointSigner: makeSigner(LOG) });
   const { change_id: id, digest } = await other.propose({});
   const { manifest_hash } = other.deps.product!;
   const consent = { decision: "approved", emergency: true, note: "down", digest, manifest_hash };
@@ -440,11 +440,11 @@ test("every life that the service allows is valid", async () => {
         break_glass: { approvers: ["group:oncall"], required: 2, review_hours: 72 },
       },
     },
-    checkpointSigner: signerOf(LOG),
+    checkpointSigner: makeSigner(LOG),
   });
   const signed = async (pen: Pen, fields: Fields, decision = "approve") => {
     const { emergency: isUrgent, ...said } = fields;
-    const statement = await statementOf(other, { decision: isUrgent ? "approve_emergency" : decision, ...said });
+    const statement = await requestStatement(other, { decision: isUrgent ? "approve_emergency" : decision, ...said });
     const reply = await other.post(decision, { ...fields, ...proven(pen, statement) });
     expect(reply.status, reply.text).toBe(200);
   };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reportText } from "../../local/verify/report.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
-import { hashOf } from "../support/independent_chain.ts";
+import { hashEntry } from "../support/independent_chain.ts";
 import { service, type TestService } from "../support/service.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 
@@ -149,7 +149,7 @@ function forged(event: string, forge: (detail: string) => string): string[] {
     const detail = !done && entry.event_type === event ? forge(entry.detail) : entry.detail;
     done ||= entry.event_type === event;
     const made = { ...entry, detail, previous_hash };
-    return JSON.stringify({ ...made, current_hash: (previous_hash = hashOf(made)) });
+    return JSON.stringify({ ...made, current_hash: (previous_hash = hashEntry(made)) });
   });
 }
 

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
-import { mayDecide, requiredApprovers, tierOf } from "../../lib/changes/rules/policy.ts";
+import { mayDecide, requiredApprovers, judgeTier } from "../../lib/changes/rules/policy.ts";
 import { crmFollowup } from "../../lib/changes/rules/propose.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { bench, change } from "./targets/file/fixture.ts";
@@ -64,7 +64,7 @@ test("the host keeps what is in use while the file is broken", { timeout: 30_000
 
 test("the example's intent loads: a crm follow-up needs one consent, a small ui change none", async () => {
   const { intent } = loadIntent(await readFile(example("product_intent.json"), "utf8"), sha256);
-  const tier = tierOf(crmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }), intent.policy, 0);
+  const tier = judgeTier(crmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }), intent.policy, 0);
   expect([tier, requiredApprovers(tier, intent.policy)]).toEqual(["standard", 1]);
   const small = {
     kind: "config",
@@ -74,7 +74,7 @@ test("the example's intent loads: a crm follow-up needs one consent, a small ui 
     risk: "low",
     reversible: true,
   } as const;
-  expect(tierOf({ tenant_id: "t1", ...small }, intent.policy, 0)).toBe("minor");
+  expect(judgeTier({ tenant_id: "t1", ...small }, intent.policy, 0)).toBe("minor");
   expect([intent.product_id, mayDecide("anybody", intent), intent.policy.self_approval]).toEqual([
     "acme-crm",
     true,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { runMcp } from "../../local/command_line/mcp.ts";
 import { opened } from "../support/deps.ts";
-import { AGENT, type Era, messageOf, SECRET, withAgents } from "../support/mcp.ts";
+import { AGENT, type Era, makeMessage, SECRET, withAgents } from "../support/mcp.ts";
 
 /** A bridge to a service in this process. */
 async function bridged({ token, fetch }: { token?: string; fetch?: typeof globalThis.fetch } = {}) {
@@ -29,7 +29,7 @@ async function bridged({ token, fetch }: { token?: string; fetch?: typeof global
   const write = (message: unknown): void =>
     void input.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`);
   const ask = (id: number, method: string, params: Record<string, unknown> = {}, era: Era = "modern") =>
-    write({ jsonrpc: "2.0", id, method, params: messageOf(era, method, params).params });
+    write({ jsonrpc: "2.0", id, method, params: makeMessage(era, method, params).params });
   return { write, ask, next, sent, input, running, deps };
 }
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
 import { fails } from "../support/scripted_adapter.ts";
-import { fetchOf, openOperations, type OperationsService } from "../lib/operations/operations_service.ts";
+import { makeFetch, openOperations, type OperationsService } from "../lib/operations/operations_service.ts";
 
 /** A service on which every figure has a value, measured. */
 async function lived() {
@@ -66,7 +66,7 @@ test("figures of the product agree after a restart and between instances", async
   const business = (shown: string) =>
     shown.split("\n").filter((line) => line.startsWith("countersign_") && !/_http_|_build_|_notifications_/.test(line));
   const other = { ...service.deps, metrics: undefined, notifier: undefined };
-  const second = await (await fetchOf(other)(new Request("http://127.0.0.1/api/metrics"))).text();
+  const second = await (await makeFetch(other)(new Request("http://127.0.0.1/api/metrics"))).text();
   expect(business(second)).toEqual(business(await text(service)));
   expect(business(second)).toContain('countersign_applies_total{result="failed"} 1');
   expect(business(second)).toContain('countersign_decisions_total{decision="approved"} 2');

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseOptions } from "../../local/options.ts";
-import { secretIn } from "../../local/secrets.ts";
+import { readSecret } from "../../local/secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "secrets-"));
 const path = join(folder, "secret");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const inVariable = (text: string) => secretIn({ X: text }, "X");
+const inVariable = (text: string) => readSecret({ X: text }, "X");
 const inFile = (text: string) => {
   writeFileSync(path, text);
-  return secretIn({ X_FILE: path }, "X");
+  return readSecret({ X_FILE: path }, "X");
 };
 
 function thrownBy(work: () => unknown): Error {

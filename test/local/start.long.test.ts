@@ -15,7 +15,7 @@ import { start, type Running } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { freePort } from "../support/free_port.ts";
 import { inSlices } from "../support/in_slices.ts";
-import { logOf } from "../lib/audit/synthetic_log.ts";
+import { makeLog } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;
 let running: Running[];
@@ -238,7 +238,7 @@ const LONG = 10_100;
 
 /** A log of that length in the store that the program opens, its tree grown, and one of its first entries edited since. */
 async function editedLog(edited: number): Promise<void> {
-  const before = await logOf(LONG, { sha256 });
+  const before = await makeLog(LONG, { sha256 });
   await currentCheckpoint(before);
   const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
   for (const collection of ["meta", "merkle"] as const)

@@ -3,14 +3,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseCheckpoint, parseKey, signerOf } from "../../local/verify/note.ts";
+import { parseCheckpoint, parseKey, findSigner } from "../../local/verify/note.ts";
 import type { Report } from "../../local/verify/verify.ts";
 import { keyPair } from "../support/independent_witness.ts";
 import { flipped } from "../tamper/damage.ts";
 import { pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
 import { runVerifier, verifierWorld } from "./verify/in_process.ts";
 import { pythonVerifier } from "./verify/python.ts";
-import { checkpointOf, newKey, parse, rehashed, type World, write } from "../tamper/world.ts";
+import { makeCheckpoint, newKey, parse, rehashed, type World, write } from "../tamper/world.ts";
 
 const SOURCES = join(import.meta.dirname, "../../local/verify");
 const folder = mkdtempSync(join(tmpdir(), "countersign-verify-"));
@@ -52,36 +52,36 @@ function keepEvidence(): void {
   file("other.pem", otherKey.pem);
   file("key.txt", `${verifierKey}\n`);
   file("note", note);
-  file("unsigned", checkpointOf(entries, 200));
-  file("unended", checkpointOf(entries, 200).slice(0, -1));
-  file("early", checkpointOf(entries, 100, key));
-  file("forged", checkpointOf(entries, 200, otherKey));
-  file("later", checkpointOf([...entries, entries[0]!], 201, key));
+  file("unsigned", makeCheckpoint(entries, 200));
+  file("unended", makeCheckpoint(entries, 200).slice(0, -1));
+  file("early", makeCheckpoint(entries, 100, key));
+  file("forged", makeCheckpoint(entries, 200, otherKey));
+  file("later", makeCheckpoint([...entries, entries[0]!], 201, key));
   const lines = [1, 64, 128, 200].map((length) =>
-    JSON.stringify({ at: "", checkpoint: checkpointOf(entries, length, key) }),
+    JSON.stringify({ at: "", checkpoint: makeCheckpoint(entries, length, key) }),
   );
   file("anchor.jsonl", `${lines.join("\n")}\n{"at":"2026-01\n`);
   const wrong = JSON.stringify({
     at: "",
-    checkpoint: checkpointOf(rehashed([...entries.slice(0, 60), ...entries.slice(61)], 60), 64, key),
+    checkpoint: makeCheckpoint(rehashed([...entries.slice(0, 60), ...entries.slice(61)], 60), 64, key),
   });
-  const changed = JSON.stringify({ at: "", checkpoint: checkpointOf(entries, 200, otherKey) });
+  const changed = JSON.stringify({ at: "", checkpoint: makeCheckpoint(entries, 200, otherKey) });
   file("two-keys.jsonl", `${lines[0]}\n${changed}\n`);
-  file("of-nothing", checkpointOf(entries, 0, key));
+  file("of-nothing", makeCheckpoint(entries, 0, key));
   file("wrong-anchor.jsonl", `${lines[0]}\n${wrong}\n${lines[3]}\n`);
   file("cut.jsonl", write(entries.slice(0, -5)));
   file("edited.jsonl", write(entries.with(49, { ...entries[49]!, tenant: "x" })));
   file("rewritten.jsonl", write(rehashed(entries.with(149, { ...entries[149]!, tenant: "x" }), 149)));
   file("empty.jsonl", "");
   const cosigned = (length: number, ...witnesses: (typeof W1)[]) => {
-    const signed = checkpointOf(entries, length, key);
+    const signed = makeCheckpoint(entries, length, key);
     const text = signed.slice(0, signed.indexOf("\n\n") + 1);
     return signed + witnesses.map((witness, i) => witness.cosigned(text, 1_800_000_000 + length + i)).join("");
   };
   file("cosigned", cosigned(200, W1, W2, UNKNOWN));
   file("cosigned-early", cosigned(100, W1));
   file("cosigned-late", cosigned(200, W2));
-  file("cosigned-wrong", checkpointOf(entries, 200, key) + W1.cosigned("another text", 1_800_000_000));
+  file("cosigned-wrong", makeCheckpoint(entries, 200, key) + W1.cosigned("another text", 1_800_000_000));
   file("cosigned-as-log", cosigned(200) + W1.signed("another text"));
   file("w1.txt", `${W1.vkey}\n`);
   file("text.txt", "hello\n");
@@ -223,10 +223,10 @@ test.skipIf(pythonMissing)(
 test("every flipped bit of a signed checkpoint costs its signature", () => {
   const key = parseKey(verifierKey)!;
   const note = Buffer.from(world.note);
-  expect(signerOf(parseCheckpoint(world.note)!, key)).toBe(key.name);
+  expect(findSigner(parseCheckpoint(world.note)!, key)).toBe(key.name);
   for (let bit = 0; bit < note.length * 8; bit++) {
     const checkpoint = parseCheckpoint(flipped(note, bit).toString());
-    expect(checkpoint && signerOf(checkpoint, key), `bit ${bit}`).toBeUndefined();
+    expect(checkpoint && findSigner(checkpoint, key), `bit ${bit}`).toBeUndefined();
   }
 });
 
@@ -300,7 +300,7 @@ test("an origin with a line break is one line in its checkpoint", async () => {
     world.entries.map((entry) => ({ ...entry, origin: "two\nlines/audit/0f" })),
     0,
   );
-  const note = checkpointOf(entries, 200).replace("two\nlines", "two%0Alines");
+  const note = makeCheckpoint(entries, 200).replace("two\nlines", "two%0Alines");
   const args = [file("origin.jsonl", write(entries)), "--checkpoint", file("origin-note", note)];
   expect((await runVerifier(args)).status).toBe(0);
   if (!pythonMissing) expect(await judgeInPython(args)).toMatchObject({ status: 0 });
@@ -330,7 +330,7 @@ test("the verifier imports Node's modules, its own files and the rule of rollout
 
 test("a key is only ever the log's own: another name, another id", async () => {
   const other = newKey();
-  const forged = checkpointOf(world.entries, 200, { ...world.key, privateKey: other.privateKey });
+  const forged = makeCheckpoint(world.entries, 200, { ...world.key, privateKey: other.privateKey });
   expect((await runVerifier([log, "--checkpoint", file("same-id", forged), "--key", path("public.pem")])).status).toBe(
     1,
   );

@@ -14,7 +14,7 @@ import { core } from "../support/core.ts";
 import { type Manifest, manifest } from "../support/intents.ts";
 import { armoured, passkey, sshPen, unarmoured } from "../support/passkeys.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
-import { act, decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
+import { act, decide, type Pen, person, proven, requestStatement } from "../support/signed.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 import { rehashed, write } from "../tamper/world.ts";
 
@@ -52,7 +52,11 @@ beforeAll(async () => {
     const reply = await decide(api, pen, "approve", { change_id, approver, note: `"${approver}"\n🙂` });
     if (reply.status !== 200) throw new Error(reply.text);
   }
-  const statement = await statementOf(api, { decision: "propose", approver: "bo", proposal: JSON.stringify(PROPOSAL) });
+  const statement = await requestStatement(api, {
+    decision: "propose",
+    approver: "bo",
+    proposal: JSON.stringify(PROPOSAL),
+  });
   const drafted = await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proven(PENS["bo"]!, statement) });
   await decide(api, PENS["bo"]!, "withdraw", { change_id: drafted.body.change_id, approver: "bo" });
   const denied = await api.propose();
@@ -72,13 +76,13 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
   api.deps.clock.set(-DAY);
   expect((await act(api, PENS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status).toBe(200);
   const urgent = { change_id: (await api.propose()).change_id, approver: "gus", note: "now" };
-  const said = await statementOf(api, { decision: "approve_emergency", ...urgent });
+  const said = await requestStatement(api, { decision: "approve_emergency", ...urgent });
   await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, said) });
   const review = { change_id: urgent.change_id, approver: "eli", verdict: "not_accepted", note: "why" };
   expect((await decide(api, PENS["eli"]!, "review", review)).status).toBe(200);
   const denied = { change_id: (await api.propose()).change_id, approver: "bo" };
   await decide(api, PENS["bo"]!, "deny", denied);
-  const erased = await statementOf(api, { decision: "erase", ...denied, note: "gone" });
+  const erased = await requestStatement(api, { decision: "erase", ...denied, note: "gone" });
   const asked = { change_id: denied.change_id, actor: "bo", note: "gone", ...proven(PENS["bo"]!, erased) };
   expect((await api.post("erase", asked)).status).toBe(200);
   const before = await copy();
@@ -263,7 +267,7 @@ test("a signed apply, rollback and feed are verified, and a rewritten one is not
   const policy = { signed_only: true, permissions: { apply: ["bo"], rollback: ["eli"], feed_kpis: ["Ana"] } };
   const api = await core({ intent: { principals: PRINCIPALS, policy } });
   const signedBy = async (name: string, decision: string, fields: Record<string, string>) =>
-    proven(PENS[name]!, await statementOf(api, { decision, approver: name, ...fields }));
+    proven(PENS[name]!, await requestStatement(api, { decision, approver: name, ...fields }));
   const { change_id } = await api.propose();
   await decide(api, PENS["dora"]!, "approve", { change_id, approver: "dora" });
   const drift = { change_id, note: "set by hand", over_drift: "true" };

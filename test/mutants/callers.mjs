@@ -47,7 +47,7 @@ export const callers = [
   {
     ...client,
     name: "the client takes a refusal for an answer",
-    find: "    throw errorOf(response, error);\n",
+    find: "    throw toError(response, error);\n",
     replace: "    return response;\n",
   },
   {

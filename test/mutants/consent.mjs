@@ -60,8 +60,8 @@ export const consent = [
   {
     name: "whoever asks a model for a draft may approve it",
     file: "lib/changes/rules/propose.ts",
-    find: "if (keysOf(name, signing).length > 0 || (signing.only && !self_approval))",
-    replace: "if (keysOf(name, signing).length > 9)",
+    find: "if (listKeys(name, signing).length > 0 || (signing.only && !self_approval))",
+    replace: "if (listKeys(name, signing).length > 9)",
     tests: ["test/lib/changes/signed_consent.test.ts"],
   },
   {

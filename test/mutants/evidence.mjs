@@ -14,14 +14,14 @@ export const evidence = [
   {
     ...merkle,
     name: "a leaf of the tree may pass for a node",
-    find: "sha256(bytesOf(`00${currentHash}`))",
-    replace: "sha256(bytesOf(`01${currentHash}`))",
+    find: "sha256(hexBytes(`00${currentHash}`))",
+    replace: "sha256(hexBytes(`01${currentHash}`))",
   },
   {
     ...merkle,
     name: "left and right of a node may be exchanged",
-    find: "sha256(bytesOf(`01${left}${right}`))",
-    replace: "sha256(bytesOf(`01${left < right ? left + right : right + left}`))",
+    find: "sha256(hexBytes(`01${left}${right}`))",
+    replace: "sha256(hexBytes(`01${left < right ? left + right : right + left}`))",
   },
   {
     ...merkle,
@@ -80,7 +80,7 @@ export const evidence = [
   {
     ...checkpoint,
     name: "a last checkpoint that lost its signature is believed",
-    find: "!(await isSignedBy(parseNote(last.note)!, key, sha256))",
+    find: "!(await isSignedWithKey(parseNote(last.note)!, key, sha256))",
     replace: "false",
   },
   {
@@ -246,8 +246,8 @@ export const evidence = [
   {
     ...watching,
     name: "a witness cosigns a log that was rewritten",
-    find: "return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes);",
-    replace: "return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes) || hashes.length > 0;",
+    find: "return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);",
+    replace: "return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes) || hashes.length > 0;",
   },
   {
     ...watching,

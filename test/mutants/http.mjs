@@ -170,7 +170,7 @@ export const http = [
     ...guards,
     name: "a page of no origin may write",
     find: 'host !== "" &&\n      (host === hostOf(request)',
-    replace: '(host === "" || host === hostOf(request)',
+    replace: '(host === "" || host === requestHost(request)',
   },
   {
     ...guards,

@@ -145,7 +145,7 @@ export const link = [
   {
     ...registry,
     name: "the words of a peer are kept",
-    find: "{ ...told, summary: summaryOf(told), ...own }",
+    find: "{ ...told, summary: insightSummary(told), ...own }",
     replace: "{ ...told, ...own }",
   },
   {
@@ -171,15 +171,15 @@ export const link = [
   {
     ...answer,
     name: "a peer of another product reads the insights of this one",
-    find: "const related = trustOf(relationOf(self, peer)) > 0;",
+    find: "const related = trustWeight(findRelation(self, peer)) > 0;",
     replace: "const related = true;",
   },
   {
     name: "an insight names its tenant",
     file: "lib/link/insight.ts",
-    find: "    ...facts,\n    summary: summaryOf(facts),",
+    find: "    ...facts,\n    summary: insightSummary(facts),",
     replace:
-      "    ...facts,\n    ...({ tenant_id: (change as Change).tenant_id } as object),\n    summary: summaryOf(facts),",
+      "    ...facts,\n    ...({ tenant_id: (change as Change).tenant_id } as object),\n    summary: insightSummary(facts),",
     tests: ["test/lib/link/insight.test.ts", "test/lib/link/shared.test.ts"],
   },
   {

@@ -17,7 +17,7 @@ export const mcp = [
     file: "lib/http/admission.ts",
     name: "among hostile calls, whoever else a request names is who asks",
     find: "return { agent: name, readsOwn, person: undefined, ",
-    replace: "return { agent: undefined, person: personOf(deps, request), ",
+    replace: "return { agent: undefined, person: findPerson(deps, request), ",
     tests: HOSTILE,
   },
   {
@@ -66,7 +66,7 @@ export const mcp = [
     ...protocol,
     file: "lib/mcp/era.ts",
     name: "the newer era is served to whoever does not say what they can",
-    find: 'if (!isObject(metaOf(message, "clientCapabilities"))) throw incomplete("clientCapabilities");',
+    find: 'if (!isObject(readMeta(message, "clientCapabilities"))) throw incomplete("clientCapabilities");',
     replace: "",
   },
   {

@@ -120,7 +120,7 @@ export const model = [
   {
     name: "a model's draft may be nested as it likes",
     file: "lib/chat/tools.ts",
-    find: "parseInput(found.input, fieldsOf(input))",
+    find: "parseInput(found.input, requireFields(input))",
     replace: "parseInput(found.input, input)",
     tests: DRAFTS,
     only: "refused as a client",

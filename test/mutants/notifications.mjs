@@ -118,8 +118,8 @@ export const notifications = [
   {
     file: "lib/operations/notifications.ts",
     name: "an entry that somebody broke holds back the word of it",
-    find: "const { status } = detailIn(detail);",
-    replace: "void detailIn; const { status } = JSON.parse(detail);",
+    find: "const { status } = parseDetail(detail);",
+    replace: "void parseDetail; const { status } = JSON.parse(detail);",
     tests: NOTICES,
     only: "does not hold",
   },

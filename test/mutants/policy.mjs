@@ -128,8 +128,8 @@ export const policy = [
   {
     name: "the day's minor changes are not counted",
     file: "lib/changes/minor_quota.ts",
-    find: "detailIn(newest.detail).minor_number!",
-    replace: "0 * detailIn(newest.detail).minor_number!",
+    find: "parseDetail(newest.detail).minor_number!",
+    replace: "0 * parseDetail(newest.detail).minor_number!",
     tests: HTTP,
     only: "bare handlers tiers",
   },

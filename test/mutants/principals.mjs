@@ -52,7 +52,7 @@ export const principals = [
   {
     name: "the same key under another comment is another key",
     file: "lib/changes/rules/keys.ts",
-    find: "[hexOf(sshMaterial(key.public_key)!.raw)]",
+    find: "[toHex(sshMaterial(key.public_key)!.raw)]",
     replace: "[key.public_key]",
     tests: ["test/lib/changes/rules/intent.test.ts"],
     only: "a key that cannot stand",
@@ -111,7 +111,7 @@ export const principals = [
     ...admission,
     name: "with a person's name beside its secret an agent is that person",
     find: "return { agent: name, readsOwn, person: undefined, ",
-    replace: "return { agent: undefined, person: personOf(deps, request), ",
+    replace: "return { agent: undefined, person: findPerson(deps, request), ",
   },
   {
     ...admission,

@@ -30,7 +30,7 @@ export const proof = [
   {
     ...webauthn,
     name: "a passkey of another site is taken",
-    find: "if (base64UrlOf(data.slice(0, 32)) !== rpHash)",
+    find: "if (toBase64Url(data.slice(0, 32)) !== rpHash)",
     replace: "if (rpHash === undefined)",
   },
   { ...ssh, name: "a signature for git is a consent", find: "namespace !== NAMESPACE", replace: "false" },
@@ -111,7 +111,7 @@ export const proof = [
     ...GOVERNED,
     name: "a consent counts though its key was taken away",
     file: "lib/changes/rules/signing.ts",
-    find: "keysOf(approver, signing).some(({ id }) => id === key)",
+    find: "listKeys(approver, signing).some(({ id }) => id === key)",
     replace: "key !== undefined",
   },
   {

@@ -67,7 +67,7 @@ export const sharedStores = [
   {
     ...batch,
     name: "a table's head is taken for what it was, whatever became of that",
-    find: "nameOf(known) === last ? known : undefined",
+    find: "headName(known) === last ? known : undefined",
     replace: "known.name ? known : undefined",
     tests: DYNAMODB,
     ...ALONE,
@@ -104,7 +104,7 @@ export const sharedStores = [
   {
     ...batch,
     name: "a decision that wrote nothing may rest on what has moved",
-    find: "if (nameOf(await readHead(client)) !== nameOf(head)) throw moved();",
+    find: "if (headName(await readHead(client)) !== headName(head)) throw moved();",
     replace: "void moved;",
     tests: DYNAMODB,
     only: "what was there together",
@@ -250,7 +250,7 @@ export const sharedStores = [
   {
     ...postgres,
     name: "a commit that never arrived is told as kept",
-    find: "return (await lastCommitOf(client, store, id)) === number;",
+    find: "return (await readLastCommit(client, store, id)) === number;",
     replace: "return true;",
   },
   {

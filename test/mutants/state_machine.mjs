@@ -182,8 +182,8 @@ export const stateMachine = [
   {
     ...record,
     name: "a record's content need not be the one the log was given",
-    find: 'if (digestOf(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");',
-    replace: "void [digestOf, sha256];",
+    find: 'if (contentDigest(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");',
+    replace: "void [contentDigest, sha256];",
   },
   {
     ...reconcile,

@@ -221,8 +221,8 @@ export const store = [
   {
     ...writeSet,
     name: "a decision does not see its own writes in a page",
-    find: "return listOver(versions, options, (below) => view.list(collection, below));",
-    replace: "void [versions, listOver]; return view.list(collection, options);",
+    find: "return mergeList(versions, options, (below) => view.list(collection, below));",
+    replace: "void [versions, mergeList]; return view.list(collection, options);",
   },
   {
     ...writeSet,
@@ -388,7 +388,7 @@ export const store = [
   {
     ...ownership,
     name: "a line lands on what another wrote at the same place",
-    find: "if (bytes < reserved && readAt(files, fd, 1, bytes)[0] !== 0)",
+    find: "if (bytes < reserved && readBytes(files, fd, 1, bytes)[0] !== 0)",
     replace: "if (bytes > reserved)",
   },
 ];

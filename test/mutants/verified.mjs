@@ -61,8 +61,8 @@ export const verified = [
   {
     file: "lib/changes/file_proposal.ts",
     name: "a live change that is taken out of its view blocks nothing",
-    find: "blocks ? transaction.ledger.live(entry) : liveOn(tx, entry)",
-    replace: "blocks && transaction.now < 0 ? transaction.ledger.live(entry) : liveOn(tx, entry)",
+    find: "blocks ? transaction.ledger.live(entry) : listLiveChanges(tx, entry)",
+    replace: "blocks && transaction.now < 0 ? transaction.ledger.live(entry) : listLiveChanges(tx, entry)",
     tests: USE,
   },
   {

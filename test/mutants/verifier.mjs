@@ -125,7 +125,7 @@ export const verifier = [
   {
     ...note,
     name: "a verifier key whose id is not its own is taken",
-    find: "bytes[0] !== type || keyIdOf(name, raw, type) !== id",
+    find: "bytes[0] !== type || computeKeyId(name, raw, type) !== id",
     replace: "bytes[0] !== type || !id",
   },
   {

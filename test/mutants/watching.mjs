@@ -45,8 +45,8 @@ export const watching = [
   {
     ...tripped,
     name: "a guardrail takes a gain for a loss",
-    find: "directionOf(kpi, intent) * (baseline - value)",
-    replace: "directionOf(kpi, intent) * (value - baseline)",
+    find: "kpiDirection(kpi, intent) * (baseline - value)",
+    replace: "kpiDirection(kpi, intent) * (value - baseline)",
   },
   {
     ...tripped,

@@ -1,7 +1,7 @@
 import type { CheckpointAnchor } from "../../lib/audit/checkpoint.ts";
 
 /** An anchor that keeps these checkpoints already, and takes more. */
-export function anchorOf(...notes: string[]): CheckpointAnchor & { notes: string[] } {
+export function makeAnchor(...notes: string[]): CheckpointAnchor & { notes: string[] } {
   return {
     notes,
     keep: async (note) => void notes.push(note),

@@ -2,8 +2,8 @@
 import { expect } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
 import type { ErrorCode } from "../../lib/kit/errors.ts";
-import { statusOf } from "../../lib/kit/errors.ts";
-import { type Declaration, outputOf } from "../../lib/http/endpoint.ts";
+import { httpStatus } from "../../lib/kit/errors.ts";
+import { type Declaration, outputSchema } from "../../lib/http/endpoint.ts";
 import type { Fetch } from "./client.ts";
 
 /** What any endpoint may answer beside the codes it declares. */
@@ -46,7 +46,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
     for (const secret of secrets) expect(text + JSON.stringify([...headers]), "no secret").not.toContain(secret);
 
-    const endpoint = endpointOf(method, new URL(url).pathname.slice(base.length));
+    const endpoint = findEndpoint(method, new URL(url).pathname.slice(base.length));
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
@@ -70,7 +70,7 @@ function checkError(text: string, status: number, headers: Headers, endpoint: De
     status,
     request_id: headers.get("x-request-id"),
   });
-  expect(statusOf(body.code), body.code).toBe(status);
+  expect(httpStatus(body.code), body.code).toBe(status);
   expect(text).not.toMatch(LEAK);
   if (endpoint) expect([...COMMON, ...(endpoint.errors ?? [])], "a code the endpoint declares").toContain(body.code);
 }
@@ -91,17 +91,17 @@ function checkSuccess(text: string, status: number, endpoint: Declaration): void
   expect(keptOutput(endpoint).parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
 }
 
-const kept = new WeakMap<Declaration, ReturnType<typeof outputOf>>();
+const kept = new WeakMap<Declaration, ReturnType<typeof outputSchema>>();
 
 /** Makes the schema of an endpoint's answer once for all tests of a worker. */
-function keptOutput(endpoint: Declaration): ReturnType<typeof outputOf> {
-  const schema = kept.get(endpoint) ?? outputOf(endpoint);
+function keptOutput(endpoint: Declaration): ReturnType<typeof outputSchema> {
+  const schema = kept.get(endpoint) ?? outputSchema(endpoint);
   kept.set(endpoint, schema);
   return schema;
 }
 
 /** The declaration that a request meets. */
-export function endpointOf(method: string, pathname: string): Declaration | undefined {
+export function findEndpoint(method: string, pathname: string): Declaration | undefined {
   const wanted = method === "HEAD" ? "GET" : method;
   return PATTERNS.find(({ endpoint, pattern }) => endpoint.method === wanted && pattern.test(pathname))?.endpoint;
 }

@@ -4,7 +4,7 @@ import { audit } from "../../handlers/product/audit.ts";
 import { auditAcceptClock } from "../../handlers/product/audit_accept_clock.ts";
 import { auditAcceptLoss } from "../../handlers/product/audit_accept_loss.ts";
 import { auditVerify } from "../../handlers/product/audit_verify.ts";
-import { consentStatementOf } from "../../handlers/product/consent_statement.ts";
+import { consentStatementEndpoint } from "../../handlers/product/consent_statement.ts";
 import { deny } from "../../handlers/product/deny.ts";
 import { drift } from "../../handlers/product/drift.ts";
 import { erase } from "../../handlers/product/erase.ts";
@@ -38,7 +38,7 @@ const ENDPOINTS = [
   approve,
   deny,
   withdraw,
-  consentStatementOf,
+  consentStatementEndpoint,
   revoke,
   review,
   freeze,
@@ -59,14 +59,14 @@ const ENDPOINTS = [
 ];
 
 /** A client of the governed core alone: nothing follows the log, and nothing needs to. */
-export type Core = ReturnType<typeof coreOf>;
+export type Core = ReturnType<typeof makeCore>;
 
 /** Opens the governed core and a client to it. */
 export const core = async (options: TestOptions = {}): Promise<Core> =>
-  coreOf(await opened({ store: memoryStore(), ...options }));
+  makeCore(await opened({ store: memoryStore(), ...options }));
 
 /** A client to the governed core over dependencies that are already opened. */
-export const coreOf = (deps: TestDeps) => ({
+export const makeCore = (deps: TestDeps) => ({
   ...client(routed(ENDPOINTS, deps)),
   deps,
   change: (change_id: string) => changeView(deps, change_id),

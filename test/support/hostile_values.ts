@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { HOUR, testClock } from "./clock.ts";
-import { type Core, coreOf } from "./core.ts";
+import { type Core, makeCore } from "./core.ts";
 import { opened, restarted } from "./deps.ts";
 import { numbers } from "./numbers.ts";
 
@@ -274,7 +274,7 @@ export async function besiegeLimits(seed: number, proposals: number): Promise<Si
   const counts = { proposed: 0, allowed: 0, applied: 0 };
   const siege: Siege = {
     random,
-    doors: [first, second].map(coreOf),
+    doors: [first, second].map(makeCore),
     values: new Map(),
     events: new Map(),
     read: 0,
@@ -297,7 +297,7 @@ export async function besiegeLimits(seed: number, proposals: number): Promise<Si
       if (one && random(3) === 0) await siege.doors[random(2)]!.post("rollback", { change_id: one.change_id });
     } else if (random(4) === 0) clock.set((random(2) === 0 ? -1 : 1) * random(20) * HOUR);
     else if (random(10) === 0)
-      siege.doors = [coreOf(await restarted(siege.doors[1]!.deps, { intent })), siege.doors[0]!];
+      siege.doors = [makeCore(await restarted(siege.doors[1]!.deps, { intent })), siege.doors[0]!];
     await follow(siege);
     // A clock that is more than a day behind the log is rejected, whatever is proposed.
     if (siege.stamp - clock.now() > 24 * HOUR) clock.set(siege.stamp - clock.now());

@@ -9,7 +9,7 @@ export function chainFault(entries: readonly AuditEntry[]): string | null {
     if (entry.id !== index + 1) return `entry ${index + 1} has the id ${entry.id}`;
     if (entry.origin !== entries[0]!.origin) return `entry ${entry.id} is of another log`;
     if (entry.previous_hash !== previous) return `entry ${entry.id} does not follow`;
-    if (entry.current_hash !== hashOf(entry)) return `entry ${entry.id} has another hash`;
+    if (entry.current_hash !== hashEntry(entry)) return `entry ${entry.id} has another hash`;
     if (index > 0 && entry.timestamp < entries[index - 1]!.timestamp && entry.event_type !== "clock_accepted")
       return `entry ${entry.id} is before its time`;
     previous = entry.current_hash;
@@ -18,7 +18,7 @@ export function chainFault(entries: readonly AuditEntry[]): string | null {
 }
 
 /** `current_hash` as the specification's encoding gives it. */
-export function hashOf(entry: Omit<AuditEntry, "current_hash">): string {
+export function hashEntry(entry: Omit<AuditEntry, "current_hash">): string {
   const hash = createHash("sha256").update("countersign-audit/v1\n");
   const { origin, previous_hash, id, timestamp, event_type, change_id, tenant, detail } = entry;
   for (const field of [origin, previous_hash, String(id), timestamp, event_type, change_id, tenant, detail]) {

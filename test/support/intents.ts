@@ -14,4 +14,4 @@ export const manifest = (over: Manifest = {}): Manifest => ({
 });
 
 /** A loaded intent and its hash. */
-export const intentOf = (over: Manifest = {}) => loadIntent(JSON.stringify(manifest(over)), portableSha256);
+export const makeIntent = (over: Manifest = {}) => loadIntent(JSON.stringify(manifest(over)), portableSha256);

@@ -11,7 +11,7 @@ import { memoryTarget } from "./memory_target.ts";
 import { passkey, sshPen } from "./passkeys.ts";
 import { json } from "./requests.ts";
 import { app } from "../../handlers/index.ts";
-import { service, serviceOf, type TestService } from "./service.ts";
+import { service, makeService, type TestService } from "./service.ts";
 import { person, type Pen } from "./signed.ts";
 
 export const PENS: Readonly<Record<string, Pen>> = {
@@ -137,6 +137,6 @@ export function acts(api: TestService) {
     propose: (over: object = {}, headers: HeadersInit = AS_AGENT) => send("propose", { ...INSIDE, ...over }, headers),
     apply: (change_id: string) => send("apply", { change_id, actor: "ana" }),
     mandate: async (id: string) => (await api.get(`mandates/${id}`)).body,
-    restart: async (over: TestOptions = {}) => acts(serviceOf(await restarted(api.deps, over))),
+    restart: async (over: TestOptions = {}) => acts(makeService(await restarted(api.deps, over))),
   };
 }

@@ -5,11 +5,11 @@ import type { Store } from "../../lib/store/store.ts";
 import { type Client, PROPOSAL, type Reply } from "./client.ts";
 import { opened } from "./deps.ts";
 import { chainFault } from "./independent_chain.ts";
-import { serviceOf, type TestService } from "./service.ts";
+import { makeService, type TestService } from "./service.ts";
 
 /** An instance of the service in this process, with its own connections to a store that others share. */
 export const instance = async (store: Store, node: string): Promise<TestService> =>
-  serviceOf(await opened({ store, ids: risingIds(), owner: node }));
+  makeService(await opened({ store, ids: risingIds(), owner: node }));
 
 /** Each writer brings so many changes from proposal to rollback, all writers at once; gives their ids. */
 export async function writeAtOnce(writers: readonly Client[], changes: number): Promise<string[]> {

@@ -24,7 +24,7 @@ export type Era = "modern" | "legacy";
 const VERSION = "2026-07-28";
 
 /** The members of a message and the headers that an era asks for. */
-export function messageOf(era: Era, method: string, params: Record<string, unknown> = {}) {
+export function makeMessage(era: Era, method: string, params: Record<string, unknown> = {}) {
   if (era === "legacy") return { params, headers: { "mcp-protocol-version": "2025-06-18" } };
   const meta = {
     "io.modelcontextprotocol/protocolVersion": VERSION,
@@ -53,7 +53,7 @@ export function mcpClient(fetch: Fetch, given: Record<string, string> = {}, orig
     return { status: response.status, headers: response.headers, body: (text === "" ? null : JSON.parse(text)) as any };
   };
   const request = (method: string, params: Record<string, unknown> = {}, era: Era = "modern") => {
-    const message = messageOf(era, method, params);
+    const message = makeMessage(era, method, params);
     return send({ jsonrpc: "2.0", id: 1, method, params: message.params }, message.headers);
   };
   return {

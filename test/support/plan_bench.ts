@@ -9,7 +9,7 @@ import type { TargetSystem } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { type RoutedSystem, routedAdapter } from "../../lib/targets/routing.ts";
 import { testClock } from "./clock.ts";
-import { type Core, core, coreOf } from "./core.ts";
+import { type Core, core, makeCore } from "./core.ts";
 import { restarted, type TestDeps } from "./deps.ts";
 import type { Manifest } from "./intents.ts";
 import { memoryTarget } from "./memory_target.ts";
@@ -91,7 +91,7 @@ export async function planBench(
     clock,
     systems,
     /** Another process on the same store and systems. */
-    restart: async (): Promise<Core> => coreOf(await restarted(api.deps, { adapter, ...(intent && { intent }) })),
+    restart: async (): Promise<Core> => makeCore(await restarted(api.deps, { adapter, ...(intent && { intent }) })),
     /** The text of a target; undefined where it holds nothing. */
     raw: ({ tenant_id, target }: Pick<PlanEntry, "tenant_id" | "target">): string | undefined =>
       systems.get(target.split("/")[0]!)!.raw({ tenant_id, target, kind: "config" }),

@@ -14,7 +14,7 @@ import type { TargetSystem } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { routedAdapter } from "../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "./clock.ts";
-import { type Core, core, coreOf } from "./core.ts";
+import { type Core, core, makeCore } from "./core.ts";
 import { restarted, type TestDeps } from "./deps.ts";
 import { dice } from "./dice.ts";
 import { chainFault } from "./independent_chain.ts";
@@ -183,7 +183,7 @@ async function live(systems: readonly LivingSystem[], seed: number, figures: Pla
   const start = await core({ ...open(new Faults()), clock });
   const restart = async (faults: Faults): Promise<Core> => {
     const { store: on, adapter } = open(faults);
-    return coreOf(await restarted({ ...start.deps, store: on } as TestDeps, { adapter }));
+    return makeCore(await restarted({ ...start.deps, store: on } as TestDeps, { adapter }));
   };
 
   const entries: { system: LivingSystem; key: string; set: string; before: string }[] = [];

@@ -9,11 +9,11 @@ export type TestService = Client & { deps: TestDeps };
 
 /** Opens a service and a client to it. */
 export async function service(options: TestOptions = {}): Promise<TestService> {
-  return serviceOf(await opened({ store: memoryStore(), ...options }));
+  return makeService(await opened({ store: memoryStore(), ...options }));
 }
 
 /** A client to a service over dependencies that are already opened. */
-export function serviceOf(deps: TestDeps): TestService {
+export function makeService(deps: TestDeps): TestService {
   const secrets = deps.adminToken ? [deps.adminToken] : [];
   return { ...client(checkedFetch(app(deps), secrets)), deps };
 }

@@ -1,7 +1,7 @@
 /** Signed decisions: as clients make them, and as somebody who can write to the store forges them. */
 import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { readRecord } from "../../lib/changes/records.ts";
-import { changeOf, type ChangeRecord } from "../../lib/changes/rules/record.ts";
+import { toChange, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import type { Proof } from "../../lib/changes/rules/proof.ts";
 import type { Act } from "../../lib/changes/rules/act_statement.ts";
 import { evolve } from "../../lib/changes/rules/evolve.ts";
@@ -21,7 +21,7 @@ export const person = (...pens: Pen[]) => ({ kind: "person", keys: pens.map(({ k
 type Poster = Pick<Client, "post">;
 
 /** What is to be signed, as the service says. */
-export async function statementOf(api: Poster, fields: Fields): Promise<string> {
+export async function requestStatement(api: Poster, fields: Fields): Promise<string> {
   const reply = await api.post("consent-statement", fields);
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return reply.body.statement;
@@ -39,7 +39,7 @@ export async function act(api: Poster, pen: Pen, which: Act, fields: ActFields):
   const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
   return api.post(path, {
     ...fields,
-    ...proven(pen, await statementOf(api, { decision: which, approver: actor, ...said })),
+    ...proven(pen, await requestStatement(api, { decision: which, approver: actor, ...said })),
   });
 }
 
@@ -55,7 +55,7 @@ export async function decide(
   fields: { change_id: string; approver: string; note?: string; verdict?: string; item?: string },
 ): Promise<Reply> {
   const { approver, ...rest } = fields;
-  const statement = await statementOf(api, { decision, ...fields });
+  const statement = await requestStatement(api, { decision, ...fields });
   const field = decision === "withdraw" ? "proposer" : decision === "note" ? "actor" : "approver";
   return api.post(decision, { ...rest, [field]: approver, ...proven(pen, statement) });
 }
@@ -77,6 +77,6 @@ export async function forgeConsent({ store, sha256 }: TestDeps, change_id: strin
     const after = evolve({ ...state, change }, { ...next.entry, detail: said })!;
     tx.put("audit", entryKey(next.entry.id), next.entry);
     tx.put("meta", "chain", next.head);
-    tx.put("changes", change_id, { ...after, change: changeOf(after) });
+    tx.put("changes", change_id, { ...after, change: toChange(after) });
   });
 }

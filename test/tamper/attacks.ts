@@ -3,7 +3,7 @@ import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { inSlices } from "../support/in_slices.ts";
-import { checkpointOf, copyOf, rehashed, type World } from "./world.ts";
+import { makeCheckpoint, copyStore, rehashed, type World } from "./world.ts";
 
 /** A way to tamper; what is not given is left as it was. */
 export interface Attack {
@@ -90,9 +90,9 @@ async function forgeRecord(store: Store): Promise<void> {
 }
 
 /** The store afterwards. */
-export async function storeAfter(attack: Attack, world: World): Promise<Store> {
-  if (attack.setBack) return copyOf(world.older);
-  const store = await copyOf(world.deps.store);
+export async function attackStore(attack: Attack, world: World): Promise<Store> {
+  if (attack.setBack) return copyStore(world.older);
+  const store = await copyStore(world.deps.store);
   if (attack.entries) await plant(store, attack.entries(world));
   await attack.store?.(store);
   return store;
@@ -109,8 +109,8 @@ async function plant(store: Store, entries: readonly AuditEntry[]): Promise<void
 
 /** Everything that whoever tampers may offer as the service's newest signed checkpoint. */
 export function offered(attack: Attack, world: World, entries: readonly AuditEntry[]): string[] {
-  const forged = [checkpointOf(entries, entries.length), checkpointOf(entries, entries.length, world.otherKey)];
+  const forged = [makeCheckpoint(entries, entries.length), makeCheckpoint(entries, entries.length, world.otherKey)];
   const own =
-    attack.hasKey || (!attack.entries && !attack.setBack) ? [checkpointOf(entries, entries.length, world.key)] : [];
-  return [...own, checkpointOf(world.entries, 100, world.key), ...forged];
+    attack.hasKey || (!attack.entries && !attack.setBack) ? [makeCheckpoint(entries, entries.length, world.key)] : [];
+  return [...own, makeCheckpoint(world.entries, 100, world.key), ...forged];
 }

@@ -5,13 +5,13 @@
  */
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, follow } from "../../local/verify/chain.ts";
-import { ATTACKS, storeAfter } from "./attacks.ts";
+import { ATTACKS, attackStore } from "./attacks.ts";
 import { numbers } from "../support/numbers.ts";
 import { FULL, rounds } from "../support/length.ts";
 import { cut, DAMAGED, flipped, impossible, moved, rewritings } from "./damage.ts";
 import { exportLog } from "./real_log.ts";
 import { summarizeReport, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
-import { checkpointOf, makeWorld, parse, receiptOf, type World, write } from "./world.ts";
+import { makeCheckpoint, makeWorld, parse, makeReceipt, type World, write } from "./world.ts";
 import { parseCheckpoint } from "../../local/verify/note.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -28,7 +28,7 @@ const verdictOf = async ({ log, kept }: Sample) => (await verify(log, kept)).ver
 test("the log as it is: consistent alone, valid against what was kept, however the bytes arrive", async () => {
   expect(await verify(log)).toMatchObject({ verdict: "consistent", entries: 200, findings: [] });
   const checkpoint = { ...parseCheckpoint(world.note)!, what: "a checkpoint" };
-  for (const kept of [receiptOf(world.entries, 1), receiptOf(world.entries, 200), checkpoint])
+  for (const kept of [makeReceipt(world.entries, 1), makeReceipt(world.entries, 200), checkpoint])
     for (const chunk of [7, 1000, 1 << 20])
       expect(await verify(log, [kept], chunk)).toMatchObject({ verdict: "valid" });
 });
@@ -114,14 +114,14 @@ async function samples(): Promise<Sample[]> {
   const random = numbers(2);
   const some = (all: Sample[], count: number) => Array.from({ length: count }, () => all[random(all.length)]!);
   const kept = [
-    receiptOf(world.entries, 200),
-    receiptOf(world.entries, 60),
+    makeReceipt(world.entries, 200),
+    makeReceipt(world.entries, 60),
     { ...parseCheckpoint(world.note)!, what: "the last checkpoint" },
-    { ...parseCheckpoint(checkpointOf(world.entries, 100))!, what: "an early checkpoint" },
+    { ...parseCheckpoint(makeCheckpoint(world.entries, 100))!, what: "an early checkpoint" },
     { length: 0, head: "0".repeat(64), what: "the receipt of entry 0" },
   ];
   const attacked = ATTACKS.map(async (attack) => {
-    const damaged = Buffer.from(await exportLog(await storeAfter(attack, world)));
+    const damaged = Buffer.from(await exportLog(await attackStore(attack, world)));
     return [[], kept].map((kept) => ({ what: attack.what, log: damaged, kept }));
   });
   const bits = Array.from({ length: rounds(10, 40, 500) }, () => random(log.length * 8));

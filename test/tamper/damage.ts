@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib";
 import type { Kept } from "../../local/verify/kept.ts";
 import type { Sample } from "./verifiers.ts";
-import { receiptOf, rehashed, type World, write } from "./world.ts";
+import { makeReceipt, rehashed, type World, write } from "./world.ts";
 
 /** The export with one bit flipped. */
 export function flipped(log: Buffer, bit: number): Buffer {
@@ -43,7 +43,7 @@ export function moved({ entries, other }: World): Sample[] {
 /** The export cut behind each of the given bytes; what is kept is the last receipt, or nothing. */
 export function cut({ entries }: World, places: readonly number[], kept: "receipt" | "nothing"): Sample[] {
   const log = Buffer.from(write(entries));
-  const evidence: Kept[] = kept === "receipt" ? [receiptOf(entries, entries.length)] : [];
+  const evidence: Kept[] = kept === "receipt" ? [makeReceipt(entries, entries.length)] : [];
   return places.map((place) => ({ what: `cut behind byte ${place}`, log: log.subarray(0, place), kept: evidence }));
 }
 

@@ -7,7 +7,7 @@ import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { knownMismatches, scanIntegrity } from "../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
-import { placeOf, targetKey } from "../../lib/changes/records.ts";
+import { openTargetKey, targetKey } from "../../lib/changes/records.ts";
 import { isLive } from "../../lib/changes/rules/in_force.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { written } from "../../lib/changes/rules/written_record.ts";
@@ -18,9 +18,9 @@ import type { Core } from "../support/core.ts";
 import { LONG, rounds } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
 import { exportLog } from "./real_log.ts";
-import { earlier, forkOf, KEPT, lived, MINOR, putLog, type Truth } from "./running_world.ts";
+import { earlier, forkCore, KEPT, lived, MINOR, putLog, type Truth } from "./running_world.ts";
 import { verify } from "./verifiers.ts";
-import { checkpointOf, rehashed } from "./world.ts";
+import { makeCheckpoint, rehashed } from "./world.ts";
 
 type Pick = (below: number) => number;
 
@@ -170,7 +170,7 @@ const KINDS: Record<string, Attack> = {
         tx.put("owners", owned, other);
         return;
       }
-      tx.delete("live_by_target", placeOf(change));
+      tx.delete("live_by_target", openTargetKey(change));
       tx.delete("owners", owned);
     });
     const isTold = isLive(change.status) || change.status === "applied";
@@ -182,7 +182,7 @@ const REFUSED = ["evidence_mismatch", "chain_broken", "approval_stale"];
 
 /** Asks for everything that may be asked of some changes, and holds what is done against what was true. */
 async function use(
-  api: Awaited<ReturnType<typeof forkOf>>,
+  api: Awaited<ReturnType<typeof forkCore>>,
   truth: Truth,
   { changes, harmless }: Done,
   pick: Pick,
@@ -236,7 +236,7 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
   const pick = numbers(seed);
   const kinds = Object.keys(KINDS);
   const kind = kinds[seed % kinds.length]!;
-  const fork = await forkOf(api);
+  const fork = await forkCore(api);
   const { store, clock } = fork.deps;
   const own: Truth = { ...truth, records: new Map(truth.records) };
   const done = await KINDS[kind]!(store, own, pick);
@@ -265,7 +265,7 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
 }
 
 const parsed = ({ entries }: Truth, length: number) => {
-  const [, size, root] = checkpointOf(entries, length).split("\n");
+  const [, size, root] = makeCheckpoint(entries, length).split("\n");
   return { length: Number(size), root: Buffer.from(root!, "base64").toString("hex") };
 };
 

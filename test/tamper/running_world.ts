@@ -2,13 +2,13 @@
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { foldEntries } from "../../lib/changes/ledger/verify_record.ts";
-import { contentIn } from "../../lib/changes/rules/content.ts";
-import { changeOf, type ChangeRecord } from "../../lib/changes/rules/record.ts";
+import { pickContent } from "../../lib/changes/rules/content.ts";
+import { toChange, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { asRead } from "../../lib/changes/rules/written_record.ts";
 import type { Collection, Store } from "../../lib/store/store.ts";
 import { testClock } from "../support/clock.ts";
-import { type Core, core, coreOf } from "../support/core.ts";
+import { type Core, core, makeCore } from "../support/core.ts";
 import { opened } from "../support/deps.ts";
 import { countedIds } from "../support/ids.ts";
 import { inSlices } from "../support/in_slices.ts";
@@ -78,7 +78,7 @@ export async function lived(): Promise<{ api: Core; truth: Truth }> {
 }
 
 /** The same life on a store of its own, under a process that has read it and goes on. */
-export async function forkOf({ deps }: Core): Promise<Core & { adapter: ReturnType<typeof scriptedAdapter> }> {
+export async function forkCore({ deps }: Core): Promise<Core & { adapter: ReturnType<typeof scriptedAdapter> }> {
   const store = memoryStore();
   for (const collection of COLLECTIONS)
     await inSlices(store, await deps.store.list(collection, { limit: 1000 }), (tx, { id, value }) =>
@@ -90,14 +90,14 @@ export async function forkOf({ deps }: Core): Promise<Core & { adapter: ReturnTy
   const ids = countedIds();
   for (let made = 0; made < 1000; made++) ids.uuid(0);
   const clock = testClock(deps.clock.iso());
-  return { ...coreOf(await opened({ store, clock, ids, intent: INTENT, adapter })), adapter };
+  return { ...makeCore(await opened({ store, clock, ids, intent: INTENT, adapter })), adapter };
 }
 
 /** A change's record as it was after its first so many entries. */
 export function earlier({ entries, records }: Truth, id: string, count: number): ChangeRecord {
   const now = records.get(id)!;
   const state = foldEntries(now.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
-  return { ...state, change: changeOf(state, contentIn(now.change)) };
+  return { ...state, change: toChange(state, pickContent(now.change)) };
 }
 
 /** Puts other entries in the place of the log. */

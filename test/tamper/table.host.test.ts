@@ -1,5 +1,5 @@
 /** Outcomes of each measure against each attack; UPDATE_GOLDEN=1 writes the table of `docs/tampering.md`. */
-import { anchorOf } from "../support/anchor.ts";
+import { makeAnchor } from "../support/anchor.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
@@ -9,12 +9,12 @@ import { reconcile } from "../../lib/changes/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";
-import { parseCheckpoint, parseKey, signerOf as signatureOf } from "../../local/verify/note.ts";
+import { parseCheckpoint, parseKey, findSigner as findSigner } from "../../local/verify/note.ts";
 import { opened } from "../support/deps.ts";
-import { type Attack, ATTACKS, offered, storeAfter } from "./attacks.ts";
+import { type Attack, ATTACKS, offered, attackStore } from "./attacks.ts";
 import { exportLog } from "./real_log.ts";
 import { verify } from "./verifiers.ts";
-import { checkpointOf, makeWorld, parse, receiptOf, signerOf, type World, write } from "./world.ts";
+import { makeCheckpoint, makeWorld, parse, makeReceipt, makeSigner, type World, write } from "./world.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -33,14 +33,14 @@ const bad = async (log: string, kept: Kept[] = []) => (await verify(log, kept)).
 /** A checkpoint as the verifier takes it, or undefined when it does not bear the service's signature. */
 function signed(note: string): Kept | undefined {
   const checkpoint = parseCheckpoint(note)!;
-  const signer = signatureOf(checkpoint, parseKey(world.key.pem)!);
+  const signer = findSigner(checkpoint, parseKey(world.key.pem)!);
   return signer === undefined ? undefined : { ...checkpoint, what: "a checkpoint" };
 }
 
 /** A service started on the store: does it notice, by its own means? */
 async function noticed(store: Store, note?: string): Promise<boolean> {
   const { clock, ids } = world.deps;
-  const deps = { ...(await opened({ store, clock, ids })), checkpointSigner: signerOf(world.key) };
+  const deps = { ...(await opened({ store, clock, ids })), checkpointSigner: makeSigner(world.key) };
   if (note === undefined) {
     await verifyChain(deps);
     const { mismatched } = await reconcile(deps).catch(() => ({ mismatched: 1 }));
@@ -48,16 +48,16 @@ async function noticed(store: Store, note?: string): Promise<boolean> {
     return deps.integrity.breach !== undefined || mismatched > 0;
   }
   delete deps.integrity.breach;
-  await holdAgainstAnchor({ ...deps, anchor: anchorOf(note) });
+  await holdAgainstAnchor({ ...deps, anchor: makeAnchor(note) });
   return deps.integrity.breach !== undefined;
 }
 
 /** The columns. An answer is whether the defence says that something is wrong. */
 const DEFENCES: Record<string, (scene: Scene) => Promise<boolean>> = {
   "the export alone": ({ log }) => bad(log),
-  "an early receipt": ({ log }) => bad(log, [receiptOf(world.entries, 60)]),
-  "the last receipt": ({ log }) => bad(log, [receiptOf(world.entries, 200)]),
-  "an early checkpoint": ({ log }) => bad(log, [signed(checkpointOf(world.entries, 100, world.key))!]),
+  "an early receipt": ({ log }) => bad(log, [makeReceipt(world.entries, 60)]),
+  "the last receipt": ({ log }) => bad(log, [makeReceipt(world.entries, 200)]),
+  "an early checkpoint": ({ log }) => bad(log, [signed(makeCheckpoint(world.entries, 100, world.key))!]),
   "the last checkpoint": ({ log }) => bad(log, [signed(world.note)!]),
   "a signed checkpoint fetched afterwards": async ({ attack, log }) => {
     const caught = offered(attack, world, parse(log)).map(async (note) => {
@@ -75,7 +75,7 @@ async function makeTable(): Promise<string> {
   const rows: string[][] = [];
   for (const attack of ATTACKS) {
     const scene = async (): Promise<Scene> => {
-      const store = await storeAfter(attack, world);
+      const store = await attackStore(attack, world);
       return { attack, store, log: await exportLog(store) };
     };
     const cells: string[] = [];
@@ -100,5 +100,5 @@ test("the table in docs/tampering.md is what happens", async () => {
 
 test("the untampered log passes whole, and is what the checkpoints written here say", async () => {
   expect(write(world.entries)).toBe(await exportLog(world.deps.store));
-  expect(world.note).toBe(checkpointOf(world.entries, 200, world.key));
+  expect(world.note).toBe(makeCheckpoint(world.entries, 200, world.key));
 });

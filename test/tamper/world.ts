@@ -7,7 +7,7 @@ import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";
 import { data, MTH } from "../lib/audit/reference_tree.ts";
 import { inSlices } from "../support/in_slices.ts";
-import { hashOf } from "../support/independent_chain.ts";
+import { hashEntry } from "../support/independent_chain.ts";
 import { exportLog, realLog } from "./real_log.ts";
 
 /** An Ed25519 key, as its owner has it. */
@@ -25,7 +25,7 @@ export function newKey(): SigningKey {
 }
 
 /** The port through which the service signs. */
-export const signerOf = ({ privateKey, raw }: SigningKey): CheckpointSigner => ({
+export const makeSigner = ({ privateKey, raw }: SigningKey): CheckpointSigner => ({
   publicKey: new Uint8Array(raw),
   sign: (text) => new Uint8Array(sign(null, text, privateKey)),
 });
@@ -37,17 +37,17 @@ export async function makeWorld() {
   const [key, otherKey] = [newKey(), newKey()];
   let older: Store | undefined;
   const { deps } = await realLog(200, {}, async ({ deps }) => {
-    const { length } = await currentCheckpoint({ ...deps, checkpointSigner: signerOf(key) });
-    if (length <= 180) older = await copyOf(deps.store);
+    const { length } = await currentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
+    if (length <= 180) older = await copyStore(deps.store);
   });
-  const { note } = await currentCheckpoint({ ...deps, checkpointSigner: signerOf(key) });
+  const { note } = await currentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
   const entries = parse(await exportLog(deps.store));
   const other = parse(await exportLog((await realLog()).deps.store));
   return { key, otherKey, deps, note, entries, other, older: older! };
 }
 
 /** A store that holds what audit and governance keep in another. */
-export async function copyOf(store: Store): Promise<Store> {
+export async function copyStore(store: Store): Promise<Store> {
   const copy = memoryStore();
   const views = ["kpi", "live_by_target", "owners", "review_due"] as const;
   for (const collection of ["meta", "audit", "merkle", "changes", ...views] as const)
@@ -82,13 +82,13 @@ export function rehashed(entries: readonly AuditEntry[], from: number, leftOut =
   return entries.map((entry, index) => {
     if (index < from) return entry;
     const linked = { ...entry, id: index + 1 + leftOut, previous_hash };
-    previous_hash = hashOf(linked);
+    previous_hash = hashEntry(linked);
     return { ...linked, current_hash: previous_hash };
   });
 }
 
 /** A checkpoint of the first `length` entries, written here; unsigned without a key. */
-export function checkpointOf(entries: readonly AuditEntry[], length: number, key?: SigningKey): string {
+export function makeCheckpoint(entries: readonly AuditEntry[], length: number, key?: SigningKey): string {
   const origin = entries[0]!.origin;
   const root = MTH(entries.slice(0, length).map((entry) => data(entry.current_hash)));
   const text = `${origin}\n${length}\n${root.toString("base64")}\n`;
@@ -101,7 +101,7 @@ export function checkpointOf(entries: readonly AuditEntry[], length: number, key
 }
 
 /** A receipt as it is kept. */
-export const receiptOf = (entries: readonly AuditEntry[], id: number): Kept => ({
+export const makeReceipt = (entries: readonly AuditEntry[], id: number): Kept => ({
   length: id,
   head: entries[id - 1]!.current_hash,
   what: `the receipt of entry ${id}`,

@@ -3,7 +3,7 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 
 /** What it finds, of all its rules or of these; `place` names the page in the answer. */
-export async function violationsOn(page: Page, place: string, rules?: string[]) {
+export async function findViolations(page: Page, place: string, rules?: string[]) {
   // It stays in the page until that is loaded again.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
   const found = await page.evaluate(async (runOnly) => {
@@ -15,7 +15,7 @@ export async function violationsOn(page: Page, place: string, rules?: string[]) 
 }
 
 /** What it finds that is serious or worse. */
-export async function seriousOn(page: Page, place: string, rules?: string[]): Promise<string[]> {
-  const found = await violationsOn(page, place, rules);
+export async function findSerious(page: Page, place: string, rules?: string[]): Promise<string[]> {
+  const found = await findViolations(page, place, rules);
   return found.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ said }) => said);
 }

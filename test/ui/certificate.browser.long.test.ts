@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { startService, TOKEN } from "./service.ts";
 
@@ -41,7 +41,7 @@ describe.skipIf(!browser)("the certificate of a change", () => {
     await page.getByText(`Saved ${id}.certificate`).waitFor();
     expect(await page.getByText("The content is not what was proposed.").count()).toBe(0);
     expect(downloads).toEqual([`${id}.certificate`]);
-    expect(await seriousOn(page, "certificate")).toEqual([]);
+    expect(await findSerious(page, "certificate")).toEqual([]);
 
     const verifier = join(dirname(await program()), "verify/main.js");
     const args = [verifier, "certificate", await download.path(), "--json"];

@@ -9,10 +9,10 @@ import { program } from "../e2e/server.ts";
 import { inFull } from "../support/length.ts";
 import { sshPen } from "../support/passkeys.ts";
 import { type Authenticator, authenticator } from "./authenticator.ts";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Answer, type Service, startService, TOKEN } from "./service.ts";
-import { counted, decisionsOn, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
+import { counted, readDecisions, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
 
 const run = promisify(execFile);
 const browser = await startBrowser();
@@ -55,12 +55,12 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const steps = page.locator("ol.steps");
     expect(await steps.evaluate((list) => getComputedStyle(list).listStyleType), "steps have numbers").toBe("decimal");
 
-    const intent = signedBy(principals);
+    const intent = signedIntent(principals);
     service = await restart(service, { intent });
     const id = await service.propose();
     await approveInOneClick(page, service, id);
 
-    const [given] = await decisionsOn(service, id);
+    const [given] = await readDecisions(service, id);
     const { digest } = await service.get(`api/product/changes/${id}`);
     expect(given).toMatchObject({ approver: "ana", decision: "approved", authenticated: "signature" });
     expect(JSON.parse(given.statement)).toMatchObject({ decision: "approve", change_id: id, digest, note: "" });
@@ -82,7 +82,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const page = await open({ ...ANA, extraHTTPHeaders: headers });
     const device = await authenticator(page);
     const principals = { ...(await enrol(page, before)), ...others };
-    const service = await restart(before, { intent: signedBy(principals, policy), args });
+    const service = await restart(before, { intent: signedIntent(principals, policy), args });
     return { service, page, device, principals };
   }
 
@@ -100,7 +100,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     ).change_id;
     await page.addInitScript(() => localStorage.clear());
     await approveInOneClick(page, service, id);
-    expect(await decisionsOn(service, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
+    expect(await readDecisions(service, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
     await page.getByRole("button", { name: "You ana" }).click();
     await page.getByText("The proxy in front of this service says that you are ana.").waitFor();
   });
@@ -112,7 +112,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await device.recognises(false);
     await button(page, "Approve with your key").click();
     await page.getByText("Nothing was signed. It was cancelled or took too long").waitFor();
-    expect(await decisionsOn(service, id)).toEqual([]);
+    expect(await readDecisions(service, id)).toEqual([]);
     expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
 
     await device.recognises(true);
@@ -125,7 +125,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     });
     await button(page, "Approve with your key").click();
     await page.getByText("Nothing was signed.").waitFor();
-    expect(await decisionsOn(service, id)).toEqual([]);
+    expect(await readDecisions(service, id)).toEqual([]);
     await page.reload();
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
@@ -148,17 +148,17 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const id = await service.propose();
     await visit(page, named(service), `changes/${id}`);
     await button(page, "Approve with your key").waitFor();
-    expect(await seriousOn(page, "one tap")).toEqual([]);
+    expect(await findSerious(page, "one tap")).toEqual([]);
     await button(page, "Deny…").click();
     await page.getByLabel("Note").fill("Too\nearly; ‘later’.");
     const dialog = page.getByRole("dialog");
     await dialog.getByText("ana denies: set limits.uploads for t1, with your note.").waitFor();
     await dialog.getByText("Show what is signed").click();
     const shown = await dialog.getByRole("region", { name: "What is signed" }).innerText();
-    expect(await seriousOn(page, "signed denial")).toEqual([]);
+    expect(await findSerious(page, "signed denial")).toEqual([]);
     await button(page, "Deny with your key").click();
     await page.getByText("Your denial is recorded.").waitFor();
-    const [{ statement, note }] = await decisionsOn(service, id);
+    const [{ statement, note }] = await readDecisions(service, id);
     expect([statement, note]).toEqual([shown, "Too\nearly; ‘later’."]);
   });
 
@@ -209,7 +209,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
     expect(sent).toEqual([sent[0], sent[0]]);
-    expect(await decisionsOn(service, id)).toHaveLength(1);
+    expect(await readDecisions(service, id)).toHaveLength(1);
   });
 
   inFull(test)("after the intent changed, nothing is recorded and the statement is signed again", async () => {
@@ -220,12 +220,12 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByRole("dialog").getByText("What you sign").waitFor();
     // The page hears nothing of the restart.
     for (const heard of ["**/api/events", "**/api/product/identity"]) await page.route(heard, (route) => route.abort());
-    const service = await restart(before, { intent: signedBy(principals, {}, { update_epoch: 3 }) });
+    const service = await restart(before, { intent: signedIntent(principals, {}, { update_epoch: 3 }) });
     await button(page, "Approve with your key").last().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("it is of another statement").waitFor();
     await dialog.getByText("The intent was changed meanwhile.").waitFor();
-    expect(await decisionsOn(service, id)).toEqual([]);
+    expect(await readDecisions(service, id)).toEqual([]);
     await button(page, "Approve with your key").last().click();
     await page.getByText("Your consent is recorded.").waitFor();
   });
@@ -299,7 +299,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
 
   test("with an SSH key: the command's statement is signed elsewhere and its signature pasted", async () => {
     const pen = sshPen("ssh-ed25519");
-    const service = await startService({ intent: signedBy({ ana: { kind: "person", keys: [pen.key] } }) });
+    const service = await startService({ intent: signedIntent({ ana: { kind: "person", keys: [pen.key] } }) });
     const id = await service.propose();
     const page = await open(ANA);
     await visit(page, service.url, `changes/${id}`);
@@ -311,7 +311,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(command).toMatch(/\| ssh-keygen -Y sign -f \S+ -n countersign-consent$/);
     const { stdout: statement } = await run("sh", ["-c", command.slice(0, command.lastIndexOf(" | "))]);
     expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
-    expect(await seriousOn(page, "ssh")).toEqual([]);
+    expect(await findSerious(page, "ssh")).toEqual([]);
     // A mispaste is named, and the statement stays the one whose signature counts.
     await page.getByLabel("Signature").fill(statement);
     await page.getByText("This is no SSH signature. Paste all lines from BEGIN to END.").waitFor();
@@ -323,17 +323,17 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByLabel("Signature").fill(`  ${pen.sign(statement).signature}\n`);
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
-    expect(await decisionsOn(service, id)).toMatchObject([{ authenticated: "signature_unattended", statement }]);
+    expect(await readDecisions(service, id)).toMatchObject([{ authenticated: "signature_unattended", statement }]);
     await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
   });
 
   inFull(test)("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
     const policy = { approvers: ["ana", "bo"], required_approvers: { standard: 2 } };
-    const before = await startService({ intent: signedBy({}, policy, { update_epoch: 1 }) });
+    const before = await startService({ intent: signedIntent({}, policy, { update_epoch: 1 }) });
     const id = await before.propose();
     await before.post("api/product/approve", { change_id: id, approver: "bo" });
     const keyed = () => ({ kind: "person", keys: [sshPen().key] });
-    const service = await restart(before, { intent: signedBy({ ana: keyed(), bo: keyed() }, policy) });
+    const service = await restart(before, { intent: signedIntent({ ana: keyed(), bo: keyed() }, policy) });
     const page = await open({ name: "bo", token: TOKEN });
     await visit(page, service.url, "");
     await page.getByText("0 of 2 consents").waitFor();
@@ -354,7 +354,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("ana approves as an emergency: set limits.uploads for t1, with your note.").waitFor();
     await button(page, "Approve as an emergency with your key").click();
     await page.getByText("Your emergency consent is recorded").waitFor();
-    const [{ statement }] = await decisionsOn(service, id);
+    const [{ statement }] = await readDecisions(service, id);
     expect(JSON.parse(statement)).toMatchObject({ decision: "approve_emergency", note: "Uploads fail." });
   });
 
@@ -372,7 +372,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByLabel("Note").fill("The ledger is audited.");
     await page.getByLabel("Until").fill("2099-01-01T08:00");
     await page.getByText("ana freezes the service, with your note.").waitFor();
-    expect(await seriousOn(page, "signed freeze")).toEqual([]);
+    expect(await findSerious(page, "signed freeze")).toEqual([]);
     await button(page, "Freeze with your key").click();
     await button(page, "Lift the freeze…").click();
     const frozen = await said("event_type=service_frozen");
@@ -431,7 +431,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await button(page, "Enter KPI values…").click();
     await page.getByLabel("Incident rate").fill("0.02");
     await page.getByText("ana enters these KPI values.").waitFor();
-    expect(await seriousOn(page, "signed feed")).toEqual([]);
+    expect(await findSerious(page, "signed feed")).toEqual([]);
     await button(page, "Save with your key").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     const fed = (await service.get("api/product/audit?event_type=kpi_refreshed")).entries.at(-1);
@@ -450,7 +450,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await button(page, "Add a late rationale…").click();
     await page.getByRole("textbox", { name: "Rationale" }).fill("Support asked for it.");
     await page.getByText("ana adds this late rationale.").waitFor();
-    expect(await seriousOn(page, "signed late rationale")).toEqual([]);
+    expect(await findSerious(page, "signed late rationale")).toEqual([]);
     await button(page, "Add a late rationale with your key").click();
     await page.getByText("Said late, by ana").waitFor();
     const { entries } = await service.get(`api/product/audit?change_id=${change_id}`);
@@ -463,7 +463,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const { page } = await enrolled();
     await page.reload();
     await page.getByText("Passkey of localhost").waitFor();
-    expect(await seriousOn(page, "your keys")).toEqual([]);
+    expect(await findSerious(page, "your keys")).toEqual([]);
     await button(page, "Make a passkey").click();
     await page.getByText("This device has a passkey for this address already").waitFor();
   });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { inLong, inShort } from "../support/length.ts";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, freshness, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -139,13 +139,13 @@ describe.skipIf(!browser)("decisions in the console", () => {
       "− removed: 20",
       "+ added: 10",
     ]);
-    expect(await seriousOn(ana, "rollback")).toEqual([]);
+    expect(await findSerious(ana, "rollback")).toEqual([]);
     await button(ana, "Cancel").click();
 
     await visit(ana, service.url, place(first));
     await button(ana, "Roll back…").click();
     await dialog.getByText("only the record of this change is taken back").waitFor();
-    expect(await seriousOn(ana, "superseded")).toEqual([]);
+    expect(await findSerious(ana, "superseded")).toEqual([]);
     await dialog.getByRole("link", { name: "a later change" }).click();
     await ana.waitForURL(`**/#/${place(second)}`);
     await dialog.waitFor({ state: "detached" });

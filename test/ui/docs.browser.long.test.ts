@@ -1,12 +1,12 @@
 /** The page of the API in a browser: it fits a desk and a phone, and breaks no word that has room. */
 import { describe, expect, test } from "vitest";
-import { intentOf } from "../support/intents.ts";
-import { pageOf } from "../../lib/openapi/page.ts";
-import { documentUnder } from "../lib/openapi/document_under.ts";
+import { makeIntent } from "../support/intents.ts";
+import { renderPage } from "../../lib/openapi/page.ts";
+import { makeTestDocument } from "../lib/openapi/document_under.ts";
 import { startBrowser } from "./browser.ts";
 
 const browser = await startBrowser();
-const PAGE = pageOf(documentUnder({ product: { ...intentOf(), identity: {} as never } }));
+const PAGE = renderPage(makeTestDocument({ product: { ...makeIntent(), identity: {} as never } }));
 
 /** Runs in the page: how far it reaches to the right, and the words outside the examples that stand on two lines. */
 function look(): { beyond: number; broken: string[] } {

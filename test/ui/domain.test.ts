@@ -4,15 +4,15 @@ import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
 import { figure, people, signed } from "../../local/ui/core/format.ts";
-import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.ts";
+import { checkEach, checkRun, hashEntry } from "../../local/ui/domain/audit_check.ts";
 import { listCautions } from "../../local/ui/domain/cautions.ts";
 import { draftAgain } from "../../local/ui/domain/draft.ts";
 import { readValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { offeredKpis } from "../../local/ui/domain/kpis.ts";
 import { listObstacles, listOffers } from "../../local/ui/domain/offers.ts";
-import { asText, describeRequest, standingOf } from "../../local/ui/domain/sentences.ts";
-import { stepsOf } from "../../local/ui/domain/timeline.ts";
+import { asText, describeRequest, describeStanding } from "../../local/ui/domain/sentences.ts";
+import { makeSteps } from "../../local/ui/domain/timeline.ts";
 import { listValueRules } from "../../local/ui/domain/value_rules.ts";
 
 /** The vector of the decided encoding. */
@@ -38,10 +38,10 @@ const SECOND: AuditEntry = {
 };
 
 test("the browser's own hash gives the decided vector, and the service's for any text", async () => {
-  expect(await hashOf(FIRST)).toBe(FIRST.current_hash);
-  expect(await hashOf(SECOND)).toBe(SECOND.current_hash);
+  expect(await hashEntry(FIRST)).toBe(FIRST.current_hash);
+  expect(await hashEntry(SECOND)).toBe(SECOND.current_hash);
   for (const detail of ["", "\u0000", "\u{1F600} 日本", "\u202E", "x".repeat(70_000)])
-    expect(await hashOf({ ...SECOND, detail })).toBe(entryHash({ ...SECOND, detail }, sha256));
+    expect(await hashEntry({ ...SECOND, detail })).toBe(entryHash({ ...SECOND, detail }, sha256));
 });
 
 test.each<[string, AuditEntry[], number | undefined]>([
@@ -128,7 +128,7 @@ test("where a change stands", () => {
   const now = Date.parse("2026-01-01T05:00:00.000Z");
   const approval = (approver: string) => ({ approver, note: "", at: CHANGE.created_at });
   const owners = { rule: "owners crm.*", count: 1, of: ["cy", "di"] };
-  const waits = (...missing: ChangeDetail["missing"]) => plain(standingOf({ ...CHANGE, missing }, now));
+  const waits = (...missing: ChangeDetail["missing"]) => plain(describeStanding({ ...CHANGE, missing }, now));
   expect(waits(quorum(2))).toBe("It has waited 5 h and needs 2 more consents.");
   expect(waits(quorum(1))).toBe("It has waited 5 h and needs 1 more consent (1 of 2).");
   expect(waits(quorum(3)), "the intent asks for more by now").toBe("It has waited 5 h and needs 3 more consents.");
@@ -140,10 +140,10 @@ test("where a change stands", () => {
   );
   expect(waits({ ...owners, of: [] })).toContain("1 more must consent: nobody is left who may.");
   const approved = { ...CHANGE, status: "approved" as const, decided_at: CHANGE.created_at };
-  expect(plain(standingOf({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
+  expect(plain(describeStanding({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
     "Approved by bo and cy 5 h ago; nothing has been applied yet.",
   );
-  expect(plain(standingOf({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
+  expect(plain(describeStanding({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
 });
 
 const consent = (approver: string, over = {}) => ({ approver, note: "", at: "", ...over });
@@ -194,10 +194,10 @@ test.each([
 });
 
 test("a step of the timeline whose detail nobody can read is told all the same", () => {
-  const [step] = stepsOf([{ ...SECOND, detail: "not JSON" }]);
+  const [step] = makeSteps([{ ...SECOND, detail: "not JSON" }]);
   expect(plain(step!.what)).toBe("Decision recorded");
   const failed = { error: "disk full", stage: "apply", host: "absent" };
-  const [failure] = stepsOf([{ ...SECOND, event_type: "change_apply_failed", detail: JSON.stringify(failed) }]);
+  const [failure] = makeSteps([{ ...SECOND, event_type: "change_apply_failed", detail: JSON.stringify(failed) }]);
   expect([plain(failure!.what), failure!.note]).toEqual([
     "Apply failed in apply; the host product shows nothing of the change",
     "disk full",
@@ -211,7 +211,7 @@ test.each([
   [{ actor: null }, "Rolled back"],
 ])("who rolled a change back is told as the entry names it: %o", (facts, sentence) => {
   const detail = JSON.stringify({ adapter: null, ...facts });
-  const [step] = stepsOf([{ ...SECOND, event_type: "change_rolled_back", detail }]);
+  const [step] = makeSteps([{ ...SECOND, event_type: "change_rolled_back", detail }]);
   expect(plain(step!.what)).toBe(`${sentence}; there is no adapter, so the record alone changed`);
   expect(step!.note).toBe("note" in facts ? facts.note : "");
 });

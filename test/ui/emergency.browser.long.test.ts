@@ -1,7 +1,7 @@
 /** A freeze, an emergency and its review, in real windows. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
@@ -38,7 +38,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(ana, "Freeze…").click();
     await ana.getByLabel("Note").fill("The ledger is audited.");
     await ana.getByLabel("Until").fill("2020-01-01T08:00");
-    expect(await seriousOn(ana, "freeze")).toEqual([]);
+    expect(await findSerious(ana, "freeze")).toEqual([]);
     await button(ana, "Freeze as ana").click();
     await ana.getByText("must be in the future").first().waitFor();
     await ana.getByLabel("Until").fill("2099-01-01T08:00");
@@ -52,7 +52,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await bo
       .getByText(/^Can't apply yet: the service is frozen by ana until 1 Jan 2099, 08:00: "The ledger is audited\."$/)
       .waitFor();
-    expect(await seriousOn(bo, "frozen")).toEqual([]);
+    expect(await findSerious(bo, "frozen")).toEqual([]);
     await visit(bo, service.url, "kpis");
     await button(bo, "Lift the freeze…").click();
     await bo.getByLabel("Note").fill("The audit is over.");
@@ -108,7 +108,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await expect.poll(() => asked.allInnerTexts()).toEqual(["Justified…", "Not justified…", "Roll back…"]);
     await button(ana, "Not justified…").click();
     await ana.getByLabel("Note").fill("It could have waited.");
-    expect(await seriousOn(ana, "review")).toEqual([]);
+    expect(await findSerious(ana, "review")).toEqual([]);
     await button(ana, "Not justified as ana").click();
     await ana.getByText("Your review is recorded: not justified.").waitFor();
     await ana.getByText("Review due").waitFor({ state: "detached" });

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, PAGES, settled, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -30,14 +30,14 @@ describe.skipIf(!browser)("the console for everybody", () => {
     const found: string[] = [];
     for (const place of places()) {
       await visit(page, service.url, place);
-      found.push(...(await seriousOn(page, place || "inbox", rules)));
+      found.push(...(await findSerious(page, place || "inbox", rules)));
     }
     await page.keyboard.press("?");
-    found.push(...(await seriousOn(page, "help", rules)));
+    found.push(...(await findSerious(page, "help", rules)));
     await page.keyboard.press("Escape");
     await visit(page, service.url, `changes/${hostile.pending}`);
     await button(page, "Approve…").click();
-    found.push(...(await seriousOn(page, "decision", rules)));
+    found.push(...(await findSerious(page, "decision", rules)));
     return found;
   };
 
@@ -57,11 +57,11 @@ describe.skipIf(!browser)("the console for everybody", () => {
     const page = await open({ ...ANA, viewport: { width: 360, height: 800 }, colorScheme });
     await visit(page, service.url, "");
     await button(page, "Menu").click();
-    expect(await seriousOn(page, "menu")).toEqual([]);
+    expect(await findSerious(page, "menu")).toEqual([]);
     await page.getByRole("link", { name: "Audit" }).click();
     await page.getByRole("heading", { name: "Entries" }).waitFor();
     expect(await page.locator("nav[aria-label=Pages]").first().isVisible(), "the menu has closed").toBe(false);
-    expect(await seriousOn(page, "audit")).toEqual([]);
+    expect(await findSerious(page, "audit")).toEqual([]);
   });
 
   test.each([360, 1440])("at %i pixels nothing sticks out or moves, and hostile text is only text", async (width) => {

@@ -1,7 +1,7 @@
 /** What people stumbled over once, each as it was met: at the widths, with the values and among the changes it took. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { violationsOn } from "./axe.ts";
+import { findViolations } from "./axe.ts";
 import { PAGES, startBrowser, useWindows, visit, withoutNews } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -105,7 +105,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     const gap = diff.getByRole("button", { name: "Show 2,984 unchanged lines" });
     const size = await diff.evaluate((box) => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]);
     expect(size, "nothing is cut off").toEqual([0, 0]);
-    expect(await violationsOn(page, "a long value")).toEqual([]);
+    expect(await findViolations(page, "a long value")).toEqual([]);
     await gap.click();
     expect(await diff.locator(".line").count()).toBe(3000);
   });
@@ -155,7 +155,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     const found: string[] = [];
     for (const place of PAGES) {
       await visit(page, service.url, place);
-      found.push(...(await violationsOn(page, place, ["landmark-unique"])).map(({ said }) => said));
+      found.push(...(await findViolations(page, place, ["landmark-unique"])).map(({ said }) => said));
     }
     expect(found).toEqual([]);
   });

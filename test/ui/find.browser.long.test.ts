@@ -1,7 +1,7 @@
 /** Find in the console: a query in the address, completed while it is typed, and the palette. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { violationsOn } from "./axe.ts";
+import { findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -78,7 +78,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("The query has no field tennant: did you mean tenant:?").waitFor();
     expect(await query(page).inputValue()).toBe("tennant:t1");
-    expect(await violationsOn(page, "find with a fault")).toEqual([]);
+    expect(await findViolations(page, "find with a fault")).toEqual([]);
   });
 
   test("is:mine asks for a name where the reader gave none", async () => {
@@ -112,7 +112,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("Saved questions").click();
     await page.getByRole("link", { name: "等我处理的" }).waitFor();
     await query(page).fill("ris");
-    expect(await violationsOn(page, "find with suggestions")).toEqual([]);
+    expect(await findViolations(page, "find with suggestions")).toEqual([]);
   });
 
   test("the palette finds by words and queries, opens by Enter, and gives the focus back on Escape", async () => {
@@ -124,7 +124,7 @@ describe.skipIf(!browser)("find in the console", () => {
     const dialog = page.getByRole("dialog", { name: "Find" });
     await page.keyboard.type("10 euro dep");
     await dialog.getByRole("link", { name: "10 euro deposit" }).waitFor();
-    expect(await violationsOn(page, "palette")).toEqual([]);
+    expect(await findViolations(page, "palette")).toEqual([]);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     expect(await link.evaluate((one) => one === document.activeElement)).toBe(true);

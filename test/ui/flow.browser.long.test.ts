@@ -1,6 +1,6 @@
 /** From one decision to the next, the brake on every page, and what stays where it was. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, settled, startBrowser, useWindows, visit } from "./browser.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
@@ -58,7 +58,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     await visit(phone, service.url, "audit");
     await button(phone, "Stop…").tap();
     await phone.getByText("Show the banner").waitFor();
-    expect(await seriousOn(phone, "stop")).toEqual([]);
+    expect(await findSerious(phone, "stop")).toEqual([]);
     await button(phone, "Roll back…").tap();
     await phone.getByRole("dialog").getByText("Roll back this change?").waitFor();
     await button(phone, "Cancel").tap();
@@ -73,7 +73,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     expect(y + height).toBeLessThanOrEqual(740);
     expect(y).toBeGreaterThan(740 / 2);
     expect(await phone.evaluate(() => document.documentElement.scrollWidth), "nothing sideways").toBe(360);
-    expect(await seriousOn(phone, "phone")).toEqual([]);
+    expect(await findSerious(phone, "phone")).toEqual([]);
   });
 
   test("a proposal starts from the current value, shows what it changes, and its draft is stored", async () => {
@@ -93,7 +93,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     await page.getByText("Line 1, column 11: unexpected comma before the end.").waitFor();
     await value.fill('{"max": 20}');
     await page.getByText("max 10 → 20").waitFor();
-    expect(await seriousOn(page, "propose")).toEqual([]);
+    expect(await findSerious(page, "propose")).toEqual([]);
     await page.reload();
     await page.getByText("max 10 → 20").waitFor();
     await button(page, "Start over").click();
@@ -115,7 +115,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     await page.getByLabel("Apply", { exact: true }).selectOption("at a time");
     await page.getByLabel("At", { exact: true }).fill("2099-01-01T08:00");
     await page.getByLabel("Proposer").fill("pat");
-    expect(await seriousOn(page, "propose")).toEqual([]);
+    expect(await findSerious(page, "propose")).toEqual([]);
     await button(page, "Propose").click();
     await page.getByRole("link", { name: "Open the change" }).click();
     await page.getByText("Applies by itself at 1 Jan 2099, 08:00").waitFor();

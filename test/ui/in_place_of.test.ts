@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { AuditEntry, Change, ChangeDetail, Operation, Related } from "../../local/ui/core/api_types.ts";
-import { intentionOf, isAbout, isInTheWay, isLeftOpen, listWays, whyApart } from "../../local/ui/domain/again.ts";
-import { draftAgain, draftFrom, draftOfHeld, makeProposalFields } from "../../local/ui/domain/draft.ts";
+import { describeIntention, isAbout, isInTheWay, isLeftOpen, listWays, whyApart } from "../../local/ui/domain/again.ts";
+import { draftAgain, parseDraft, draftOfHeld, makeProposalFields } from "../../local/ui/domain/draft.ts";
 import { readHeld } from "../../local/ui/domain/held.ts";
 import { KINDS, readValue, typeValue } from "../../local/ui/domain/kinds.ts";
-import { piecesOf, unnamed } from "../../local/ui/domain/named.ts";
+import { splitMessage, unnamed } from "../../local/ui/domain/named.ts";
 import { statusMark } from "../../local/ui/domain/statuses.ts";
-import { formOf as formBody } from "../../local/ui/core/api.ts";
+import { toForm as formBody } from "../../local/ui/core/api.ts";
 import { core } from "../support/core.ts";
 import { INTENT } from "./service.ts";
 
@@ -32,10 +32,10 @@ test.each<[string, object, string[]]>([
 });
 
 test("what a proposal does to the other is said by where that stands", () => {
-  expect(intentionOf(change({ status: "approved" }), undefined)).toBe("Revises");
-  expect(intentionOf(change({ status: "denied" }), undefined)).toBe("Proposes again");
-  expect(intentionOf(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
-  expect(intentionOf(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
+  expect(describeIntention(change({ status: "approved" }), undefined)).toBe("Revises");
+  expect(describeIntention(change({ status: "denied" }), undefined)).toBe("Proposes again");
+  expect(describeIntention(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
+  expect(describeIntention(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
 });
 
 test("a change is left open beside any that takes its place, whatever came of later ones", () => {
@@ -103,7 +103,7 @@ test("what the host holds is proposed without what was expected of the other", (
     value: 10,
   });
   expect(draftOfHeld(of, { value: 99 }, "ana")).toEqual({
-    ...draftFrom(new URLSearchParams({ ...AT, kpi: "csat", risk: "low", tier: "major", reversible: "true" }), "ana"),
+    ...parseDraft(new URLSearchParams({ ...AT, kpi: "csat", risk: "low", tier: "major", reversible: "true" }), "ana"),
     summary: "Keep what the host product holds at limits.uploads",
     value: "99",
   });
@@ -111,7 +111,7 @@ test("what the host holds is proposed without what was expected of the other", (
 });
 
 test("of another tenant it is a proposal of its own; what is on the same target stands in the way", () => {
-  const typed = (over: object) => ({ ...draftFrom(new URLSearchParams(AT), ""), ...over });
+  const typed = (over: object) => ({ ...parseDraft(new URLSearchParams(AT), ""), ...over });
   const waiting = change({ status: "pending_consent" });
   expect(whyApart(waiting, typed({}))).toBeUndefined();
   expect(whyApart(waiting, typed({ target: "limits.seats" }))).toBeUndefined();
@@ -138,13 +138,13 @@ test("an entry is news of a change where it tells of it, of one beside it, or of
 });
 
 test("changes in a message are told apart from its text, and left out where nothing can be a link", () => {
-  expect(piecesOf(`other live changes on this target: ${A}, ${B}`)).toEqual([
+  expect(splitMessage(`other live changes on this target: ${A}, ${B}`)).toEqual([
     { text: "other live changes on this target: " },
     { text: "another change", id: A },
     { text: ", " },
     { text: "another change", id: B },
   ]);
-  expect(piecesOf("0 of 1 consent")).toEqual([{ text: "0 of 1 consent" }]);
+  expect(splitMessage("0 of 1 consent")).toEqual([{ text: "0 of 1 consent" }]);
   expect(unnamed({ gate: "target_conflict", message: `other live changes on this target: ${A}, ${B}` })).toBe(
     "2 other live changes on this target",
   );

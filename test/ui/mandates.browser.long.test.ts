@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { SECRET, withAgents } from "../support/mcp.ts";
 import { authenticator } from "./authenticator.ts";
-import { violationsOn } from "./axe.ts";
+import { findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { startService, TOKEN } from "./service.ts";
-import { counted, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
+import { counted, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
 
 const browser = await startBrowser();
 
@@ -18,7 +18,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await authenticator(page);
     const principals = { ...(withAgents()["principals"] as object), ...(await enrol(page, before)) };
     const policy = { mandates: { targets: ["price.*"] }, required_approvers: { standard: 1, major: 1 } };
-    const service = await restart(before, { intent: signedBy(principals, policy) });
+    const service = await restart(before, { intent: signedIntent(principals, policy) });
     await page.goto(new URL("/#/settings", named(service)).href);
     await page.reload();
     await page.getByRole("link", { name: "Mandates" }).click();
@@ -27,7 +27,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await page.getByLabel("Changes a day").fill("3");
     const allows = page.getByRole("list", { name: "What it allows" });
     expect(await allows.innerText()).toContain("agent:pricing may set price.* for all tenants");
-    expect(await violationsOn(page, "mandates")).toEqual([]);
+    expect(await findViolations(page, "mandates")).toEqual([]);
     await button(page, "Make the draft").click();
     await page.getByRole("heading", { name: "Mandate of agent:pricing" }).waitFor();
     const [, , id] = new URL(page.url()).hash.split("/");
@@ -41,7 +41,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await button(page, "Sign with your key").click();
     await page.getByText("Active", { exact: true }).waitFor();
     expect(await done()).toEqual({ clicks: 1, keys: 0 });
-    expect(await violationsOn(page, "mandate")).toEqual([]);
+    expect(await findViolations(page, "mandate")).toEqual([]);
 
     const propose = async (value: number) => {
       const response = await fetch(new URL("api/product/propose", service.url), {

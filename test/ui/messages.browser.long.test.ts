@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { authenticator } from "./authenticator.ts";
 import { button, PAGES, startBrowser, useWindows, visit, withoutNews } from "./browser.ts";
 import { INTENT, startService, TOKEN } from "./service.ts";
-import { counted, decisionsOn, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
+import { counted, readDecisions, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
 
 const browser = await startBrowser();
 const ANA = { name: "ana", token: TOKEN };
@@ -54,7 +54,7 @@ describe.skipIf(!browser)("told", () => {
     const page = await open(ANA);
     const device = await authenticator(page);
     const service = await restart(before, {
-      intent: signedBy(await enrol(page, before)),
+      intent: signedIntent(await enrol(page, before)),
       args: ["--notify-format=slack", `--public-url=${named(before)}`],
       env: { SVC_NOTIFY_URL: channel.url },
     });
@@ -76,7 +76,7 @@ describe.skipIf(!browser)("told", () => {
     await page.getByText("Your consent is recorded.").waitFor();
     const decided = performance.now();
 
-    const [given, ...others] = await decisionsOn(service, id);
+    const [given, ...others] = await readDecisions(service, id);
     expect(others).toEqual([]);
     expect(given).toMatchObject({ approver: "ana", decision: "approved", authenticated: "signature" });
     const did = { ...(await done()), taps: device.taps() };

@@ -1,6 +1,6 @@
 /** Adds to the record: a late note closes a gap; a weekly report is shown. */
 import { describe, expect, test } from "vitest";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { startService, TOKEN } from "./service.ts";
 
@@ -20,7 +20,7 @@ describe.skipIf(!browser)("what is on record", () => {
     await button(page, "Add a late rationale…").click();
     expect(await button(page, "Add a late note…").count(), "the denial has one").toBe(0);
     const dialog = page.getByRole("dialog");
-    expect(await seriousOn(page, "the late rationale")).toEqual([]);
+    expect(await findSerious(page, "the late rationale")).toEqual([]);
     await dialog.getByLabel("Rationale").fill("Support asked for it.\n<b>Twice</b>");
     await button(page, "Add a late rationale as bo").click();
     await page.getByText("Rationale added late by bo.").waitFor();
@@ -30,7 +30,7 @@ describe.skipIf(!browser)("what is on record", () => {
     expect((await service.get(`api/product/changes/${id}`)).late_notes).toMatchObject([
       { item: "rationale", note: "Support asked for it.\n<b>Twice</b>", actor: "bo" },
     ]);
-    expect(await seriousOn(page, "the change")).toEqual([]);
+    expect(await findSerious(page, "the change")).toEqual([]);
   });
 
   test("a weekly report is shown as text, and fits a narrow window", async () => {
@@ -41,6 +41,6 @@ describe.skipIf(!browser)("what is on record", () => {
     await page.locator(".files summary").first().click();
     await page.getByText("# Week").waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
-    expect(await seriousOn(page, "the report")).toEqual([]);
+    expect(await findSerious(page, "the report")).toEqual([]);
   });
 });

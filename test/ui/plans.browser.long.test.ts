@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../e2e/server.ts";
 import { authenticator } from "./authenticator.ts";
-import { seriousOn, violationsOn } from "./axe.ts";
+import { findSerious, findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
-import { counted, decisionsOn, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
+import { counted, readDecisions, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
 
 const browser = await startBrowser();
 let service: Service;
@@ -33,7 +33,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     const before = await startService({ intent: NOBODY });
     const page = await open({ ...ANA, ...PHONE });
     await authenticator(page);
-    const signed = await restart(before, { intent: signedBy(await enrol(page, before)) });
+    const signed = await restart(before, { intent: signedIntent(await enrol(page, before)) });
     const id = await propose(signed, EIGHT);
     const done = await counted(page);
     await page.goto(new URL(`/#/changes/${id}`, named(signed)).href);
@@ -45,14 +45,14 @@ describe.skipIf(!browser)("plans in the console", () => {
     expect(await page.getByRole("region", { name: "Difference of relaunch.part1" }).innerText()).toContain(
       '"seats": 50',
     );
-    expect(await seriousOn(page, "a plan")).toEqual([]);
+    expect(await findSerious(page, "a plan")).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
     await button(page, "Open all").click();
     await status.getByText("All 8 differences opened.").waitFor();
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
     expect(await done(), "five differences, the rest at once, and one tap").toEqual({ clicks: 7, keys: 0 });
-    expect(await decisionsOn(signed, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
+    expect(await readDecisions(signed, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
   });
 
   describe("with unsigned consent", () => {
@@ -79,7 +79,7 @@ describe.skipIf(!browser)("plans in the console", () => {
       await second.getByText(/Line 1, column \d+/).waitFor();
       await second.getByLabel("New value").fill('"Hello"');
       await page.getByText("The strictest of these counts for the whole plan").waitFor();
-      expect(await violationsOn(page, "propose a plan")).toEqual([]);
+      expect(await findViolations(page, "propose a plan")).toEqual([]);
       await page.getByLabel("Proposer").fill("pat");
       await button(page, "Propose").click();
       await page.getByRole("link", { name: "Open the change" }).click();

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../e2e/server.ts";
-import { violationsOn } from "./axe.ts";
+import { findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -81,7 +81,7 @@ describe.skipIf(!browser)("promotion in the console", () => {
     expect(await page.locator(".changed-paths").innerText()).toMatch(/retries\s+4\s+→\s+3/);
     await page.getByText("1 target has the same value").click();
     await page.getByText("limits.exports").waitFor();
-    expect(await violationsOn(page, "compare")).toEqual([]);
+    expect(await findViolations(page, "compare")).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 
     await apply({ target: "try/seats", value: "50", summary: "Try more" });

@@ -1,7 +1,7 @@
 /** Where reads are protected the console asks for a token, and reads with it whatever it reads. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -29,7 +29,7 @@ describe.skipIf(!browser)("protected reads", () => {
     await field.fill("not-the-right-one");
     await button(page, "Open").click();
     await page.getByText("This is not a token that opens this service.").waitFor();
-    expect(await seriousOn(page, "gate")).toEqual([]);
+    expect(await findSerious(page, "gate")).toEqual([]);
     await field.fill(token);
     await button(page, "Open").click();
     await page.getByText("pat asks to change limits.uploads for tenant t1").first().waitFor();

@@ -1,7 +1,7 @@
 /** A rollout as people see it: its plan before consent, its bands while it runs, and the buttons that hold it and take it back. */
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { violationsOn } from "./axe.ts";
+import { findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
@@ -73,7 +73,7 @@ describe.skipIf(!browser)("a rollout", () => {
     expect(picture.width).toBeGreaterThan(0.6 * 360);
     expect(picture.x + picture.width).toBeLessThanOrEqual(360);
     expect(await page.evaluate(() => document.documentElement.scrollWidth), "nothing sideways").toBe(360);
-    expect(await violationsOn(page, "a rollout")).toEqual([]);
+    expect(await findViolations(page, "a rollout")).toEqual([]);
 
     await act("Next step", "The rollout took its next step.");
     await page.getByText("Everybody has the new value.").waitFor();

@@ -4,7 +4,7 @@ import { button, visit } from "./browser.ts";
 import { INTENT, type Service, type Start, startService } from "./service.ts";
 
 /** The changed intent, of the next epoch, under which these people sign. */
-export const signedBy = (principals: object, policy: object = {}, more: object = {}) => ({
+export const signedIntent = (principals: object, policy: object = {}, more: object = {}) => ({
   ...INTENT,
   update_epoch: INTENT.update_epoch + 1,
   principals,
@@ -13,7 +13,7 @@ export const signedBy = (principals: object, policy: object = {}, more: object =
 });
 
 /** An intent that lists nobody's key. */
-export const NOBODY = signedBy({}, {}, { update_epoch: INTENT.update_epoch });
+export const NOBODY = signedIntent({}, {}, { update_epoch: INTENT.update_epoch });
 
 /** The same service under the name that passkeys need. */
 export const named = ({ url }: Service): string => url.replace("127.0.0.1", "localhost");
@@ -36,7 +36,7 @@ export async function counted(page: Page): Promise<() => Promise<{ clicks: numbe
 }
 
 /** What the log says of the decisions on a change. */
-export const decisionsOn = async (service: Service, id: string) =>
+export const readDecisions = async (service: Service, id: string) =>
   (await service.get(`api/product/audit?change_id=${id}`)).entries
     .filter(({ event_type }: { event_type: string }) => event_type === "consent_decision")
     .map(({ detail }: { detail: string }) => JSON.parse(detail));

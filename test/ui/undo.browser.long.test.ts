@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { seriousOn } from "./axe.ts";
+import { findSerious } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
 
@@ -56,7 +56,7 @@ describe.skipIf(!browser)("before and after", () => {
     await ana.getByText("holds this already").waitFor();
     expect(await lengthOf(), "looking writes no entry").toBe(length);
     expect(kept, "and no answer").toEqual([]);
-    expect(await seriousOn(ana, "change")).toEqual([]);
+    expect(await findSerious(ana, "change")).toEqual([]);
   });
 
   test("whoever may not apply is told so, and still sees what the service set there before", async () => {
@@ -128,7 +128,7 @@ describe.skipIf(!browser)("before and after", () => {
     await status(ana).getByText("Changed outside Countersign").waitFor();
     const shown = diff(ana, "Consented value, and what the target holds now");
     expect(await shown.innerText()).toMatch(/10[\s\S]*99/);
-    expect(await seriousOn(ana, "change")).toEqual([]);
+    expect(await findSerious(ana, "change")).toEqual([]);
 
     await link(ana, "Propose what it holds now…").click();
     await ana.getByText("Keeps what the host product holds instead of").waitFor();

@@ -4,7 +4,7 @@ import { type Caller, requireRevision } from "../caller.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { LateItem } from "../rules/change.ts";
-import { lateNoteOf } from "../rules/late_note.ts";
+import { makeLateNote } from "../rules/late_note.ts";
 import { type Enacted, governed } from "../transaction.ts";
 
 /** A late note, its author and its change. */
@@ -23,7 +23,7 @@ export const addLateNote = (
   governed(caller, async (transaction) => {
     const before = await transaction.change(change_id);
     // The transition is checked before the person.
-    lateNoteOf(before.change, { item, note }, transaction.product.intent);
+    makeLateNote(before.change, { item, note }, transaction.product.intent);
     const claimed = namedActor(caller, "note", actor);
     const { actor: name } = claimed;
     const { digest } = before.change;

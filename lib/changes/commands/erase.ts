@@ -6,7 +6,7 @@ import { inProgressError, readLease } from "../operations/lease.ts";
 import { actorBehind, present } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import { STAYS } from "../rules/erasure.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { type Enacted, governed } from "../transaction.ts";
 
 declare module "../../store/store.ts" {
@@ -76,7 +76,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
     const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
     const { value: entry } = enacted.entry;
     const proposal = (await tx.get("audit", entryKey(before.audit[0]!)))?.value;
-    const { message_id } = detailIn(proposal?.detail ?? "");
+    const { message_id } = parseDetail(proposal?.detail ?? "");
     tx.put("erasures_due", change_id, { entry: entry.id, at: now, message_id, looked: 0, kept: true });
     tx.put("meta", "erased", { entry: entry.id });
     const gone_by = new Date(Date.parse(at) + REMOVAL_LIMIT_MS).toISOString();

@@ -7,7 +7,7 @@ import { suspendBelowFloor } from "../mandates/suspend.ts";
 import type { ProofInput } from "../proof_input.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
-import { effectOf } from "../rules/effect.ts";
+import { computeEffect } from "../rules/effect.ts";
 import { feed, NO_KPIS } from "../rules/kpi.ts";
 import { requirePermission } from "../rules/permissions.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -56,7 +56,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, at, transaction.nextEntryId());
-    const { value: E, parts } = effectOf(after, product.intent, Date.parse(at));
+    const { value: E, parts } = computeEffect(after, product.intent, Date.parse(at));
     const refreshed = parts.some(({ kpi, attainment }) => Object.hasOwn(fed, kpi) && attainment !== null);
     tx.put("kpi", "latest", after);
     const tripped = await judgeGuardrails(transaction, fed);

@@ -4,7 +4,7 @@ import { type Envelope, type EnvelopeSigner, signEnvelope } from "../../kit/dsse
 import { AppError } from "../../kit/errors.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Change } from "../rules/change.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { NoTargetSystem } from "../operations/adapter_port.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { HEAD, releaseHead } from "../rules/release.ts";
@@ -36,7 +36,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
     else await requireAllowed(transaction, change, head);
     // A release was judged just now; the consents of another change were, last, when it was applied.
     const entry = head === undefined ? await transaction.evidence.kept(applied?.entry) : undefined;
-    const policy = (entry && detailIn(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
+    const policy = (entry && parseDetail(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
     return makeStatement(transaction, { change, head, policy, publicUrl });
   });
   return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });

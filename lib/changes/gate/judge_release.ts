@@ -13,7 +13,7 @@ import { type Place, readRecord, readRecords, targetKey } from "../records.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { decideGate, type GateDecision, type GateFacts, type Release } from "../rules/decide_gate.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { missingConsents } from "../rules/missing.ts";
@@ -194,7 +194,7 @@ const setBy = (change: Change, place: Place) =>
 /** Returns the entry of the last approval; of a change that the intent approved, its proposal. */
 function lastConsent(entries: readonly AuditEntry[]): number {
   const approval = entries.findLast(
-    ({ event_type, detail }) => event_type === "consent_decision" && detailIn(detail).decision === "approved",
+    ({ event_type, detail }) => event_type === "consent_decision" && parseDetail(detail).decision === "approved",
   );
   return (approval ?? entries[0])?.id ?? 0;
 }

@@ -3,9 +3,9 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { consultLog, type Evidence } from "../evidence.ts";
 import type { Reading } from "../reading.ts";
 import { readStoredChange, type Place, targetKey } from "../records.ts";
-import { contentIn } from "../rules/content.ts";
+import { pickContent } from "../rules/content.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../rules/list_entries.ts";
-import { changeOf, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import { toChange, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import type { TargetOwner } from "../rules/stale_target.ts";
 import { findOwnedSince, findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
 import { heldNow, heldSince, lastValue } from "./values_held.ts";
@@ -54,7 +54,7 @@ export function createLedger(sources: LedgerSources) {
     async rebuild(changeId: string, stored: ChangeRecord): Promise<ChangeRecord | undefined> {
       const recorded = stored?.change && (await state(changeId, stored));
       if (!recorded) return undefined;
-      const record = { ...recorded, change: changeOf(recorded, contentIn(stored.change)) };
+      const record = { ...recorded, change: toChange(recorded, pickContent(stored.change)) };
       return differences(recorded, record, sha256).length === 0 ? record : undefined;
     },
     /** Returns the newest applied change of a target. */

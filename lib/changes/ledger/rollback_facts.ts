@@ -1,10 +1,10 @@
 /** Facts about a rollback from the log: an adapter compares what it has stored with them. */
 import { findTarget } from "../rules/event.ts";
 import type { Change } from "../rules/change.ts";
-import { contentIn } from "../rules/content.ts";
+import { pickContent } from "../rules/content.ts";
 import { setsNothing } from "../rules/list_entries.ts";
 import { toChangeId, listOperands } from "../rules/operands.ts";
-import { appliedAt, changeOf, type ChangeRecord, differences } from "../rules/record.ts";
+import { appliedAt, toChange, type ChangeRecord, differences } from "../rules/record.ts";
 import { type Place, samePlace } from "../rules/same_target.ts";
 import type { Evidence } from "../evidence.ts";
 import type { ReadRollbackFacts, RollbackFacts } from "../operations/adapter_port.ts";
@@ -96,7 +96,7 @@ async function ownerBefore(
 async function readChange({ deps, ledger }: Log, changeId: string): Promise<ChangeRecord | undefined> {
   const stored = await readRecord(deps.store, changeId);
   const state = await ledger.state(changeId, stored);
-  return state && { ...state, change: changeOf(state, stored && contentIn(stored.change)) };
+  return state && { ...state, change: toChange(state, stored && pickContent(stored.change)) };
 }
 
 /** Returns whether a change leaves its target's value alone, by the content that its digest was made of. */

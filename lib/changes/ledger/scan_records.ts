@@ -1,7 +1,7 @@
 /** Compares pages of records with the log. Records are read before the entries that they name, and after those that name them. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
-import type { RecordOf, Stored } from "../../store/store.ts";
+import type { CollectionRecord, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { targetRows } from "../by_target.ts";
 import { agentPlace, applyKey, type Place, targetKey } from "../records.ts";
@@ -23,7 +23,10 @@ export const addFields = (known: Mismatch = [], more: Mismatch): Mismatch =>
   known.includes("record") ? known : [...new Set([...known, ...more])];
 
 /** Compares records with the entries that they name, and with the indexes that list them. */
-export async function scanRecords(deps: Scanning, page: readonly Stored<RecordOf<"changes">>[]): Promise<Mismatches> {
+export async function scanRecords(
+  deps: Scanning,
+  page: readonly Stored<CollectionRecord<"changes">>[],
+): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   const records = page.map((stored): StoredRecord => ({ ...stored, value: asRead(stored) }));
   const stored = await deps.store.getMany(

@@ -3,9 +3,9 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
-import { LISTED, liveOn, type Place, readRecord, targetKey } from "../records.ts";
+import { LISTED, listLiveChanges, type Place, readRecord, targetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
-import { detailIn, findTarget, isTakenBack } from "../rules/event.ts";
+import { parseDetail, findTarget, isTakenBack } from "../rules/event.ts";
 import { isLive } from "../rules/in_force.ts";
 import { sameTarget } from "../rules/same_target.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -125,7 +125,7 @@ async function findStoredOwner(
 export async function listLive(sources: LedgerSources, target: Place): Promise<string[]> {
   const { reads, evidence } = sources;
   const live: string[] = [];
-  for (const id of await liveOn(reads, target)) {
+  for (const id of await listLiveChanges(reads, target)) {
     const { status, entries } = await readStatus(sources, id);
     if (isLive(status) && isTargetProposal(target, entries[0])) live.push(id);
   }
@@ -135,7 +135,7 @@ export async function listLive(sources: LedgerSources, target: Place): Promise<s
   for (let entry; (entry = await next());) {
     const { id, change_id, detail } = entry;
     if (isLive(foldEntries(await evidence.about(change_id, id))?.change.status)) live.push(change_id);
-    if (live.length === LISTED || detailIn(detail).alone) break;
+    if (live.length === LISTED || parseDetail(detail).alone) break;
   }
   return live;
 }
@@ -150,7 +150,7 @@ async function readStatus(
     return { status: foldEntries(indexed)?.change.status, entries: indexed };
   const stored = await readRecord(reads, changeId);
   const older = await Promise.all((stored?.audit ?? []).filter((id) => id <= indexedAfter()).map(evidence.kept));
-  const recorded = indexed.map(({ detail }) => detailIn(detail).status).findLast((status) => status !== undefined);
+  const recorded = indexed.map(({ detail }) => parseDetail(detail).status).findLast((status) => status !== undefined);
   return {
     status: recorded ?? stored?.change.status,
     entries: [...older.filter((entry) => entry?.change_id === changeId), ...indexed] as AuditEntry[],

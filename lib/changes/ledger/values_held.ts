@@ -1,7 +1,7 @@
 /** Values that a target held, by our own record: entries of the log, and contents that match the digests in them. */
 import { type AuditEntry } from "../../audit/entry.ts";
 import { type Place, readRecord, targetKey } from "../records.ts";
-import { detailIn, findTarget } from "../rules/event.ts";
+import { parseDetail, findTarget } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { appliedAt, type ChangeRecord } from "../rules/record.ts";
 import { samePlace } from "../rules/same_target.ts";
@@ -32,7 +32,7 @@ export async function* heldSince(
     typeof owner === "object" && owner !== null ? owner : await valueUnder(sources, place, { owner, moment });
   if (start) yield start;
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
-  const found = detailIn(applies[0]?.detail ?? "").step_base?.filter((base) => samePlace(base, place));
+  const found = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => samePlace(base, place));
   if (!start && found && found.length > 0) yield { found };
   // No value is a first one where any was set before.
   const before = start || applies.length === 0 ? undefined : await lastValue(sources, place, moment);

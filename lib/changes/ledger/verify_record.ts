@@ -1,7 +1,7 @@
 /** Compares a stored record with the entries that the log has of its change. Pure. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
-import { eventOf } from "../rules/event.ts";
+import { parseEvent } from "../rules/event.ts";
 import { evolve } from "../rules/evolve.ts";
 import { isOfWholePlan } from "../rules/whole_plan.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
@@ -15,10 +15,10 @@ export type Mismatch = readonly string[];
 /** Returns the state of a change after these entries; undefined where one is missing, of another change, or does not follow. */
 export function foldEntries(entries: readonly (AuditEntry | undefined)[]): ChangeState | undefined {
   const [first] = entries;
-  const proposal = first && eventOf(first);
+  const proposal = first && parseEvent(first);
   let state: ChangeState | undefined;
   for (const entry of entries) {
-    const event = entry && eventOf(entry);
+    const event = entry && parseEvent(entry);
     if (!event || !isOfWholePlan(proposal!, state, event)) return undefined;
     if (!(state = evolve(state, event))) return undefined;
   }

@@ -5,7 +5,7 @@ import { unapprovedRollback } from "../recent_rollback.ts";
 import { type Actor, serviceItself } from "../rules/actor.ts";
 import type { Change, ValuePlace } from "../rules/change.ts";
 import type { ProposeInput } from "../rules/command.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import type { EffectiveBounds } from "../rules/mandate_allowed.ts";
 import type { MandateApproval } from "../rules/mandate_approval.ts";
@@ -150,5 +150,5 @@ async function count(
 /** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
 export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
   const newest = await newestOnDay(at, (since) => evidence.mandateConsents(mandateName(mandateId), since));
-  return newest ? (detailIn(newest.detail).mandate?.number ?? Infinity) : 0;
+  return newest ? (parseDetail(newest.detail).mandate?.number ?? Infinity) : 0;
 }

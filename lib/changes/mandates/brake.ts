@@ -5,7 +5,7 @@ import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Replayed } from "../replies.ts";
 import { serviceItself } from "../rules/actor.ts";
-import { directionOf } from "../rules/kpi.ts";
+import { kpiDirection } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
 import { governed } from "../transaction.ts";
 import { sweepDrafts } from "./draft.ts";
@@ -26,7 +26,7 @@ export const narrowMandate = (
     const { bounds, state, revision } = mandate;
     const given = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
     requireKnownKpis(given.kpi_floor, transaction.product.intent);
-    narrowBounds(bounds, given, (kpi) => directionOf(kpi, transaction.product.intent));
+    narrowBounds(bounds, given, (kpi) => kpiDirection(kpi, transaction.product.intent));
     if (state === "draft" || state === "ended") throw refuseDecision(mandate, `it is ${state}, and cannot be narrowed`);
     requireSigner(transaction, mandate, input.approver);
     const { facts } = await signDecision(transaction, caller, mandate, "mandate_narrow", input, given);

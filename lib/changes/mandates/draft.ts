@@ -7,7 +7,7 @@ import type { MandateBounds } from "../rules/mandate.ts";
 import { requireAllowed } from "../rules/mandate_allowed.ts";
 import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
 import { sameName } from "../rules/names.ts";
-import { principalOf } from "../rules/principals.ts";
+import { findPrincipal } from "../rules/principals.ts";
 import { listPages } from "../../store/pages.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { requireKnownKpis } from "./floor.ts";
@@ -66,7 +66,7 @@ export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftRe
 function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at }: Transaction): MandateBounds {
   const { intent } = product;
   const agent = sameName(stated.agent);
-  if (principalOf(agent, intent)?.kind !== "agent") throw invalidField("agent", "must be an agent of the intent");
+  if (findPrincipal(agent, intent)?.kind !== "agent") throw invalidField("agent", "must be an agent of the intent");
   requireKnownKpis(stated.kpi_floor, intent);
   if (stated.until <= at) throw invalidField("until", "must be in the future");
   if (stated.from !== undefined && stated.from >= stated.until) throw invalidField("from", "must be before until");

@@ -2,7 +2,7 @@
 import { invalidField } from "../../kit/errors.ts";
 import { type RecordedFeeds, readRecordedKpis } from "../recorded_kpis.ts";
 import { type Intent, kpiNames } from "../rules/intent.ts";
-import { directionOf } from "../rules/kpi.ts";
+import { kpiDirection } from "../rules/kpi.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
 /** A KPI that is worse than its floor. */
@@ -24,7 +24,7 @@ export function findBelowFloor(
 ): BelowFloor | undefined {
   for (const [kpi, floor] of Object.entries(kpi_floor)) {
     const value = Object.hasOwn(values, kpi) ? values[kpi]! : undefined;
-    if (value !== undefined && directionOf(kpi, intent) * (value - floor) < 0) return { kpi, value };
+    if (value !== undefined && kpiDirection(kpi, intent) * (value - floor) < 0) return { kpi, value };
   }
   return undefined;
 }

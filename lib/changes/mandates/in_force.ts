@@ -9,7 +9,7 @@ import type { MandateRecord, MandateSignature } from "../rules/mandate_record.ts
 import { type EffectiveBounds, effectiveBounds } from "../rules/mandate_allowed.ts";
 import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
 import type { Missing } from "../rules/missing.ts";
-import { principalOf } from "../rules/principals.ts";
+import { findPrincipal } from "../rules/principals.ts";
 import { findBelowNow, findUnknownKpi } from "./floor.ts";
 import { mandateFacts } from "./mandate_facts.ts";
 import { type MandateSources, mandateEvent, readMandate } from "./read_mandate.ts";
@@ -50,7 +50,7 @@ export async function judgeStanding(sources: InForceSources, mandate: MandateRec
   if (state === "draft") return standing("It is not signed yet.");
   if ((await lossBefore(sources)) > mandate.counts_from) return standing("It is suspended: loss_accepted.");
   const { agent } = mandate.bounds;
-  if (principalOf(agent, product.intent)?.kind !== "agent") return standing(`${agent} is no agent of the intent.`);
+  if (findPrincipal(agent, product.intent)?.kind !== "agent") return standing(`${agent} is no agent of the intent.`);
   const unknown = findUnknownKpi(mandate.bounds.kpi_floor, product.intent);
   if (unknown !== undefined) return standing(`Its floor is about ${unknown}, which is no KPI of the intent.`);
   const below = await findBelowToday(sources, mandate);

@@ -5,7 +5,7 @@ import type { Reads } from "../../store/store.ts";
 import { AppError } from "../../kit/errors.ts";
 import type { Evidence } from "../evidence.ts";
 import { agentKey } from "../records.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { foldMandate, type MandateDetail, type MandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
 
 /** Sources of a mandate; without evidence its entries are those that the record names. */
@@ -22,7 +22,7 @@ export function mandateEvent(entry: AuditEntry): MandateEvent {
   const read = known.get(entry);
   if (read) return read;
   const { id, timestamp, event_type, detail } = entry;
-  const event = { id, timestamp, event_type, detail: detailIn(detail) as unknown as MandateDetail };
+  const event = { id, timestamp, event_type, detail: parseDetail(detail) as unknown as MandateDetail };
   known.set(entry, event);
   return event;
 }

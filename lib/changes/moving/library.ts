@@ -1,5 +1,5 @@
 /** Backups and moves of stores from within an application: for stores that have no address, such as a Durable Object's. */
-export { linesOf } from "../../store/move/lines.ts";
+export { splitLines } from "../../store/move/lines.ts";
 export { MoveRefused } from "../../store/move/refused_move.ts";
 export { unfenceStore } from "./fence.ts";
 export { exportStore } from "./export_store.ts";

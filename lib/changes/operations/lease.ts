@@ -6,7 +6,7 @@ import {
   type LeaseFacts,
   type OperationLease,
   type OperationRequest,
-  placeOf,
+  openTargetKey,
   type RestoreRequest,
   type StageRequest,
   type TakenLease,
@@ -22,7 +22,8 @@ import type { ProductAdapter } from "./adapter_port.ts";
 const LEASE_TTL_MS = 60_000;
 
 /** The key of the lease on an operand: each target of a plan has one of its own. */
-export const leaseKey = (operand: Change): string => placeOf({ ...operand, change_id: toChangeId(operand.change_id) });
+export const leaseKey = (operand: Change): string =>
+  openTargetKey({ ...operand, change_id: toChangeId(operand.change_id) });
 
 /** Lists the keys of the leases on a change, in the order of its operands. */
 export const leaseKeys = (change: Change): string[] => listOperands(change).map(leaseKey);

@@ -2,7 +2,7 @@
 import type { ChangesDeps } from "../deps.ts";
 import { findCarrier } from "../places.ts";
 import { type OperationLease, readRecord } from "../records.ts";
-import { eventOf } from "../rules/event.ts";
+import { parseEvent } from "../rules/event.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
 import { samePlace } from "../rules/same_target.ts";
@@ -38,7 +38,7 @@ export async function writeMissingLeases(
     const record = await readRecord(tx, first.change_id);
     const ends = (await ledger.entries(first.change_id, record))
       .filter(({ id, event_type }) => id >= first.number && event_type === "change_apply_failed")
-      .flatMap((entry) => (eventOf(entry).detail.sets ?? []) as readonly LeftTarget[]);
+      .flatMap((entry) => (parseEvent(entry).detail.sets ?? []) as readonly LeftTarget[]);
     const written: OperationLease[] = [];
     for (const operand of lost) {
       const end = ends.findLast((one) => samePlace(one, operand));

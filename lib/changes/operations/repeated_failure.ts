@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { DAY_MS } from "../../kit/days.ts";
 import { json, type Json } from "../../store/json.ts";
 import { POLICY_GUARDRAIL, POLICY_STAGES } from "../rules/actor.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import type { OperationRequest } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Transaction } from "../transaction.ts";
@@ -25,7 +25,7 @@ export async function findSameFailure(
   for (const id of audit.slice(-MAX_ENTRIES).reverse()) {
     const entry = await evidence.kept(id);
     if (!entry || Date.parse(entry.timestamp) <= now - DAY_MS) return undefined;
-    const { by, stage, error, host } = detailIn(entry.detail) as { by?: string } & Partial<HostFailure>;
+    const { by, stage, error, host } = parseDetail(entry.detail) as { by?: string } & Partial<HostFailure>;
     const isSame = stage === failure.stage && error === failure.error && host === failure.host;
     if (entry.event_type === "change_rollback_failed" && by === actor && isSame) return json(entry);
   }

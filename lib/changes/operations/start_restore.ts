@@ -10,7 +10,7 @@ import { asProven } from "../proven_consents.ts";
 import type { RestoreLease, SignedRequest } from "../records.ts";
 import { type Actor, POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { findFreeze, refuseHeld } from "../rules/hold.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
@@ -180,7 +180,7 @@ async function requireConsentAtApply(transaction: Transaction, record: ChangeRec
   const { change, applied } = record;
   const { change_id } = change;
   const entry = await transaction.evidence.kept(applied?.entry);
-  const { manifest_hash } = detailIn(entry?.detail ?? "");
+  const { manifest_hash } = parseDetail(entry?.detail ?? "");
   const intent = await readIntent(transaction, manifest_hash);
   const product = intent && { ...transaction.product, intent };
   const missing =

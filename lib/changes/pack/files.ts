@@ -6,7 +6,7 @@ import { AppError } from "../../kit/errors.ts";
 import { certifier } from "../certificate.ts";
 import { canonicalContent } from "../rules/content.ts";
 import { readme } from "./readme.ts";
-import { changesIn, entriesIn, intentsOf, type Scope } from "./scope.ts";
+import { readScopeChanges, readScopeEntries, listIntents, type Scope } from "./scope.ts";
 import type { PackFile } from "./tar.ts";
 
 /** The files of a pack, one after the other. */
@@ -15,10 +15,10 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
   yield { name: "README.txt", text: readme(scope) };
   const intents = new Set<string>();
   let number = 0;
-  for await (const page of entriesIn(store, scope)) {
+  for await (const page of readScopeEntries(store, scope)) {
     const name = `entries/${String(++number).padStart(6, "0")}.jsonl`;
     yield { name, text: page.map(({ text }) => entryLine(text)).join("") };
-    for (const hash of intentsOf(page)) {
+    for (const hash of listIntents(page)) {
       if (intents.has(hash)) continue;
       intents.add(hash);
       const manifest = (await store.get("manifests", hash))?.value;
@@ -27,7 +27,7 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
   }
   // The intents are files of their own, each once.
   const certificate = certifier(deps, { withIntents: false });
-  for await (const recorded of changesIn(store, scope)) {
+  for await (const recorded of readScopeChanges(store, scope)) {
     const { change } = recorded;
     const id = fileName(change.change_id);
     yield { name: `contents/${id}${change.erased ? ".erased" : ""}.json`, text: canonicalContent(change) };

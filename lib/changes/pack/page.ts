@@ -4,16 +4,16 @@ import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
 import { escapeHtml } from "../../kit/escape_html.ts";
 import type { Identity } from "../runtime.ts";
-import { entriesOf } from "../../audit/page.ts";
+import { readEntriesById } from "../../audit/page.ts";
 import type { Recorded } from "../certificate.ts";
 import { findChange } from "../records.ts";
 import { describeAutomation } from "../rules/automation_words.ts";
 import { canonicalContent } from "../rules/content.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { describe } from "../../wording/describe.ts";
 import { capitalize, joinParts } from "../../wording/part.ts";
-import { HOW, titleOf } from "./readme.ts";
-import { changesIn, entriesIn, intentsOf, type Scope } from "./scope.ts";
+import { HOW, packTitle } from "./readme.ts";
+import { readScopeChanges, readScopeEntries, listIntents, type Scope } from "./scope.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
 export const PACK_STYLE = `
@@ -44,7 +44,7 @@ export type PageDeps = WitnessDeps & { product?: { identity: Identity } | undefi
 /** The page, piece by piece. */
 export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
   const { store, clock, product } = deps;
-  const title = titleOf(scope);
+  const title = packTitle(scope);
   const made = new Date(clock.now()).toISOString();
   const { note, length } = await readCheckpoint(deps);
   yield [
@@ -56,16 +56,16 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
   ].join("\n");
   if ("change_id" in scope) {
     const { change, audit } = await findChange(store, scope.change_id);
-    yield changeSection({ change, entries: await entriesOf(store, audit) });
+    yield changeSection({ change, entries: await readEntriesById(store, audit) });
   } else {
     yield `<section><h2>Entries</h2><table><thead>${headings(["Entry", "When", "What", "Change", "By"])}</thead><tbody>`;
     let count = 0;
-    for await (const page of entriesIn(store, scope)) {
+    for await (const page of readScopeEntries(store, scope)) {
       count += page.length;
       yield page.map(({ entry }) => entryLine(entry)).join("\n");
     }
     yield `</tbody></table>${count === 0 ? "<p>Nothing was recorded in this period.</p>" : ""}</section>`;
-    for await (const recorded of changesIn(store, scope)) yield changeSection(recorded);
+    for await (const recorded of readScopeChanges(store, scope)) yield changeSection(recorded);
   }
   yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
   yield* intentSections(deps, scope);
@@ -135,7 +135,7 @@ function changeSection({ change, entries }: Recorded): string {
 }
 
 type Said = Readonly<Record<string, unknown>>;
-const said = ({ detail }: AuditEntry): Said => detailIn(detail) as Said;
+const said = ({ detail }: AuditEntry): Said => parseDetail(detail) as Said;
 const words = (value: unknown): string => (typeof value === "string" ? escapeHtml(value) : "");
 
 /** Who stands behind an entry. */
@@ -176,8 +176,8 @@ function entryLine(entry: AuditEntry): string {
 /** Yields each intent that decisions were made under, once. */
 async function* intentSections({ store }: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
   const shown = new Set<string>();
-  for await (const page of entriesIn(store, scope))
-    for (const hash of intentsOf(page)) {
+  for await (const page of readScopeEntries(store, scope))
+    for (const hash of listIntents(page)) {
       if (shown.has(hash)) continue;
       shown.add(hash);
       const text = (await store.get("manifests", hash))?.value;

@@ -2,7 +2,7 @@
 import type { Scope } from "./scope.ts";
 
 /** What a pack is about, in words. */
-export const titleOf = (scope: Scope): string =>
+export const packTitle = (scope: Scope): string =>
   "change_id" in scope
     ? `The change ${scope.change_id}`
     : `What happened from ${scope.from} ${scope.to === undefined ? "on" : `until before ${scope.to}`}`;
@@ -24,7 +24,7 @@ export const HOW: readonly (readonly [command: string, shows: string])[] = [
 /** The text of README.txt. */
 export const readme = (scope: Scope): string =>
   [
-    `${titleOf(scope)}: an auditor's pack of Countersign`,
+    `${packTitle(scope)}: an auditor's pack of Countersign`,
     "",
     "entries/        entries of the audit log, one a line, exactly as the service writes them",
     "contents/       what each change is about (RFC 8785 JSON); .erased.json is what an erasure left of it",

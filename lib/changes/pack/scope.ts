@@ -1,12 +1,12 @@
 /** What a pack is about: one change, or what happened in a period. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
-import { entriesOf } from "../../audit/page.ts";
+import { readEntriesById } from "../../audit/page.ts";
 import { logRows } from "../../audit/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { Recorded } from "../certificate.ts";
 import { findChange, readRecords } from "../records.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 
 /** `from` belongs to the period, `to` does not; RFC 3339 in UTC with milliseconds. */
 export type Scope = { change_id: string } | { from: string; to?: string | undefined };
@@ -22,7 +22,7 @@ const PAGE = 100;
 const CHANGES = 20;
 
 /** The entries that a pack tells of, in order, page by page. */
-export async function* entriesIn(store: Store, scope: Scope): AsyncGenerator<Told[], undefined> {
+export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenerator<Told[], undefined> {
   if ("change_id" in scope) {
     const { audit } = await findChange(store, scope.change_id);
     for (let begin = 0; begin < audit.length; begin += PAGE)
@@ -42,9 +42,9 @@ const isTold = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
 const toldBy = ({ text }: { text: string }): Told => ({ text, entry: JSON.parse(text) as AuditEntry });
 
 /** The changes that are told of, each once, as they are now, with all their entries. */
-export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Recorded, undefined> {
+export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenerator<Recorded, undefined> {
   let begin: number | undefined;
-  for await (const page of entriesIn(store, scope)) {
+  for await (const page of readScopeEntries(store, scope)) {
     begin ??= page[0]!.entry.id;
     const first = new Map<string, number>();
     for (const { entry } of page)
@@ -64,11 +64,11 @@ export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Rec
 /** Those of these changes that have a record. */
 async function recordedOf(store: Store, ids: readonly string[]): Promise<Recorded[]> {
   const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
-  const entries = await entriesOf(store, [...new Set(records.flatMap(({ audit }) => audit))]);
+  const entries = await readEntriesById(store, [...new Set(records.flatMap(({ audit }) => audit))]);
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   return records.map(({ change, audit }) => ({ change, entries: audit.flatMap((id) => byId.get(id) ?? []) }));
 }
 
 /** The hashes of the intents that entries name. */
-export const intentsOf = (page: readonly Told[]): string[] =>
-  page.flatMap(({ entry }) => detailIn(entry.detail).manifest_hash ?? []);
+export const listIntents = (page: readonly Told[]): string[] =>
+  page.flatMap(({ entry }) => parseDetail(entry.detail).manifest_hash ?? []);

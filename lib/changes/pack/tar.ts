@@ -9,7 +9,7 @@ export interface PackFile {
 const BLOCK = 512;
 
 /** The archive, piece by piece; `mtime` in milliseconds since the epoch. */
-export async function* tarOf(files: AsyncIterable<PackFile>, mtime: number): AsyncGenerator<Uint8Array, undefined> {
+export async function* writeTar(files: AsyncIterable<PackFile>, mtime: number): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder();
   for await (const { name, text } of files) {
     const content = encoder.encode(text);

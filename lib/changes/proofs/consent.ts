@@ -1,6 +1,6 @@
 /** Whether a consent that a log tells of was given by a key that stands under its approver's name. */
 import { proofSchema } from "../rules/proof.ts";
-import { keysOf, type Signing } from "../rules/signing.ts";
+import { listKeys, type Signing } from "../rules/signing.ts";
 import { type CommonFacts, statedAt, statementText } from "../rules/statement.ts";
 import { verifyProof } from "./verify.ts";
 
@@ -23,5 +23,5 @@ export async function isGiven(
   const at = typeof statement === "string" ? statedAt(statement) : undefined;
   if (!parsed.success || at === undefined) return false;
   const made = statementText({ ...consent, at });
-  return made === statement && "key" in (await verifyProof(parsed.data, made, keysOf(consent.approver, signing)));
+  return made === statement && "key" in (await verifyProof(parsed.data, made, listKeys(consent.approver, signing)));
 }

@@ -7,11 +7,11 @@ export function rawOfDer(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2 || der[2] !== 2) return undefined;
   const middle = 4 + der[3]!;
   if (der[middle] !== 2 || middle + 2 + der[middle + 1]! !== der.length) return undefined;
-  return rawOf(der.slice(4, middle), der.slice(middle + 2));
+  return toRawSignature(der.slice(4, middle), der.slice(middle + 2));
 }
 
 /** The 64 raw bytes of two signed numbers; undefined where one is negative, too long, or not written as short as it can be. */
-export function rawOf(r: Uint8Array, s: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+export function toRawSignature(r: Uint8Array, s: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const raw = new Uint8Array(2 * SIZE);
   for (const [index, number] of [r, s].entries()) {
     const [first = 128, second = 0] = number;

@@ -1,9 +1,9 @@
 /** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` makes it, and what that leaves out: the person's presence. */
-import { base64Bytes, base64Of } from "../../kit/base64.ts";
+import { base64Bytes, toBase64 } from "../../kit/base64.ts";
 import { type SshMaterial, sshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
 import { wireReader, wireString } from "../rules/ssh_wire.ts";
-import { rawOf } from "./ecdsa.ts";
+import { toRawSignature } from "./ecdsa.ts";
 import { ALGORITHMS, type Bytes, digest, verifies } from "./web_crypto.ts";
 
 /** What keeps a signature of ours apart from one for git or for a file. */
@@ -34,9 +34,9 @@ function parse(armoured: string) {
 }
 
 /** The public key that an SSHSIG names, in base64; undefined when it is none. */
-export function signerOf(armoured: string): string | undefined {
+export function findSigner(armoured: string): string | undefined {
   const parts = parse(armoured);
-  return parts && base64Of(parts.publicKey);
+  return parts && toBase64(parts.publicKey);
 }
 
 /** Why an SSHSIG is no signature of the statement by this key; undefined where it is one. */
@@ -45,7 +45,7 @@ export async function whyNoSshSignature(armoured: string, key: SshKey, statement
   if (!parts) return "it is no armoured SSH signature";
   const { publicKey, namespace, hash, signature } = parts;
   const material = sshMaterial(key.public_key)!;
-  if (base64Of(publicKey) !== base64Of(material.blob)) return "it is of another key";
+  if (toBase64(publicKey) !== toBase64(material.blob)) return "it is of another key";
   if (namespace !== NAMESPACE) return `its namespace is not ${NAMESPACE}`;
   const name = Object.hasOwn(HASHES, hash) ? HASHES[hash] : undefined;
   if (name === undefined) return "its hash is neither sha256 nor sha512";
@@ -79,7 +79,7 @@ async function whyNotSigned(material: SshMaterial, signature: Bytes, signed: Byt
 async function holds(isEcdsa: boolean, publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
   if (!isEcdsa) return verifies("raw", publicKey, ALGORITHMS.EdDSA, signature, message);
   const numbers = wireReader(signature);
-  const raw = rawOf(numbers.string(), numbers.string());
+  const raw = toRawSignature(numbers.string(), numbers.string());
   numbers.end();
   return raw !== undefined && verifies("raw", publicKey, ALGORITHMS.ES256, raw, message);
 }

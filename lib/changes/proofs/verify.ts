@@ -1,10 +1,10 @@
 /** Verifies a proof of a statement with the keys of whoever is said to have given it. */
-import { base64Of } from "../../kit/base64.ts";
+import { toBase64 } from "../../kit/base64.ts";
 import { sshMaterial } from "../rules/key_material.ts";
 import type { Key, SshKey } from "../rules/keys.ts";
 import type { KnownKey } from "../rules/signing.ts";
 import type { Proof } from "../rules/proof.ts";
-import { signerOf, whyNoSshSignature } from "./ssh_signature.ts";
+import { findSigner, whyNoSshSignature } from "./ssh_signature.ts";
 import { whyNoAssertion } from "./webauthn.ts";
 
 /** The key that signed, or why none of them did. */
@@ -13,7 +13,7 @@ export type Verified = { key: KnownKey } | { refused: string };
 /** Verifies a proof; what it finds is nothing that a proof, a key or a statement can make it throw. */
 export async function verifyProof(proof: Proof, statement: string, keys: readonly KnownKey[]): Promise<Verified> {
   const bytes = new TextEncoder().encode(statement);
-  const signer = proof.type === "ssh" ? signerOf(proof.signature) : undefined;
+  const signer = proof.type === "ssh" ? findSigner(proof.signature) : undefined;
   if (proof.type === "ssh" && !signer) return { refused: "it is no SSH signature that can be read" };
   const key = keys.find((one) => isOf(proof, one, signer));
   if (!key) return { refused: "it is of no key that the intent lists under this name" };
@@ -28,4 +28,4 @@ export async function verifyProof(proof: Proof, statement: string, keys: readonl
 const isOf = (proof: Proof, key: Key, signer: string | undefined): boolean =>
   proof.type === "webauthn"
     ? key.type === "webauthn" && key.credential_id === proof.credential_id
-    : key.type === "ssh" && base64Of(sshMaterial(key.public_key)!.blob) === signer;
+    : key.type === "ssh" && toBase64(sshMaterial(key.public_key)!.blob) === signer;

@@ -1,5 +1,5 @@
 /** Verifies that a passkey signed a statement, with its owner present and verified. WebAuthn Level 2, section 7.2. */
-import { base64UrlBytes, base64UrlOf } from "../../kit/base64.ts";
+import { base64UrlBytes, toBase64Url } from "../../kit/base64.ts";
 import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
 import type { PasskeyKey } from "../rules/keys.ts";
@@ -21,9 +21,9 @@ export async function whyNoAssertion(proof: Assertion, key: PasskeyKey, statemen
   const signature = base64UrlBytes(proof.signature);
   if (proof.credential_id !== key.credential_id) return "it is of another credential";
   if (!data || !client || !signature || data.length < SHORTEST) return "it is not written as a passkey gives it";
-  const challenge = base64UrlOf(await digest("SHA-256", statement));
-  const rpHash = base64UrlOf(await digest("SHA-256", new TextEncoder().encode(key.rp_id)));
-  if (base64UrlOf(data.slice(0, 32)) !== rpHash) return `it was not given for ${key.rp_id}`;
+  const challenge = toBase64Url(await digest("SHA-256", statement));
+  const rpHash = toBase64Url(await digest("SHA-256", new TextEncoder().encode(key.rp_id)));
+  if (toBase64Url(data.slice(0, 32)) !== rpHash) return `it was not given for ${key.rp_id}`;
   return (
     whyNotAsked(client, challenge, key) ??
     whyNobodyThere(data[32]!) ??

@@ -5,7 +5,7 @@ import { type Cells, decideRollout } from "../../rollout/decide_rollout.ts";
 import { type Decision, RULE } from "../../rollout/rule.ts";
 import { toCells } from "../../rollout/samples.ts";
 import { toPlan } from "../../rollout/stages.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Transaction } from "../transaction.ts";
 import { findHold } from "./find_hold.ts";
@@ -98,6 +98,6 @@ function countSilentHours(rows: readonly StoredRow[], step: number, now: number)
 /** Reads the totals at the last resume out of a mismatch from its entry. */
 async function readBaseline({ evidence }: Transaction, id: number | undefined): Promise<Cells | undefined> {
   const entry = id === undefined ? undefined : await evidence.kept(id);
-  const { totals } = detailIn(entry?.detail ?? "");
+  const { totals } = parseDetail(entry?.detail ?? "");
   return totals && toCells(totals);
 }

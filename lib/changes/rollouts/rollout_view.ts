@@ -9,7 +9,7 @@ import { type FedTotals, toCells } from "../../rollout/samples.ts";
 import { toPlan } from "../../rollout/stages.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Change } from "../rules/change.ts";
-import { detailIn } from "../rules/event.ts";
+import { parseDetail } from "../rules/event.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { readSamples } from "./samples.ts";
 
@@ -58,7 +58,7 @@ export async function viewRollout(
   const { stages, exposure, audit_entries } = change;
   if (!stages) return undefined;
   const isRunning = isRollingOut(change);
-  const details = audit_entries.map(({ detail }) => detailIn(detail));
+  const details = audit_entries.map(({ detail }) => parseDetail(detail));
   const totals = isRunning
     ? await readSamples(reads, change.change_id)
     : (details.findLast((one) => one.totals !== undefined)?.totals ?? []);
@@ -98,7 +98,7 @@ function describeHold(
   entries: readonly AuditEntry[],
 ): Pick<RolloutView, "not_before" | "kpi" | "error"> {
   const held = entries.findLast(({ event_type }) => event_type === "stage_held");
-  const { reason, kpi, error } = detailIn(held?.detail ?? "") as { reason?: string; kpi?: string; error?: string };
+  const { reason, kpi, error } = parseDetail(held?.detail ?? "") as { reason?: string; kpi?: string; error?: string };
   const isCurrent = reason === waits_for;
   const not_before = new Date(Date.parse(since) + stages.steps[step]!.min_hours * HOUR_MS).toISOString();
   return {

@@ -2,7 +2,7 @@
 import { entryKey } from "../../audit/chain.ts";
 import { AppError } from "../../kit/errors.ts";
 import { isGiven } from "../proofs/consent.ts";
-import { type ChangeEvent, eventOf } from "../rules/event.ts";
+import { type ChangeEvent, parseEvent } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { mustSign, type Signing } from "../rules/signing.ts";
 import { changeFacts } from "../rules/statement.ts";
@@ -26,7 +26,7 @@ export async function findUnprovenAct(
   const { signing } = product.intent.policy;
   const entries = await tx.getMany("audit", audit.map(entryKey));
   let unproven: ChangeEvent | undefined;
-  for (const event of entries.flatMap((entry) => (entry ? [eventOf(entry.value)] : [])))
+  for (const event of entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : [])))
     if (isByPerson(event)) {
       const facts = { origin, ...changeFacts("stage", change) };
       unproven = (await isProven(event, facts, signing)) ? undefined : event;

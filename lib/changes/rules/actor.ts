@@ -50,7 +50,7 @@ export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as
 export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
 /** A model, a peer and an agent by their names, whoever typed them; a person where the proxy or a signature says so. */
-export function proposerKindOf(
+export function proposerKind(
   proposer: string | null,
   { actor, principals = {} }: { actor?: Actor; principals?: Principals } = {},
 ): ProposerKind {

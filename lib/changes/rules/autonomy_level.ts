@@ -24,7 +24,7 @@ export interface ModelDraft {
 }
 
 /** Who decided, and under what. */
-export interface DecidedBy {
+export interface DecisionMaker {
   approver: string | null;
   /** How the name is known. */
   authenticated?: Actor["authenticated"] | undefined;
@@ -37,9 +37,9 @@ export interface DecidedBy {
  * a name that is merely claimed, where the intent says who is who. `null`: nobody decided, as when time ran out or an agent
  * took its own proposal back.
  */
-export function levelOf(
+export function autonomyLevel(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,
-  { approver, authenticated, principals }: DecidedBy,
+  { approver, authenticated, principals }: DecisionMaker,
   draft: ModelDraft | undefined,
 ): Level | "unattributed" | null {
   if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;
@@ -52,5 +52,5 @@ export function levelOf(
   return since >= 0 && since <= EDIT_MS ? "L2" : "L1";
 }
 
-const isClaimed = (authenticated: DecidedBy["authenticated"]): boolean =>
+const isClaimed = (authenticated: DecisionMaker["authenticated"]): boolean =>
   authenticated === "token" || authenticated === "claimed" || !authenticated;

@@ -2,11 +2,14 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { sameName } from "./names.ts";
-import { approvesOwn, type Electorate, electorsOf, isDecider, requireDecider, standingApprovals } from "./policy.ts";
+import { approvesOwn, type Electorate, listElectors, isDecider, requireDecider, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 /** How many emergency consents stand, and how many the intent asks for; undefined where it has no break-glass. */
-export function emergencyOf(change: Change, intent: Electorate): { given: number; needed: number } | undefined {
+export function countEmergencyConsents(
+  change: Change,
+  intent: Electorate,
+): { given: number; needed: number } | undefined {
   if (!intent.policy.break_glass) return undefined;
   const standing = standingApprovals(change, intent).filter(({ emergency }) => emergency);
   const given = new Set(standing.map(({ approver }) => sameName(approver))).size;
@@ -15,7 +18,7 @@ export function emergencyOf(change: Change, intent: Electorate): { given: number
 
 /** Whether a change is approved by emergency consents under today's intent, and so that somebody reviews them. */
 export function isEmergency(change: Change, intent: Electorate): boolean {
-  const emergency = emergencyOf(change, intent);
+  const emergency = countEmergencyConsents(change, intent);
   return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
 }
 
@@ -35,9 +38,9 @@ export function requireReviewer(change: Change, name: string, intent: Electorate
 }
 
 /** Those who may review, as far as the intent names who may decide; undefined: anybody who had no part in it. */
-export function reviewersOf(change: Change, intent: Electorate): string[] | undefined {
+export function listReviewers(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
-  const electors = electorsOf(intent);
+  const electors = listElectors(intent);
   const able =
     electors && [...new Set([...electors, ...owners])].filter((name) => canSign(name, intent.policy.signing));
   return able?.filter((name) => isDecider(change, name, intent) && !hadPart(change, name, intent));

@@ -14,11 +14,11 @@ export const CONTENT_FIELDS = [
 export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
-export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
+export const contentDigest = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
 
 /** The RFC 8785 JSON of a content: of its fields only `value`, `sets` and `stages` have members of their own. */
 export function canonicalContent(content: Content): string {
-  if (content.stages !== undefined || content.sets !== undefined) return canonicalJson(contentIn(content));
+  if (content.stages !== undefined || content.sets !== undefined) return canonicalJson(pickContent(content));
   const text = JSON.stringify(content, PLAIN_FIELDS);
   return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
 }
@@ -27,5 +27,5 @@ export function canonicalContent(content: Content): string {
 const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => !["value", "sets", "stages"].includes(field)).sort();
 
 /** The content of a change, without what became of it. */
-export const contentIn = (change: Content): Content =>
+export const pickContent = (change: Content): Content =>
   Object.fromEntries(CONTENT_FIELDS.flatMap((field) => (field in change ? [[field, change[field]]] : []))) as Content;

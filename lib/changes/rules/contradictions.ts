@@ -4,7 +4,7 @@ import type { Intent } from "./intent.ts";
 import { isCovered } from "./target_pattern.ts";
 
 /** The contradictions in words, each with the field that has no effect. They are reported and do not stop the load. */
-export const contradictionsIn = ({ policy }: Pick<Intent, "policy">): string[] => [
+export const findContradictions = ({ policy }: Pick<Intent, "policy">): string[] => [
   ...uselessMinorTargets(policy),
   ...uselessOwners(policy),
   ...approvalsThatCannotWait(policy),

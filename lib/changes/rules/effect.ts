@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Intent } from "./intent.ts";
-import { goalOf, isStale, type KpiState } from "./kpi.ts";
+import { findGoal, isStale, type KpiState } from "./kpi.ts";
 
 export const effectSchema = once(() =>
   z.object({
@@ -34,7 +34,7 @@ export type Effect = z.infer<ReturnType<typeof effectSchema>>;
 export type EffectPart = Effect["parts"][number];
 
 /** E from the newest values, also from stale ones. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
-export function effectOf(state: KpiState, intent: Intent, now: number): Effect {
+export function computeEffect(state: KpiState, intent: Intent, now: number): Effect {
   const parts = Object.keys(state.values)
     .sort()
     .map((kpi) => partOf(kpi, state, intent, now));
@@ -50,7 +50,7 @@ export function effectOf(state: KpiState, intent: Intent, now: number): Effect {
 
 function partOf(kpi: string, state: KpiState, intent: Intent, now: number): EffectPart {
   const { value, at } = state.values[kpi]!;
-  const { baseline = 0, target = null, weight = null } = goalOf(kpi, state, intent) ?? {};
+  const { baseline = 0, target = null, weight = null } = findGoal(kpi, state, intent) ?? {};
   const part = { kpi, value, at, stale: isStale(at, now), baseline, target, weight, attainment: null };
   if (target === null) return { ...part, reason: "its baseline is 0" };
   const floor = 2 * baseline - target;

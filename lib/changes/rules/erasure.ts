@@ -15,7 +15,7 @@ const ERASED = "erased";
 export const ERASED_FIELDS = ["value", "sets", "summary", "rationale", "affected_users"] as const;
 
 /** What is left of a content. That there was a rationale still shows: figures count it. */
-export function remainingOf(content: Content): Content {
+export function remainingContent(content: Content): Content {
   const { value: _, ...left } = content;
   const rationale = content.rationale.trim() === "" ? "" : ERASED;
   const sets = content.sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));

@@ -125,7 +125,7 @@ export const isTakenBack = ({ target_holds }: PlanTarget): boolean => target_hol
 
 /** Lists the targets that an entry tells of: of a plan those that it sets. */
 export function listTargets({ tenant, detail }: { tenant: string; detail: string }): readonly PlanTarget[] {
-  const facts = detailIn(detail);
+  const facts = parseDetail(detail);
   const { target, sets } = facts;
   if (Array.isArray(sets))
     return sets.filter((one) => typeof one?.tenant_id === "string" && typeof one.target === "string");
@@ -137,9 +137,9 @@ export const findTarget = (entry: Parameters<typeof listTargets>[0], place: { te
   listTargets(entry).find((one) => samePlace(one, place));
 
 /** Reads an entry. */
-export const eventOf = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
+export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
   ...entry,
-  detail: detailIn(entry.detail),
+  detail: parseDetail(entry.detail),
 });
 
 /** Details that were read last: one decision asks several times what the same entries say. */
@@ -147,7 +147,7 @@ const recent = once(() => new Map<string, Detail>());
 const MOST_RECENT = 256;
 
 /** Reads the text of a detail; one that is no JSON object says nothing. */
-export function detailIn(text: string): Detail {
+export function parseDetail(text: string): Detail {
   const detail = recent().get(text) ?? Object.freeze(parsed(text));
   if (recent().size === MOST_RECENT) recent().clear();
   recent().set(text, detail);

@@ -12,7 +12,7 @@ import { type ChangeEvent, isTakenBack } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 import { samePlace } from "./same_target.ts";
 import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
-import { isFrom, type Step } from "./transitions.ts";
+import { canBegin, type Step } from "./transitions.ts";
 
 const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["approved", "approve"],
@@ -113,7 +113,7 @@ function mayFollow(step: Step, change: Lifecycle, { event_type, detail: { from }
   const { status } = change;
   const isFurther = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
   if (isFurther !== (from !== undefined)) return false;
-  return isFrom(step, status) || (isFurther && step === "approve" && from === status);
+  return canBegin(step, status) || (isFurther && step === "approve" && from === status);
 }
 
 function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {

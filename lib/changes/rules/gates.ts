@@ -1,7 +1,7 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
-import { isEmergency, reviewersOf } from "./break_glass.ts";
+import { isEmergency, listReviewers } from "./break_glass.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import type { OperationState } from "./command.ts";
@@ -9,7 +9,7 @@ import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
 import { findCovered } from "./list_entries.ts";
 import { approvingMandate, isMandated } from "./mandate_approval.ts";
-import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
+import { missingConsents, QUORUM, countQuorum } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { permittedNames } from "./permissions.ts";
@@ -68,7 +68,7 @@ export interface Circumstances {
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(
+export function listGates(
   change: Change,
   { intent, overdue, conflicts, operation, left, beside, guardrail, not_allowed, owners, holds }: Circumstances,
 ): Gate[] {
@@ -76,7 +76,7 @@ export function gatesOf(
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status } = change;
-  const { given, needed } = quorumOf(change, intent);
+  const { given, needed } = countQuorum(change, intent);
   const missing = missingConsents(change, intent);
   const unreachable = (rule: string): string =>
     missing.some((one) => one.rule === rule && one.unreachable)
@@ -120,7 +120,7 @@ export function gatesOf(
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
   if (isReviewDue(change)) {
-    const by = reviewersOf(change, intent);
+    const by = listReviewers(change, intent);
     const nobody = by?.length === 0 ? "; nobody may under today's intent, which has to name somebody else" : "";
     add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${nobody}`);
   }

@@ -1,6 +1,6 @@
 /** When a guardrail of the intent is tripped. */
 import type { Guardrail, Intent } from "./intent.ts";
-import { directionOf, roundDelta } from "./kpi.ts";
+import { kpiDirection, roundDelta } from "./kpi.ts";
 
 /** What a guardrail saw. */
 export interface GuardrailEvidence {
@@ -17,13 +17,13 @@ export interface GuardrailEvidence {
 }
 
 /** What a guardrail sees, if it is tripped. */
-export function evidenceOf(
+export function guardrailEvidence(
   { kpi, action, max_regression }: Guardrail,
   baseline: number,
   value: number,
   intent: Intent,
   at: string,
 ): Omit<GuardrailEvidence, "entry"> | undefined {
-  const regression = roundDelta(directionOf(kpi, intent) * (baseline - value));
+  const regression = roundDelta(kpiDirection(kpi, intent) * (baseline - value));
   return regression > max_regression ? { kpi, action, baseline, value, regression, max_regression, at } : undefined;
 }

@@ -1,7 +1,7 @@
 /** Groups of the identity provider: they narrow what a person may do, and grant nothing. */
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
-import { principalOf, type Principals } from "./principals.ts";
+import { findPrincipal, type Principals } from "./principals.ts";
 
 declare module "./event.ts" {
   interface Detail {
@@ -16,7 +16,7 @@ interface Named {
 
 /** Returns the groups that a token must name for what a person decides to count; empty for a person who needs none. */
 export function requiredGroups(name: string, intent: Named): readonly string[] {
-  const principal = principalOf(name, intent);
+  const principal = findPrincipal(name, intent);
   return (principal?.kind === "person" && principal.idp) || [];
 }
 

@@ -21,7 +21,7 @@ export const isLive = (status: Status | undefined): status is "pending_consent" 
   status === "pending_consent" || status === "approved";
 
 /** When a waiting change's time is over, in milliseconds since the epoch; undefined where the intent sets it no limit. */
-export function deadlineOf(
+export function findDeadline(
   { status, created_at, decided_at }: Pick<Change, "status" | "created_at" | "decided_at">,
   { consent_ttl_hours, approval_ttl_hours }: Pick<Policy, "consent_ttl_hours" | "approval_ttl_hours">,
 ): number | undefined {
@@ -37,10 +37,10 @@ export const reviewDueAt = (change: Pick<Change, "review" | "status">): string |
   isReviewDue(change) ? change.review!.due_at : null;
 
 /** When its time is over, or else its review is due, RFC 3339; null where nothing sets it a limit. */
-export function limitOf(
-  change: Parameters<typeof deadlineOf>[0] & Pick<Change, "review">,
+export function findTimeLimit(
+  change: Parameters<typeof findDeadline>[0] & Pick<Change, "review">,
   policy: Policy,
 ): string | null {
-  const over = deadlineOf(change, policy);
+  const over = findDeadline(change, policy);
   return over === undefined ? reviewDueAt(change) : new Date(over).toISOString();
 }

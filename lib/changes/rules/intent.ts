@@ -18,7 +18,7 @@ import { promotionRules } from "./promotion_rule.ts";
 import { stagesRule } from "./stages_rule.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { targetRulesSchema } from "./target_rules.ts";
-import { keyedNames, type Signing, signingOf } from "./signing.ts";
+import { keyedNames, type Signing, makeSigning } from "./signing.ts";
 
 const kpiName = () =>
   z
@@ -258,7 +258,7 @@ export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
   if (new TextEncoder().encode(manifest).length > MOST_BYTES)
     throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
   const { policy, principals } = parsed.data;
-  const signing = signingOf(principals, policy.signed_only, sha256);
+  const signing = makeSigning(principals, policy.signed_only, sha256);
   return { intent: { ...parsed.data, policy: { ...policy, signing } }, manifest, manifest_hash: sha256(manifest) };
 }
 

@@ -1,5 +1,5 @@
 /** What the public keys of an intent are: how each is written, and what a signature is verified with. */
-import { base64Bytes, base64Of, base64UrlBytes } from "../../kit/base64.ts";
+import { base64Bytes, toBase64, base64UrlBytes } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { wireReader } from "./ssh_wire.ts";
 
@@ -39,14 +39,14 @@ const SPKI = {
 const SMALLEST_RSA = 294;
 
 /** Bytes as lower-case hex. */
-export const hexOf = (bytes: Uint8Array): string =>
+export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Reads the public key of a passkey, base64url of a SubjectPublicKeyInfo; undefined for one that cannot be used. */
 export function passkeyMaterial(publicKey: string): PasskeyMaterial | undefined {
   const spki = base64UrlBytes(publicKey);
   if (!spki) return undefined;
-  const hex = hexOf(spki);
+  const hex = toHex(spki);
   if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
   if (hex.startsWith(SPKI.EdDSA) && spki.length === 44) return { algorithm: "EdDSA", spki, raw: spki.slice(-32) };
   return isRsa(hex) && spki.length >= SMALLEST_RSA ? { algorithm: "RS256", spki, raw: spki } : undefined;
@@ -102,10 +102,10 @@ export function sshMaterial(publicKey: string): SshMaterial | undefined {
 }
 
 /** How entries name a key: of an SSH key what `ssh-keygen -l` shows, of a passkey the same of its public key. */
-export function keyIdOf({ type, public_key }: { type: string; public_key: string }, sha256: Sha256): string {
+export function signingKeyId({ type, public_key }: { type: string; public_key: string }, sha256: Sha256): string {
   const bytes = type === "ssh" ? sshMaterial(public_key)!.blob : passkeyMaterial(public_key)!.spki;
   const digest = Uint8Array.from(sha256(bytes).match(/../g)!, (byte) => parseInt(byte, 16));
-  return `SHA256:${base64Of(digest).replaceAll("=", "")}`;
+  return `SHA256:${toBase64(digest).replaceAll("=", "")}`;
 }
 
 /** Whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { base64UrlBytes } from "../../kit/base64.ts";
 import { filled, list, object } from "./fields.ts";
-import { hexOf, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
+import { toHex, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
 
 /** What cannot be read is judged no further. */
 const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
@@ -73,7 +73,7 @@ export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
 export type SshKey = Extract<Key, { type: "ssh" }>;
 
 /** What no two people may share: a signature with the one would be one with the other, however the key is written. */
-export const marksOf = (key: Key): string[] =>
+export const keyMarks = (key: Key): string[] =>
   key.type === "ssh"
-    ? [hexOf(sshMaterial(key.public_key)!.raw)]
-    : [hexOf(passkeyMaterial(key.public_key)!.raw), key.credential_id];
+    ? [toHex(sshMaterial(key.public_key)!.raw)]
+    : [toHex(passkeyMaterial(key.public_key)!.raw), key.credential_id];

@@ -41,7 +41,7 @@ export function feed(state: KpiState, fed: Record<string, number>, at: string, e
  * Baseline, target and weight of a KPI: the intent's, or the first value fed and 20 % in the good direction.
  * Undefined when nothing is known or the baseline is 0.
  */
-export function goalOf(kpi: string, state: KpiState, intent: Intent): KpiGoal | undefined {
+export function findGoal(kpi: string, state: KpiState, intent: Intent): KpiGoal | undefined {
   const stated = intent.kpis[kpi];
   if (stated) return stated;
   const baseline = state.values[kpi]?.first;
@@ -51,21 +51,21 @@ export function goalOf(kpi: string, state: KpiState, intent: Intent): KpiGoal | 
 }
 
 /** +1 where up is good, -1 where down is: by the intent's target, else by the KPI's nature. */
-export function directionOf(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 {
+export function kpiDirection(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 {
   const stated = intent.kpis[kpi];
   if (stated) return stated.target >= stated.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
 }
 
 /** The direction in which a KPI is good, for its words. */
-export const goodOf = (kpi: string, intent: Pick<Intent, "kpis">): Good =>
-  directionOf(kpi, intent) === 1 ? "up" : "down";
+export const goodDirection = (kpi: string, intent: Pick<Intent, "kpis">): Good =>
+  kpiDirection(kpi, intent) === 1 ? "up" : "down";
 
 /** Whether a KPI's newest value is too old to go by. */
 export const isStale = (fed_at: string, now: number): boolean => now - Date.parse(fed_at) > STALE_MS;
 
 /** The moment at which a KPI's deadline is over; a date is over with its day. Infinity where the intent gives none. */
-export function deadlineOf({ deadline }: Pick<KpiGoal, "deadline"> = {}): number {
+export function goalDeadline({ deadline }: Pick<KpiGoal, "deadline"> = {}): number {
   if (deadline === undefined) return Infinity;
   return Date.parse(deadline) + (deadline.length === "2026-12-31".length ? DAY_MS : 0);
 }

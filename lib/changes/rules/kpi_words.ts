@@ -5,11 +5,11 @@ export type Good = "up" | "down";
 
 /** The movement of a KPI, to be put behind its name: `fell by 0.012 (better)`. `delta` is the new value less the old one. */
 export const movedWords = (delta: number, good: Good): string =>
-  delta === 0 ? "did not move" : `${verbOf(delta)} by ${Math.abs(delta)} (${effectOf(delta, good)})`;
+  delta === 0 ? "did not move" : `${verbOf(delta)} by ${Math.abs(delta)} (${effectWord(delta, good)})`;
 
 /** The movement of a KPI that a change did not name: `support_minutes rose by 1.1, worse`. */
 export const sideEffectWords = (kpi: string, delta: number, good: Good): string =>
-  `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${effectOf(delta, good)}`;
+  `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${effectWord(delta, good)}`;
 
 /** The movement of a KPI that a guardrail found worse: `rose by 0.03 (worse)`. */
 export const worsenedWords = (baseline: number, value: number): string =>
@@ -28,7 +28,7 @@ export function promiseWords(gain: number, good: Good): string {
 export const signedWords = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
 
 /** Whether a movement is good. */
-export const effectOf = (delta: number, good: Good): "better" | "worse" =>
+export const effectWord = (delta: number, good: Good): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";
 
 /** The movement of a gain, which is above 0 where the KPI is better. */

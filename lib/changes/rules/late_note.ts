@@ -6,7 +6,7 @@ import { isDecided, lateItems, wasSaid } from "./late_items.ts";
 import { allowedActions } from "./transitions.ts";
 
 /** What a late note says of the change. Errors: 400 `illegal_transition` while it is open, or where that is on record. */
-export function lateNoteOf(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
+export function makeLateNote(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
   const { change_id, status } = change;
   const refuse = (why: string) =>
     new AppError("illegal_transition", `cannot add a late ${item} to ${change_id}: ${why}`, {

@@ -1,12 +1,12 @@
 /** Whose signatures a mandate needs: the quorum of major changes, and the owners of every pattern that it covers. Pure. */
 import type { Electorate } from "./policy.ts";
-import { electorsOf, mayDecide } from "./policy.ts";
+import { listElectors, mayDecide } from "./policy.ts";
 import type { MandateBounds } from "./mandate.ts";
 import { type Missing, QUORUM } from "./missing.ts";
 import { sameName } from "./names.ts";
 import { overlaps } from "./pattern_overlap.ts";
 import type { Policy } from "./intent.ts";
-import { keysOf, type Signing } from "./signing.ts";
+import { listKeys, type Signing } from "./signing.ts";
 import { isCovered } from "./target_pattern.ts";
 
 type Covering = Pick<MandateBounds, "targets" | "tenants">;
@@ -45,7 +45,7 @@ export const maySignMandate = (name: string, bounds: Covering, intent: Electorat
 
 /** Returns true for a person with a key that needs their presence. */
 export const hasAttendedKey = (name: string, signing: Signing): boolean =>
-  keysOf(name, signing).some((key) => key.type !== "ssh" || !key.unattended);
+  listKeys(name, signing).some((key) => key.type !== "ssh" || !key.unattended);
 
 /** Lists the signatures that a mandate lacks; `signers`: those whose signatures count. */
 export function missingSignatures(signers: readonly string[], bounds: Covering, intent: Electorate): Missing[] {
@@ -58,7 +58,7 @@ export function missingSignatures(signers: readonly string[], bounds: Covering, 
     const count = required - given;
     return { rule, count, of, ...(of.length < count ? { unreachable: true } : {}) };
   };
-  const electors = electorsOf(intent) ?? [];
+  const electors = listElectors(intent) ?? [];
   const owned = ownerRules(bounds, policy).map(({ targets, tenants, approvers, required }) =>
     lack(`owners ${targets.join(", ")}${tenants ? ` for ${tenants.join(", ")}` : ""}`, required, [
       ...new Set(approvers),

@@ -6,7 +6,7 @@ import type { Change } from "./change.ts";
 import { approvingMandate, isMandated } from "./mandate_approval.ts";
 import { sameName } from "./names.ts";
 import { findCovered } from "./list_entries.ts";
-import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
+import { approvesOwn, type Electorate, consentsNeeded, listElectors, mayDecide, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 export const missingSchema = once(() =>
@@ -47,7 +47,7 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
       ...(names && of.length < count ? { unreachable: true } : {}),
     };
   };
-  const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), electorsOf(intent));
+  const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), listElectors(intent));
   const owned = policy.owners
     .filter((rule) => findCovered(change, rule) !== undefined)
     .map(({ targets, tenants, approvers, required }): Missing => {
@@ -61,7 +61,7 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
 }
 
 /** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
-export const quorumOf = (change: Change, intent: Electorate): { given: number; needed: number } => ({
+export const countQuorum = (change: Change, intent: Electorate): { given: number; needed: number } => ({
   given: quorumIn(standingNames(change, intent), intent),
   needed: consentsNeeded(change, intent.policy),
 });

@@ -17,5 +17,5 @@ const fold = (text: string): string =>
   text.replaceAll(/[^\u0131]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase());
 
 /** Whether a name is this one, or one of these. */
-export const isOneOf = (name: string, names: string | readonly string[]): boolean =>
+export const isNamed = (name: string, names: string | readonly string[]): boolean =>
   [names].flat().some((one) => sameName(one) === sameName(name));

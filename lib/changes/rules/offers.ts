@@ -14,7 +14,7 @@ import type { Proof } from "./proof.ts";
 import type { ChangeRecord } from "./record.ts";
 import { type Presented, signatureFacts } from "./require_signature.ts";
 import { isRollingOut } from "./rollout_state.ts";
-import { keysOf } from "./signing.ts";
+import { listKeys } from "./signing.ts";
 import type { StageAction } from "./stage_action.ts";
 import { requireStageOpen, requireStagePerson } from "./stage_rules.ts";
 import { decide, requireOperable } from "./state_machine.ts";
@@ -99,7 +99,7 @@ export function judgeOffers(offering: Offering, claimed: Actor, judging: Judging
 
 function toReader(claimed: Actor & { actor: string }, { intent }: Judging): Reader {
   const name = claimed.actor;
-  const key = keysOf(name, intent.policy.signing)[0];
+  const key = listKeys(name, intent.policy.signing)[0];
   if (!key) return { name, claimed, actor: claimed, signature: undefined };
   return {
     name,

@@ -8,8 +8,8 @@ import { once } from "../../kit/once.ts";
 import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
-import { deadlineOf, goodOf, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
-import { effectOf, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
+import { goalDeadline, goodDirection, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
+import { effectWord, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
 import { VERDICTS, type Verdict } from "./outcome_terms.ts";
 import { outcomeWords } from "./outcome_words.ts";
 import { judgeRolloutOutcome, measuredSchema, type RolloutMeasure, UNMEASURED } from "./rollout_outcome.ts";
@@ -184,7 +184,7 @@ export function openOutcome(
     ),
     earlier: before?.value ?? null,
     trend_days: before?.days ?? null,
-    judged_from: horizonOf(at, deadlineOf(kpi === null ? undefined : intent.kpis[kpi])),
+    judged_from: horizonOf(at, goalDeadline(kpi === null ? undefined : intent.kpis[kpi])),
     open_then: open,
     over_then: windows.over,
     ...(stages && { measured: UNMEASURED }),
@@ -208,7 +208,7 @@ function computeTrend(latest: KpiValue, earlier: KpiValue | undefined, at: strin
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
 /** The moment up to whose day what came before an apply is looked at. */
-export const lookedBackTo = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
+export const trendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
 /** What an outcome is worked out from, apart from its record. */
 export interface Measured {
@@ -220,7 +220,7 @@ export interface Measured {
 }
 
 /** The outcome at a moment. */
-export function outcomeOf(record: OutcomeRecord, measured: Measured, at: string): Outcome {
+export function makeOutcome(record: OutcomeRecord, measured: Measured, at: string): Outcome {
   if (record.final) return { ...record.final, later: laterOf(record, measured) };
   const { judged_from } = record;
   return at < judged_from
@@ -241,7 +241,7 @@ export function measure(record: OutcomeRecord, measured: Measured, { at, by, rep
   const { kpi, baseline } = record;
   const { kpis, intent, windows, later = [] } = measured;
   const current = kpi === null ? null : fedAfter(kpis, kpi, applied_entry);
-  const good = kpi === null ? null : goodOf(kpi, intent);
+  const good = kpi === null ? null : goodDirection(kpi, intent);
   const realised_delta = rollout ? null : gainOf(baseline, current, good);
   const outcome = {
     ...kept,
@@ -286,8 +286,8 @@ function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent 
       const to = fedAfter(kpis, kpi, applied_entry);
       const delta = to === null ? 0 : roundDelta(to - from);
       if (to === null || delta === 0) return [];
-      const good = goodOf(kpi, intent);
-      return [{ kpi, from, to, effect: effectOf(delta, good), words: sideEffectWords(kpi, delta, good) }];
+      const good = goodDirection(kpi, intent);
+      return [{ kpi, from, to, effect: effectWord(delta, good), words: sideEffectWords(kpi, delta, good) }];
     });
 }
 

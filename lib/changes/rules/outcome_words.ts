@@ -21,21 +21,21 @@ interface Traced extends Moved {
 }
 
 /** Promised and measured movement, in a sentence, with what keeps it from being the change's own. */
-export function movementOf(outcome: Moved): string {
+export function describeMovement(outcome: Moved): string {
   const { kpi, good, expected_delta_k, realised_delta, measured } = outcome;
   if (measured) return describeMeasured(measured);
   if (kpi === null || good === null) return "The change names no KPI.";
   const promise =
     expected_delta_k === null ? "nothing was expected" : `expected ${promiseWords(expected_delta_k, good)}`;
   const moved = realised_delta === null ? "not measured since the apply" : `it ${gainWords(realised_delta, good)}`;
-  return `${kpi}: ${[promise, moved, ...caveatsOf(outcome)].join(", ")}.`;
+  return `${kpi}: ${[promise, moved, ...listCaveats(outcome)].join(", ")}.`;
 }
 
 /** The same with how the KPI moved before the apply. */
 export function outcomeWords(outcome: Traced): string {
   const { good, trend_before, trend_days, measured } = outcome;
-  if (measured || good === null || trend_before === null) return movementOf(outcome);
-  return `${movementOf(outcome)} In the ${trend_days} days before the apply it ${gainWords(trend_before, good)}.`;
+  if (measured || good === null || trend_before === null) return describeMovement(outcome);
+  return `${describeMovement(outcome)} In the ${trend_days} days before the apply it ${gainWords(trend_before, good)}.`;
 }
 
 /** Says whether an outcome shows a cause. */
@@ -45,11 +45,11 @@ export const basisWords = ({ basis }: { basis: "correlation" | "measurement" }):
     : "This is a correlation, not a cause.";
 
 /** What keeps a movement that was measured from being the change's own. */
-export const caveatsOf = (outcome: Shared): string[] =>
+export const listCaveats = (outcome: Shared): string[] =>
   outcome.realised_delta === null ? [] : [sharedWords(outcome), scopeWords(outcome)].filter((words) => words !== "");
 
 /** The verdict in a word or two. */
-export const wordOf = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
+export const verdictWord = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
   verdict !== "too_early" ? verdict : state === "final" ? "ended too early to judge" : "too early to judge";
 
 /** With how many other changes the movement is shared; empty where with none. */

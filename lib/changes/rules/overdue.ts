@@ -1,13 +1,13 @@
 /** Time limits of a change: how long it may wait for consent, and approved for its apply. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
-import { deadlineOf } from "./in_force.ts";
+import { findDeadline } from "./in_force.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { type Action, allowedActions } from "./transitions.ts";
 
 /** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
 export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
-  if (now <= (deadlineOf(change, policy) ?? Infinity)) return undefined;
+  if (now <= (findDeadline(change, policy) ?? Infinity)) return undefined;
   return change.status === "approved" ? "lapse" : "expire";
 }
 

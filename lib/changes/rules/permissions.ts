@@ -5,7 +5,7 @@ import { requireGroups } from "./idp_groups.ts";
 import { sameName } from "./names.ts";
 import { type Action, isListed, listedNames } from "./permission_lists.ts";
 import type { Electorate } from "./policy.ts";
-import { keysOf } from "./signing.ts";
+import { listKeys } from "./signing.ts";
 
 /** Actions that release a brake or remove evidence: without a list of their own they are for those who may approve. */
 const FOR_APPROVERS: ReadonlySet<Action> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
@@ -44,4 +44,4 @@ export function requirePermission(action: Action, claimed: Actor, intent: Electo
 
 /** Returns true for a name that nobody vouches for, and that cannot sign. */
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
-  Object.keys(principals).length > 0 && !isKnown(claimed) && keysOf(claimed.actor!, policy.signing).length === 0;
+  Object.keys(principals).length > 0 && !isKnown(claimed) && listKeys(claimed.actor!, policy.signing).length === 0;

@@ -19,7 +19,7 @@ type Claimed = ChangeEntry &
   Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when" | "stages">;
 
 /** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
-export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
+export function judgeTier(claimed: Claimed, policy: Policy, minorToday: number): Tier {
   if (claimed.tier === "major" || whyMajor(claimed) !== undefined) return "major";
   return claimed.tier === "minor" && whyNotMinor(claimed, policy, minorToday) === undefined ? "minor" : "standard";
 }
@@ -120,7 +120,7 @@ export const mayDecide = (approver: string, { policy, principals }: Electorate):
   (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
 
 /** Those who may decide on any change, and whose decisions can count; undefined: anybody. */
-export function electorsOf({ policy, principals }: Electorate): string[] | undefined {
+export function listElectors({ policy, principals }: Electorate): string[] | undefined {
   const { approvers, signing } = policy;
   const names = approvers ?? (signing.only ? Object.keys(signing.keys) : undefined);
   return names && [...new Set(names)].filter((name) => canSign(name, signing) && !isAgent(name, { principals }));

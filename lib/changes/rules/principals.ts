@@ -7,7 +7,7 @@ import { filled, list, object } from "./fields.ts";
 import { KINDS } from "./change_terms.ts";
 import { mapNameLists, type Refuse } from "./groups.ts";
 import { count, pattern, tenants } from "./intent_parts.ts";
-import { type Key, keySchema, marksOf } from "./keys.ts";
+import { type Key, keySchema, keyMarks } from "./keys.ts";
 import { sameName } from "./names.ts";
 
 /** A person, or an agent: a program that proposes under its own name. */
@@ -118,18 +118,18 @@ interface Named {
 }
 
 /** The principal of a name, however it is spelt. */
-export function principalOf(name: string, { principals }: Named): Principal | undefined {
+export function findPrincipal(name: string, { principals }: Named): Principal | undefined {
   const same = sameName(name);
   return Object.hasOwn(principals, same) ? principals[same] : undefined;
 }
 
 /** Whether a name is an agent's: of the intent, or one that only agents may have. */
 export const isAgent = (name: string, intent: Named): boolean =>
-  AGENT.test(sameName(name)) || principalOf(name, intent)?.kind === "agent";
+  AGENT.test(sameName(name)) || findPrincipal(name, intent)?.kind === "agent";
 
 /** The limits on an agent's proposals, also of one that the intent does not name. */
 export function agentLimits(name: string, intent: Named): AgentLimits {
-  const principal = principalOf(name, intent);
+  const principal = findPrincipal(name, intent);
   return (principal?.kind === "agent" && principal.may) || DEFAULT_LIMITS;
 }
 
@@ -142,7 +142,7 @@ export const listAgents = ({ principals }: Named): { name: string; token_sha256:
   );
 
 /** The principals as the log keeps them: kinds, and which keys. */
-export const principalsToldOf = ({
+export const recordedPrincipals = ({
   principals,
   policy,
 }: Named & { policy: { signing: { keys: Readonly<Record<string, readonly { id: string }[]>> } } }): Record<
@@ -160,7 +160,7 @@ export const principalsToldOf = ({
 export function refuseImpostors({ principals, policy }: Named & { policy: object }, refuse: Refuse): void {
   const owners = new Map<string, string>();
   for (const [name, principal] of Object.entries(principals)) {
-    const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(marksOf);
+    const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(keyMarks);
     for (const one of new Set(own)) {
       const other = owners.get(one);
       if (other !== undefined)

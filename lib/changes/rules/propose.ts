@@ -1,14 +1,14 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { isKnown, POLICY_MINOR, proposerKindOf } from "./actor.ts";
+import { isKnown, POLICY_MINOR, proposerKind } from "./actor.ts";
 import { type Tier, UNSTATED } from "./change.ts";
-import { type Content, digestOf } from "./content.ts";
+import { type Content, contentDigest } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
 import { isPlan, listEntries, setsNothing } from "./list_entries.ts";
-import { refuseForbiddenTarget, requiredApprovers, tierOf, whyNotMinor } from "./policy.ts";
+import { refuseForbiddenTarget, requiredApprovers, judgeTier, whyNotMinor } from "./policy.ts";
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
-import { keysOf } from "./signing.ts";
+import { listKeys } from "./signing.ts";
 import { requirePlan } from "./require_plan.ts";
 import { requireStages } from "./require_stages.ts";
 
@@ -18,7 +18,7 @@ export function propose(command: Proposal, context: Context): Decided {
     command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
-  const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
+  const proposer_kind = proposerKind(input.proposer ?? null, { actor, principals: context.intent.principals });
   const { tier, tier_reason } = grade(command, context);
   const content = contentOf(input, tier);
   const minor = tier === "minor";
@@ -66,7 +66,7 @@ export function propose(command: Proposal, context: Context): Decided {
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
     // Before it no other was live, so that nobody need look further back.
     ...(policy.on_conflict === "block" ? { alone: true } : {}),
-    digest: digestOf(content, context.sha256),
+    digest: contentDigest(content, context.sha256),
     manifest_hash,
     ...actor,
     ...(asked && { asked_by: asked.asked_by, message_id: asked.message_id }),
@@ -84,7 +84,7 @@ function requireKnownRequester(asked: Proposal["asked"], { self_approval, signin
       "the intent forbids self-approval, and nobody is named who asked for this draft",
     );
   if (name === null || asked!.known) return;
-  if (keysOf(name, signing).length > 0 || (signing.only && !self_approval))
+  if (listKeys(name, signing).length > 0 || (signing.only && !self_approval))
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that ${name} asked for this draft; come through the proxy that names people`,
@@ -107,10 +107,10 @@ export function grade(
   { intent, actor }: Grading,
 ): { tier: Tier; tier_reason?: string } {
   const { policy, principals } = intent;
-  const tier = tierOf(input, policy, minor_today);
+  const tier = judgeTier(input, policy, minor_today);
   if (input.tier !== "minor") return { tier };
   if (tier !== "minor") return { tier, tier_reason: whyNotMinor(input, policy, minor_today)! };
-  const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals });
+  const proposer_kind = proposerKind(input.proposer ?? null, { actor, principals });
   const waits = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
   // Where the intent says who is who, a merely claimed proposer waits, or else an agent could leave its secret out.
   if (Object.keys(principals).length > 0 && !isKnown(actor))

@@ -3,7 +3,7 @@ import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { type Change, changeSchema } from "./change.ts";
 import type { TargetOwner } from "./stale_target.ts";
-import { type Content, CONTENT_FIELDS, digestOf } from "./content.ts";
+import { type Content, CONTENT_FIELDS, contentDigest } from "./content.ts";
 import { listOperands } from "./operands.ts";
 import { type Place, samePlace } from "./same_target.ts";
 
@@ -75,7 +75,7 @@ export interface ChangeRecord extends ChangeState {
 }
 
 /** The change of a state; `content` where the state does not hold it already. */
-export const changeOf = (state: ChangeState, content?: Content): Change =>
+export const toChange = (state: ChangeState, content?: Content): Change =>
   Object.assign({ change_id: state.change.change_id }, content, state.change) as Change;
 
 const lifecycle = once(
@@ -93,7 +93,7 @@ export function differences(logged: ChangeState, record: ChangeRecord, sha256: S
   if (!same(logged.applied, applied)) differing.push("applied");
   if (!same(logged.rollout, rollout)) differing.push("rollout");
   if (!same(logged.target_owner, target_owner)) differing.push("target_owner");
-  if (digestOf(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");
+  if (contentDigest(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");
   return differing;
 }
 

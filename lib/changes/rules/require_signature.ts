@@ -5,7 +5,7 @@ import type { Policy } from "./intent.ts";
 import type { MandateDecision } from "./mandate.ts";
 import { type Action, isListed } from "./permission_lists.ts";
 import type { Proof } from "./proof.ts";
-import { type KnownKey, keysOf, mustSign, type Signing } from "./signing.ts";
+import { type KnownKey, listKeys, mustSign, type Signing } from "./signing.ts";
 
 /** A verified proof: the statement that it signs, and its key. */
 interface Signature {
@@ -80,10 +80,10 @@ function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, act
   const byKey = SIGNED_WHERE_LISTED.has(type)
     ? isListed(type as Action, policy)
     : isAction || (type === "withdraw" && !isNamed);
-  if (isConsent ? mustSign(name, signing) : byKey && keysOf(name, signing).length > 0) refuse(name, signing);
+  if (isConsent ? mustSign(name, signing) : byKey && listKeys(name, signing).length > 0) refuse(name, signing);
   if (isConsent || isNamed || isAction) return;
   // Whoever is nobody in particular could propose under another name, and approve under their own.
-  if ((signing.only && !self_approval) || (type === "propose" && keysOf(name, signing).length > 0))
+  if ((signing.only && !self_approval) || (type === "propose" && listKeys(name, signing).length > 0))
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that this is ${name}: sign it, or come through the proxy that names people, or with an agent's secret`,
@@ -93,7 +93,7 @@ function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, act
 function refuse(name: string, signing: Signing): never {
   throw new AppError(
     "proof_required",
-    keysOf(name, signing).length > 0
+    listKeys(name, signing).length > 0
       ? `${name} must sign this: send proof and at; POST /api/product/consent-statement says what to sign`
       : `only signed decisions count, and the intent lists no key of ${name}: ask somebody whose key it lists, or have one of ${name} listed`,
   );

@@ -1,10 +1,10 @@
 /** The condition of a proposal with a plan of a rollout. */
 import { invalidField } from "../../kit/errors.ts";
 import { type Intent, kpiNames } from "./intent.ts";
-import { goodOf } from "./kpi.ts";
+import { goodDirection } from "./kpi.ts";
 import { setsNothing } from "./list_entries.ts";
 import { sameName } from "./names.ts";
-import { principalOf } from "./principals.ts";
+import { findPrincipal } from "./principals.ts";
 import { findStagesProblem, type Staged, type StagesRule } from "./stages_rule.ts";
 
 /** Requires that the plan of a proposal is one that can be carried out. Errors: 400 `invalid_field`. */
@@ -20,14 +20,14 @@ export function requireStages(
     throw invalidField("stages", message);
   };
   if (setsNothing(proposal)) refuse("need a value that users can get");
-  if (principalOf(fed_by, { principals })?.kind !== "agent")
+  if (findPrincipal(fed_by, { principals })?.kind !== "agent")
     refuse(`must be fed by an agent of the intent, and ${fed_by} is none`);
   if (proposer !== undefined && sameName(proposer) === sameName(fed_by))
     refuse("must not be fed by the proposer of the change");
   // Who chose the direction would turn every loss into a gain.
   for (const { kpi, good } of stages.watch)
-    if (kpiNames({ kpis }).includes(kpi) && good !== goodOf(kpi, intent))
-      refuse(`must say good: ${goodOf(kpi, intent)} of ${kpi}, as the intent does`);
+    if (kpiNames({ kpis }).includes(kpi) && good !== goodDirection(kpi, intent))
+      refuse(`must say good: ${goodDirection(kpi, intent)} of ${kpi}, as the intent does`);
   const problem = findStagesProblem(proposal, policy.stages);
   if (problem !== undefined) refuse(problem);
 }

@@ -4,7 +4,7 @@ import type { Guardrail, Intent, Policy } from "./intent.ts";
 import type { Action } from "./permission_lists.ts";
 import { permittedNames } from "./permissions.ts";
 import { describeMandates } from "./mandates_rule.ts";
-import { electorsOf } from "./policy.ts";
+import { listElectors } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
 import { describePromotion } from "./promotion_rule.ts";
 import { isCovered } from "./target_pattern.ts";
@@ -80,7 +80,7 @@ const consents = (count: number): string => (count === 1 ? "1 consent" : `${coun
 /** The people who may decide on any change, and those who may on some. */
 function deciders(intent: Intent): string {
   const { approvers, owners, signing } = intent.policy;
-  const electors = electorsOf(intent);
+  const electors = listElectors(intent);
   if (electors === undefined) return "anybody may approve or deny";
   const others = (approvers ?? []).filter((name) => !electors.includes(name));
   return [

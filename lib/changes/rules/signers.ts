@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Actor } from "./actor.ts";
-import { eventOf } from "./event.ts";
+import { parseEvent } from "./event.ts";
 
 export const signerSchema = once(() =>
   z
@@ -19,8 +19,8 @@ export const signerSchema = once(() =>
 export type Signer = z.infer<ReturnType<typeof signerSchema>>;
 
 /** The consents that the entries of a change tell of, oldest first. */
-export const signersOf = (entries: readonly Parameters<typeof eventOf>[0][]): Signer[] =>
-  entries.map(eventOf).flatMap(({ event_type, detail }) => {
+export const listSigners = (entries: readonly Parameters<typeof parseEvent>[0][]): Signer[] =>
+  entries.map(parseEvent).flatMap(({ event_type, detail }) => {
     if (event_type !== "consent_decision" || detail.decision !== "approved") return [];
     const { authenticated = null } = detail as Partial<Actor>;
     return [{ approver: detail.approver ?? "", authenticated, key: detail.key ?? null }];

@@ -1,7 +1,7 @@
 /** Who must sign what they decide, and which consents count as signed. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Approval } from "./change.ts";
-import { keyIdOf } from "./key_material.ts";
+import { signingKeyId } from "./key_material.ts";
 import type { Key } from "./keys.ts";
 import { sameName } from "./names.ts";
 import type { Principals } from "./principals.ts";
@@ -25,25 +25,25 @@ const keysIn = (principal: Principals[string]): readonly Key[] =>
   principal.kind === "person" ? (principal.keys ?? []) : [];
 
 /** What an intent says of it: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
-export function signingOf(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
+export function makeSigning(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
   const names = keyedNames(principals);
   const known = (name: string): KnownKey[] =>
-    keysIn(principals[name]!).map((key) => ({ ...key, id: keyIdOf(key, sha256) }));
+    keysIn(principals[name]!).map((key) => ({ ...key, id: signingKeyId(key, sha256) }));
   return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, known(name)])) };
 }
 
 /** The keys that stand under a name today. */
-export function keysOf(name: string, { keys }: Signing): readonly KnownKey[] {
+export function listKeys(name: string, { keys }: Signing): readonly KnownKey[] {
   const own = sameName(name);
   return Object.hasOwn(keys, own) ? keys[own]! : [];
 }
 
 /** Whether what this person decides counts only when it is signed. */
-export const mustSign = (name: string, signing: Signing): boolean => signing.only || keysOf(name, signing).length > 0;
+export const mustSign = (name: string, signing: Signing): boolean => signing.only || listKeys(name, signing).length > 0;
 
 /** Whether what this person decides can count: where only signatures do, they need a key. */
-export const canSign = (name: string, signing: Signing): boolean => !signing.only || keysOf(name, signing).length > 0;
+export const canSign = (name: string, signing: Signing): boolean => !signing.only || listKeys(name, signing).length > 0;
 
 /** Whether a consent is signed as it must be, with a key that still stands under its name. */
 export const isSignedAsAsked = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
-  !mustSign(approver, signing) || keysOf(approver, signing).some(({ id }) => id === key);
+  !mustSign(approver, signing) || listKeys(approver, signing).some(({ id }) => id === key);

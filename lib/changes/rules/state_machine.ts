@@ -1,19 +1,19 @@
 /** The judgement of the state machine: `decide` says which event follows from a command, or why none does. Pure. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Actor, POLICY_EXPIRY } from "./actor.ts";
-import { emergencyOf, isEmergency, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
+import { countEmergencyConsents, isEmergency, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Change, Status } from "./change.ts";
-import { digestOf } from "./content.ts";
-import { refuseErasure, remainingOf } from "./erasure.ts";
+import { contentDigest } from "./content.ts";
+import { refuseErasure, remainingContent } from "./erasure.ts";
 import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import { requireGroups } from "./idp_groups.ts";
 import type { Intent } from "./intent.ts";
-import { lateNoteOf } from "./late_note.ts";
+import { makeLateNote } from "./late_note.ts";
 import { mandateName } from "./mandate.ts";
 import { sameName } from "./names.ts";
-import { missingConsents, missingOrdinary, quorumOf, type Missing } from "./missing.ts";
+import { missingConsents, missingOrdinary, countQuorum, type Missing } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
@@ -77,12 +77,12 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "note":
       return {
         event_type: "note_added",
-        detail: { ...lateNoteOf(change, command, intent), ...common, ...signed(command, context) },
+        detail: { ...makeLateNote(change, command, intent), ...common, ...signed(command, context) },
       };
     case "erase": {
       refuseErasure(change, command, intent);
-      const content = remainingOf(change);
-      const remaining_digest = digestOf(content, context.sha256);
+      const content = remainingContent(change);
+      const remaining_digest = contentDigest(content, context.sha256);
       const detail = {
         status: change.status,
         note: command.note,
@@ -198,7 +198,7 @@ function approval(
   requireGroups(name, actor, intent);
   const added = { approver: name, note, at: "", ...keyOf(signature), ...groupsOf(actor) };
   const after = { ...change, approvals: [...change.approvals, added] };
-  const { given, needed } = quorumOf(after, intent);
+  const { given, needed } = countQuorum(after, intent);
   const decided = {
     decision: "approved",
     status: change.status,
@@ -240,7 +240,7 @@ function emergencyApproval(
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
   requireEmergencyApprover(change, name, intent);
   requireGroups(name, actor, intent);
-  const before = emergencyOf(change, intent)!;
+  const before = countEmergencyConsents(change, intent)!;
   if (before.given < before.needed && hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,
@@ -249,7 +249,7 @@ function emergencyApproval(
     ...change.approvals,
     { approver: name, note, at: "", emergency: true as const, ...keyOf(signature), ...groupsOf(actor) },
   ];
-  const { given, needed } = emergencyOf({ ...change, approvals }, intent)!;
+  const { given, needed } = countEmergencyConsents({ ...change, approvals }, intent)!;
   const decided = {
     decision: "approved",
     emergency: true,

@@ -24,11 +24,12 @@ export type Step = keyof typeof TABLE;
 export type Action = Exclude<Step, "expire" | "lapse">;
 
 /** Whether the table has a step from a status. */
-export const isFrom = (step: Step, status: Status): boolean => (TABLE[step].from as readonly Status[]).includes(status);
+export const canBegin = (step: Step, status: Status): boolean =>
+  (TABLE[step].from as readonly Status[]).includes(status);
 
 /** Whether no step leads out of a status. */
 export const isFinal = (status: Status): boolean =>
-  !(Object.keys(TABLE) as Step[]).some((step) => isFrom(step, status));
+  !(Object.keys(TABLE) as Step[]).some((step) => canBegin(step, status));
 
 /** The statuses that a step leads out of: what can be waited past. */
 export const MOVING = STATUSES.filter((status) => !isFinal(status)) as [Status, ...Status[]];
@@ -43,13 +44,13 @@ function isAllowed(change: Change, action: Action, intent: Intent): boolean {
   if (action === "approve" && (change.status === "approved" || isRollingOut(change)))
     return missingConsents(change, intent).length > 0;
   if (action === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
-  return isFrom(action, change.status);
+  return canBegin(action, change.status);
 }
 
 /** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
 export function transition(change: Change, step: Step, intent: Intent): Status {
   const { change_id, status } = change;
-  if (isAction(step) ? isAllowed(change, step, intent) : isFrom(step, status)) return TABLE[step].to;
+  if (isAction(step) ? isAllowed(change, step, intent) : canBegin(step, status)) return TABLE[step].to;
   const allowed = allowedActions(change, intent);
   const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {

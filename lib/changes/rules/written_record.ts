@@ -55,5 +55,5 @@ export function asRead({ id, value }: { id: string; value: Written }): ChangeRec
 }
 
 /** The record of which a store gives the text. */
-export const recordIn = ({ id, text }: { id: string; text: string }): ChangeRecord =>
+export const parseRecord = ({ id, text }: { id: string; text: string }): ChangeRecord =>
   asRead({ id, value: JSON.parse(text) as Written });

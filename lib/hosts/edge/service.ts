@@ -12,9 +12,9 @@ import { durableObjectStore, type ObjectStorage } from "../../store/durable_obje
 import { loadAuditKey } from "../audit_key.ts";
 import { tokenCapability, workerCapabilities } from "../capabilities.ts";
 import { readExport } from "../export_settings.ts";
-import { modelOf } from "../model.ts";
-import { notifyOf } from "../notify_settings.ts";
-import { settingsOf } from "../settings.ts";
+import { openModel } from "../model.ts";
+import { readNotifyOptions } from "../notify_settings.ts";
+import { parseSettings } from "../settings.ts";
 import { consoleLog } from "./log.ts";
 
 /** What an entry hands to the host; the handlers lie above `lib`, so they are handed in too. */
@@ -56,8 +56,8 @@ export async function openEdge(
   env: Readonly<Record<string, unknown>>,
   { endpoints, adapter, clock = wallClock, ids }: EdgeParts,
 ): Promise<Pick<Service, "fetch" | "cycle">> {
-  const settings = settingsOf(env, { clock, adapter });
-  const notify = notifyOf(env);
+  const settings = parseSettings(env, { clock, adapter });
+  const notify = readNotifyOptions(env);
   const exported = readExport(env);
   const { SVC_AUDIT_KEY_PEM: pem, SVC_ATTESTATION_KEY_PEM: attesting, SVC_PRODUCT_ADAPTER: webhook } = env;
   const carried = settings.intent !== undefined && Boolean(adapter ?? webhook);
@@ -75,7 +75,7 @@ export async function openEdge(
       typeof attesting === "string" && attesting !== ""
         ? await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM")
         : undefined,
-    llm: await modelOf(env),
+    llm: await openModel(env),
     evolved: storedFiles({ store, clock, sha256: fastestSha256() }),
     capabilities: [
       tokenCapability(settings),

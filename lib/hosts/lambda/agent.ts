@@ -1,12 +1,12 @@
 /** What the functions need that run actions, tasks and chat. */
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
 import { boundedLlm } from "../../llm/bounds.ts";
-import { modelOf } from "../model.ts";
+import { openModel } from "../model.ts";
 import type { Parts } from "./open.ts";
 
 /** Checkpoints on demand, and the language model where one is configured; its bounds are of this instance. */
 export const agentParts: Parts = async (env, deps) => {
-  const llm = await modelOf(env);
+  const llm = await openModel(env);
   return {
     ...(deps.product && { checkpoint: { make: () => currentCheckpoint(deps) } }),
     ...(llm && {

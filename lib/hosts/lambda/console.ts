@@ -1,16 +1,16 @@
 /** The function that serves the console: its files and nothing else, so it needs no table and no secret. */
 import { AppError } from "../../kit/errors.ts";
-import { consoleBefore, unpackedConsole } from "../../http/with_console.ts";
+import { serveConsole, unpackedConsole } from "../../http/with_console.ts";
 import { once } from "../../kit/once.ts";
-import { basePathOf } from "./environment.ts";
+import { readBasePath } from "./environment.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
 
 /** A Lambda handler over these files, packed as the build has them. */
 export function consoleFunction(packed: string): LambdaHandler {
   const files = once(() => unpackedConsole(packed));
-  const fetch = consoleBefore(files, async () => {
+  const fetch = serveConsole(files, async () => {
     throw new AppError("not_found", "there is no such file of the console");
   });
-  return lambdaHandler({ open: async () => fetch, log: lambdaLog(), basePath: basePathOf(process.env) });
+  return lambdaHandler({ open: async () => fetch, log: lambdaLog(), basePath: readBasePath(process.env) });
 }

@@ -13,17 +13,17 @@ export function required(env: Environment, name: string): string {
 }
 
 /** The region the function runs in. */
-export const regionOf = (env: Environment): string => required(env, "AWS_REGION");
+export const readRegion = (env: Environment): string => required(env, "AWS_REGION");
 
 /** The keys of the function's role. */
-export const credentialsOf = (env: Environment): AwsCredentials => ({
+export const readCredentials = (env: Environment): AwsCredentials => ({
   accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
   secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
   sessionToken: env["AWS_SESSION_TOKEN"],
 });
 
 /** The path that the API is mapped below, `/governance`, however its slashes are written; empty for none. */
-export function basePathOf(env: Environment): string {
+export function readBasePath(env: Environment): string {
   const name = (env["SVC_BASE_PATH"] ?? "").replace(/^\/+|\/+$/g, "");
   return name === "" ? "" : `/${name}`;
 }

@@ -3,8 +3,8 @@ import type { Deps } from "../../deps.ts";
 import type { Endpoint, Handler } from "../../http/endpoint.ts";
 import { routed } from "../../http/router.ts";
 import { once } from "../../kit/once.ts";
-import { basePathOf } from "./environment.ts";
-import { type Access, accessOf, type Group, groupOf } from "./groups.ts";
+import { readBasePath } from "./environment.ts";
+import { type Access, tableAccess, type Group, functionGroup } from "./groups.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
 import { composeLambda, openTable, type Parts, whileFresh } from "./open.ts";
@@ -25,11 +25,11 @@ export function lambdaFunction(
   const endpoints = modules
     .flatMap((module) => Object.values(module))
     .filter(isEndpoint)
-    .filter((endpoint) => group === undefined || groupOf(endpoint) === group);
+    .filter((endpoint) => group === undefined || functionGroup(endpoint) === group);
   const { env } = process;
   const log = lambdaLog();
-  const access = mostOf(endpoints.map(accessOf));
-  const storeless = new Set(endpoints.filter((endpoint) => accessOf(endpoint) === "none").map(({ path }) => path));
+  const access = mostOf(endpoints.map(tableAccess));
+  const storeless = new Set(endpoints.filter((endpoint) => tableAccess(endpoint) === "none").map(({ path }) => path));
 
   // The function that answers /readyz reads, and may write to prove that writes are taken.
   const readsOnly = access !== "write" && !endpoints.some(({ path }) => path === "/readyz");
@@ -43,7 +43,7 @@ export function lambdaFunction(
     if (!storeless.has(new URL(request.url).pathname)) await opened();
     return fetch;
   };
-  const handler = lambdaHandler({ open, log, basePath: basePathOf(env) });
+  const handler = lambdaHandler({ open, log, basePath: readBasePath(env) });
   return async (event, context) => {
     log.begin(context);
     const result = await handler(event, context);

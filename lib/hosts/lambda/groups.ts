@@ -30,7 +30,7 @@ const OF_PATH: Readonly<Record<string, Group>> = {
 };
 
 /** The group of an endpoint. */
-export function groupOf({ path, product, ...terms }: Routed): Group {
+export function functionGroup({ path, product, ...terms }: Routed): Group {
   const named = OF_PATH[path];
   if (named) return named;
   if (!isWrite(terms)) return "read";
@@ -38,8 +38,8 @@ export function groupOf({ path, product, ...terms }: Routed): Group {
 }
 
 /** What answering an endpoint takes of the store. */
-export function accessOf(endpoint: Routed): Access {
-  const group = groupOf(endpoint);
+export function tableAccess(endpoint: Routed): Access {
+  const group = functionGroup(endpoint);
   if (group === "docs" || endpoint.path === "/livez") return "none";
   return group === "product" || group === "agent" ? "write" : "read";
 }

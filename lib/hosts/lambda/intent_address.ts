@@ -3,7 +3,7 @@ import { AwsV4Signer } from "aws4fetch";
 import { cappedText } from "../../kit/capped_text.ts";
 import { askAws } from "../../store/dynamodb/aws.ts";
 import { SettingRefused } from "../settings.ts";
-import { credentialsOf, type Environment, regionOf } from "./environment.ts";
+import { readCredentials, type Environment, readRegion } from "./environment.ts";
 
 const ANSWER_MS = 3000;
 
@@ -71,7 +71,7 @@ function placeOf(address: string): Place {
 
 /** A parameter has 4 KB, or 8 KB where it is an advanced one. */
 const askForParameter = (env: Environment, Name: string, send: typeof fetch): Promise<Response> => {
-  const region = regionOf(env);
+  const region = readRegion(env);
   const request = {
     service: "ssm",
     region,
@@ -81,14 +81,14 @@ const askForParameter = (env: Environment, Name: string, send: typeof fetch): Pr
     body: JSON.stringify({ Name, WithDecryption: true }),
     limit: ANSWER_MS,
   } as const;
-  return askAws(request, credentialsOf(env), send);
+  return askAws(request, readCredentials(env), send);
 };
 
 /** The bucket stands in the path: as a name before the host, one with dots fits no certificate. */
 async function askForObject(env: Environment, path: string, send: typeof fetch): Promise<Response> {
-  const region = regionOf(env);
+  const region = readRegion(env);
   const origin = env["AWS_ENDPOINT_URL_S3"] || `https://s3.${region}.amazonaws.com`;
-  const { accessKeyId, secretAccessKey, sessionToken } = credentialsOf(env);
+  const { accessKeyId, secretAccessKey, sessionToken } = readCredentials(env);
   const url = `${origin.replace(/\/$/, "")}/${path}`;
   const access = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
   const { headers } = await new AwsV4Signer({ url, service: "s3", region, ...access }).sign();

@@ -3,14 +3,14 @@ import { verifyTail } from "../../audit/verify.ts";
 import { createDeps, type Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
 import { IdentityMismatch, openProduct } from "../../changes/open.ts";
-import { subjectsOf } from "../../changes/subjects.ts";
+import { findSubjects } from "../../changes/subjects.ts";
 import { once } from "../../kit/once.ts";
 import { type Log, wallClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
 import { loadAuditKey } from "../audit_key.ts";
 import { functionCapabilities, tokenCapability } from "../capabilities.ts";
-import { settingsOf } from "../settings.ts";
-import { credentialsOf, type Environment, regionOf, required } from "./environment.ts";
+import { parseSettings } from "../settings.ts";
+import { readCredentials, type Environment, readRegion, required } from "./environment.ts";
 import type { Access } from "./groups.ts";
 import { withIntent } from "./intent_address.ts";
 import { withSecrets } from "./secrets.ts";
@@ -38,13 +38,13 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
     table: required(env, "SVC_DYNAMODB_TABLE"),
-    region: regionOf(env),
-    credentials: () => credentialsOf(env),
+    region: readRegion(env),
+    credentials: () => readCredentials(env),
     ...(endpoint && { endpoint }),
   });
   const clock = wallClock;
   const writes = access === "write";
-  const settings = settingsOf(variables, {
+  const settings = parseSettings(variables, {
     clock,
     adapter: writes || !variables["SVC_PRODUCT_ADAPTER"] ? undefined : absent,
   });
@@ -90,7 +90,7 @@ async function openToRead(deps: Deps): Promise<void> {
     throw new IdentityMismatch(
       `the table belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
     );
-  await verifyTail(deps, { count: TAIL, subjectsOf });
+  await verifyTail(deps, { count: TAIL, subjectsOf: findSubjects });
 }
 
 const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));

@@ -1,7 +1,7 @@
 /** Settings that must not stand in a function's configuration, from AWS Secrets Manager. */
 import { askAws } from "../../store/dynamodb/aws.ts";
 import { SettingRefused } from "../settings.ts";
-import { type Environment, credentialsOf, regionOf } from "./environment.ts";
+import { type Environment, readCredentials, readRegion } from "./environment.ts";
 
 const ANSWER_MS = 3000;
 
@@ -16,7 +16,7 @@ export async function withSecrets(env: Environment, send: typeof fetch = fetch):
 }
 
 async function secretText(env: Environment, SecretId: string, send: typeof fetch): Promise<string> {
-  const region = regionOf(env);
+  const region = readRegion(env);
   const request = {
     service: "secretsmanager",
     region,
@@ -27,7 +27,7 @@ async function secretText(env: Environment, SecretId: string, send: typeof fetch
     limit: ANSWER_MS,
   } as const;
   const ask = async () => {
-    const response = await askAws(request, credentialsOf(env), send);
+    const response = await askAws(request, readCredentials(env), send);
     // What stands between may answer without JSON; what it holds is not repeated.
     const answer: unknown = await response.json().catch(() => undefined);
     return { status: response.status, body: Object(answer) as Record<string, unknown> };

@@ -5,9 +5,9 @@
 import * as z from "zod";
 import { readHead } from "../../audit/chain.ts";
 import { findTrace } from "../../audit/entry_traces.ts";
-import { entriesAfter } from "../../audit/page.ts";
+import { readLaterEntries } from "../../audit/page.ts";
 import { cappedText } from "../../kit/capped_text.ts";
-import { causeOf } from "../../kit/fetch_failure.ts";
+import { describeCause } from "../../kit/fetch_failure.ts";
 import { once } from "../../kit/once.ts";
 import { requestedPause } from "../../kit/requested_pause.ts";
 import { stoppable } from "../../kit/time_limit.ts";
@@ -127,7 +127,7 @@ async function readBatch({ store, clock, integrity }: OperationsDeps, after: num
   let bytes = 0;
   while (records.length < most) {
     const count = Math.min(records.length || FIRST_READ, most - records.length);
-    for (const entry of await entriesAfter(store, after + records.length, count)) {
+    for (const entry of await readLaterEntries(store, after + records.length, count)) {
       const record = logRecord(entry, clock.now(), findTrace(integrity, entry));
       bytes += bytesOfText(record) + 1;
       if (bytes > MAX_BYTES && records.length > 0) return batch();
@@ -169,7 +169,7 @@ async function postLogs({ url, headers, body, send, ended, now, timeout }: Attem
       timeout,
     );
   } catch (error) {
-    return { failure: `the receiver could not be reached: ${causeOf(error)}` };
+    return { failure: `the receiver could not be reached: ${describeCause(error)}` };
   }
 }
 

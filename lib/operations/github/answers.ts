@@ -3,7 +3,7 @@
  * then; what fails is tried again, and survives the process.
  */
 import { readHead } from "../../audit/chain.ts";
-import { entriesAfter } from "../../audit/page.ts";
+import { readLaterEntries } from "../../audit/page.ts";
 import { requireGate, unlessUndecided } from "../../changes/gate/ask_gate.ts";
 import { checkRelease } from "../../changes/gate/check_release.ts";
 import { readRecords, targetKey } from "../../changes/records.ts";
@@ -75,7 +75,7 @@ export function githubAnswers(
     const { length } = (await readHead(store)) ?? { length: 0 };
     seen = length;
     if (after === undefined || after > length || length - after > MAX_NEW_ENTRIES) return () => true;
-    const entries = await entriesAfter(store, after, length - after);
+    const entries = await readLaterEntries(store, after, length - after);
     const news = entries.filter(({ event_type }) => event_type !== "release_checked");
     if (news.some(({ change_id }) => change_id === "")) return () => true;
     const records = await readRecords(store, [...new Set(news.map(({ change_id }) => change_id))]);

@@ -6,7 +6,7 @@ export const NOTIFY_FORMATS = ["json", "slack", "teams"] as const;
 export type NotifyFormat = (typeof NOTIFY_FORMATS)[number];
 
 /** The body to post. */
-export const bodyOf: Readonly<Record<NotifyFormat, (notification: Notification) => string>> = {
+export const formatBody: Readonly<Record<NotifyFormat, (notification: Notification) => string>> = {
   json: (notification) => JSON.stringify(notification),
   slack: (notification) => JSON.stringify(slackMessage(notification)),
   teams: (notification) => JSON.stringify(teamsMessage(notification)),

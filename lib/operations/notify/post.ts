@@ -3,8 +3,8 @@ import { cappedText } from "../../kit/capped_text.ts";
 import { requestedPause } from "../../kit/requested_pause.ts";
 import { stoppable, Unanswered } from "../../kit/time_limit.ts";
 import { type Trace, traceHeaders } from "../../kit/trace.ts";
-import { signatureOf } from "../../kit/webhook_signature.ts";
-import { bodyOf, type NotifyFormat } from "./format.ts";
+import { signWebhook } from "../../kit/webhook_signature.ts";
+import { formatBody, type NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
 
 /** Where to, and how. */
@@ -36,7 +36,7 @@ export async function post(
   notification: Notification,
   { send, timeout, ended, now, trace }: Attempt,
 ): Promise<Failed | undefined> {
-  const body = bodyOf[format](notification);
+  const body = formatBody[format](notification);
   const headers = {
     "content-type": "application/json",
     "user-agent": "countersign",
@@ -69,7 +69,7 @@ function signatureHeaders(key: Uint8Array, id: string, now: number, body: string
   return {
     "webhook-id": id,
     "webhook-timestamp": String(seconds),
-    "webhook-signature": signatureOf(key, id, seconds, body),
+    "webhook-signature": signWebhook(key, id, seconds, body),
   };
 }
 

@@ -2,10 +2,10 @@
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
-import { detailIn } from "../../changes/rules/event.ts";
+import { parseDetail } from "../../changes/rules/event.ts";
 import type { Missing } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
-import { movementOf, wordOf } from "../../changes/rules/outcome_words.ts";
+import { describeMovement, verdictWord } from "../../changes/rules/outcome_words.ts";
 import { oneLine, shorten } from "../../kit/quote.ts";
 import { describe, type Described } from "../../wording/describe.ts";
 import { nameChange, nameProposer } from "../../wording/names.ts";
@@ -69,7 +69,7 @@ function ofChange(matter: Matter, change: Change): string {
     case "outcome.verdict": {
       if (!matter.outcome) return ofNotice(notice!, what);
       const how = matter.outcome.state === "final" ? "is in the end" : "is so far";
-      return `The outcome of ${what} ${how} ${wordOf(matter.outcome)}: ${plain(movementOf(matter.outcome))}`;
+      return `The outcome of ${what} ${how} ${verdictWord(matter.outcome)}: ${plain(describeMovement(matter.outcome))}`;
     }
     default:
       return notice ? ofNotice(notice, what) : what;
@@ -81,7 +81,7 @@ function ofEntry(entry: Described, change: Change, { expires_at, values, now }: 
   const { event_type, detail } = entry;
   const { what, reason } = describe(entry);
   const isProposal = event_type === "change_proposed";
-  const { decision } = typeof detail === "string" ? detailIn(detail) : (detail as { decision?: string });
+  const { decision } = typeof detail === "string" ? parseDetail(detail) : (detail as { decision?: string });
   const isGrave = event_type === "change_applied" || decision === "approved";
   const kind = event_type.endsWith("_failed") ? "error: " : "note: ";
   const cause = reason === undefined ? "" : `; ${typeof reason === "string" ? reason : `${kind}${show([reason])}`}`;

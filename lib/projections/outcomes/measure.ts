@@ -1,6 +1,6 @@
 /** Measures outcomes at a moment, with the changes that share their movement. */
 import type { Intent } from "../../changes/rules/intent.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord } from "../../changes/rules/outcome.ts";
+import { type Outcome, makeOutcome, type OutcomeRecord } from "../../changes/rules/outcome.ts";
 import { listNewestApplied } from "./indexes.ts";
 import type { outcomes } from "../outcomes.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -23,6 +23,6 @@ export async function measureOutcomes(
   return records.map((record) => {
     const after = (newest.get(record.kpi ?? "") ?? []).filter(({ entry }) => entry > record.applied_entry);
     const later = after.map(({ change_id }) => change_id);
-    return outcomeOf(record, { kpis, windows, intent, later }, at);
+    return makeOutcome(record, { kpis, windows, intent, later }, at);
   });
 }

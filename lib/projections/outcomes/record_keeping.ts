@@ -4,7 +4,7 @@ import { once } from "../../kit/once.ts";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../../changes/rules/actor.ts";
 import { mandateNamed } from "../../changes/rules/mandate.ts";
 import { isCutShort, isJudged, type Outcome } from "../../changes/rules/outcome.ts";
-import { DAY_MS, dayOf, type Window } from "../../kit/days.ts";
+import { DAY_MS, utcDay, type Window } from "../../kit/days.ts";
 import type { ProjectedChange } from "../projection.ts";
 import type { Counts } from "../counts.ts";
 
@@ -91,7 +91,7 @@ export function countClosing(change: ProjectedChange, outcome: Outcome | null, l
 
 /** Adds the gap of a closed change to the newest, oldest first; those before the window that ends with it are dropped. */
 export function addGap(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
-  const from = dayOf(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
+  const from = utcDay(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
   const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
   return all.filter((gap) => gap.closed_at >= from).slice(-MAX_GAPS);
 }

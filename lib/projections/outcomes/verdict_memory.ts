@@ -1,6 +1,6 @@
 /** The memory of a change's verdict: one a change, stored when its outcome ends. */
 import type { Outcome, OutcomeRecord, Verdict } from "../../changes/rules/outcome.ts";
-import { movementOf } from "../../changes/rules/outcome_words.ts";
+import { describeMovement } from "../../changes/rules/outcome_words.ts";
 import { nameChange } from "../../wording/names.ts";
 import { joinParts } from "../../wording/part.ts";
 import type { ProjectedChange, ProjectionContext } from "../projection.ts";
@@ -45,4 +45,4 @@ const VERDICT: Readonly<Record<Verdict, string>> = {
 
 /** Describes the final verdict on a change in a sentence. */
 const describeVerdict = (change: ProjectedChange, outcome: Outcome): string =>
-  `${joinParts(nameChange(change))}: ${VERDICT[outcome.verdict]}, the final verdict; ${movementOf(outcome)}`;
+  `${joinParts(nameChange(change))}: ${VERDICT[outcome.verdict]}, the final verdict; ${describeMovement(outcome)}`;

@@ -4,12 +4,12 @@
  */
 import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
-import { nameOf as nameOfKey } from "../engine/view.ts";
+import { recordName as nameOfKey } from "../engine/view.ts";
 import { OutcomeUnknown } from "../store.ts";
-import { absentIn, advance, after, type Head, isInHead, nameOf, readHead, recordIn } from "./head.ts";
+import { findAbsent, advance, after, type Head, isInHead, headName, readHead, findRecord } from "./head.ts";
 import { checkSize, operationFor } from "./items.ts";
 import { write } from "./requests.ts";
-import { viewOf } from "./table_view.ts";
+import { tableView } from "./table_view.ts";
 
 /** What one request takes beside the head: 100 operations with it, and 4 MB with all that goes around the texts. */
 const MOST = { writes: 99, bytes: 3_500_000 };
@@ -33,12 +33,12 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoD
     most: MOST,
     tries: TRIES,
     check: checkSize,
-    absent: (key) => known && absentIn(known, key),
-    untouched: (key) => (known && !isInHead(key) ? { found: absentIn(known, key) } : undefined),
+    absent: (key) => known && findAbsent(known, key),
+    untouched: (key) => (known && !isInHead(key) ? { found: findAbsent(known, key) } : undefined),
     begin: (last) =>
       beginBatch(client, {
         findOut,
-        last: known && nameOf(known) === last ? known : undefined,
+        last: known && headName(known) === last ? known : undefined,
         learnt: (head) => void (known = head),
         committed(head) {
           known = head;
@@ -59,23 +59,23 @@ interface Terms {
 
 function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }: Terms): Attempt {
   const reading = last ? Promise.resolve(last) : readHead(client).then((head) => (learnt(head), head));
-  const { versions, list } = viewOf(client);
+  const { versions, list } = tableView(client);
   const moved = (): Contended => new Contended(`${client.place}: another process was faster`);
 
   return {
-    head: reading.then(nameOf),
+    head: reading.then(headName),
     async versions(keys) {
       const apart = keys.filter((key) => !isInHead(key));
       const [found, head] = await Promise.all([apart.length > 0 ? versions(apart) : [], reading]);
       const known = new Map(apart.map((key, index) => [nameOfKey(key), found[index]]));
-      return keys.map((key) => recordIn(head, key) ?? known.get(nameOfKey(key)) ?? absentIn(head, key));
+      return keys.map((key) => findRecord(head, key) ?? known.get(nameOfKey(key)) ?? findAbsent(head, key));
     },
     list,
     async commit(writes) {
       const head = await reading;
       if (writes.length === 0) {
-        if (nameOf(await readHead(client)) !== nameOf(head)) throw moved();
-        return nameOf(head);
+        if (headName(await readHead(client)) !== headName(head)) throw moved();
+        return headName(head);
       }
       const { table } = client;
       const token = crypto.randomUUID();
@@ -91,7 +91,7 @@ function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }
       });
       if (!kept) throw moved();
       committed(next);
-      return nameOf(next);
+      return headName(next);
     },
     abandon: () => Promise.resolve(),
   };

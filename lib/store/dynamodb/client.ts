@@ -1,5 +1,5 @@
 /** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
-import { type Pacing, pauseAfter } from "../engine/pacing.ts";
+import { type Pacing, pauseMs } from "../engine/pacing.ts";
 import { StoreBusy, StoreUnavailable } from "../store.ts";
 import { askAws, type AwsCredentials } from "./aws.ts";
 
@@ -99,7 +99,7 @@ export function dynamoDbClient(
           // does not hold is one for both.
           if (refused && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
           lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
-          const pause = pauseAfter(tries, random);
+          const pause = pauseMs(tries, random);
           const again = (!refused || error.code === CANCELLED) && clock.now() + pause < end();
           if (again) await clock.sleep(pause);
           // Also after the pause: a process that is halted in it may wake when the token is remembered no more.

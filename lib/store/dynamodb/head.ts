@@ -4,7 +4,7 @@
  */
 import { HEAD_RECORD } from "../collections.ts";
 import { MARK_KEY } from "../engine/mark.ts";
-import { type Key, nameOf as nameOfKey, type Version } from "../engine/view.ts";
+import { type Key, recordName as nameOfKey, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { DynamoDbClient } from "./client.ts";
@@ -37,7 +37,7 @@ const attributeOf = (key: Key): string | undefined =>
 export const isInHead = (key: Key): boolean => attributeOf(key) !== undefined;
 
 /** A record that lies in a head. */
-export const recordIn = ({ records }: Head, key: Key): Version | undefined => records.get(nameOfKey(key));
+export const findRecord = ({ records }: Head, key: Key): Version | undefined => records.get(nameOfKey(key));
 
 /** Reads the head as it is. Errors: `StoreUnavailable` when the table is of another format. */
 export async function readHead(client: DynamoDbClient): Promise<Head> {
@@ -68,13 +68,13 @@ function versionIn({ collection, id }: Key, { M = {} }: Attribute): Version {
 }
 
 /** Tells heads apart. */
-export const nameOf = ({ commits, name }: Head): string => `${commits} ${name}`;
+export const headName = ({ commits, name }: Head): string => `${commits} ${name}`;
 
 /** The revision above which a record of a collection begins that is not there, so that none restarts. */
 export const lastRevision = ({ deleted }: Head, collection: string): number => deleted.get(collection) ?? 0;
 
 /** What is left of a record that is not there. */
-export function absentIn(head: Head, key: Key): Version | undefined {
+export function findAbsent(head: Head, key: Key): Version | undefined {
   const revision = lastRevision(head, key.collection);
   return revision > 0 ? { ...key, revision, json: undefined } : undefined;
 }

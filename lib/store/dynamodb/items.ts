@@ -1,6 +1,6 @@
 /** Records as items: a collection's live records are one partition, in order of their ids. */
 import type { Write } from "../engine/attempt.ts";
-import { idOf, sortKey } from "../engine/record_key.ts";
+import { parseId, sortKey } from "../engine/record_key.ts";
 import type { Key, Row, Version } from "../engine/view.ts";
 import { bytesOfText } from "../engine/write_set.ts";
 import { deflate, inflate } from "../../kit/deflate.ts";
@@ -56,20 +56,20 @@ const bytesOf = ({ B = "" }: Attribute = {}): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(B), (character) => character.charCodeAt(0));
 
 /** The partition of a collection's records. */
-export const partitionOf = (collection: string): string => `record/${collection}`;
+export const partitionKey = (collection: string): string => `record/${collection}`;
 
 /** The key of a record's item. */
-export const keyOf = ({ collection, id }: Key): Item => ({
-  pk: { S: partitionOf(collection) },
+export const itemKey = ({ collection, id }: Key): Item => ({
+  pk: { S: partitionKey(collection) },
   sk: binary(sortKey(id)),
 });
 
 /** Tells keys apart in a map. */
-export const nameOf = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
+export const itemName = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 
 /** A record as its item has it; its id alone when no more of the item was read. */
-export async function rowIn(collection: string, { sk, revision, json, deflated }: Item): Promise<Row> {
-  const id = idOf(bytesOf(sk));
+export async function readRow(collection: string, { sk, revision, json, deflated }: Item): Promise<Row> {
+  const id = parseId(bytesOf(sk));
   if (!revision) return { id };
   const text = deflated ? await inflate(bytesOf(deflated)) : json!.S!;
   return { collection, id, revision: Number(revision.N), json: new Json(text) };
@@ -83,7 +83,7 @@ export async function operationFor(
   TableName: string,
   { collection, id, revision, json, before }: Write,
 ): Promise<Operation> {
-  const key = keyOf({ collection, id });
+  const key = itemKey({ collection, id });
   const condition: Condition = before?.json
     ? {
         ConditionExpression: "revision = :before",

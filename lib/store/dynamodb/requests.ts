@@ -1,6 +1,6 @@
 /** The four requests that the store makes, each until it has all that was asked for. */
 import { type DynamoDbClient, DynamoDbError } from "./client.ts";
-import { binary, type Item, nameOf, type Operation } from "./items.ts";
+import { binary, type Item, itemName, type Operation } from "./items.ts";
 import { Contended } from "../engine/attempt.ts";
 import type { Bounds } from "../engine/record_key.ts";
 import type { ListOptions } from "../store.ts";
@@ -16,10 +16,10 @@ export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promi
 /** The items with these keys, in their order; what there is not is `undefined`. */
 export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<(Item | undefined)[]> {
   // A function may have the right to get one and no batch of them; and a request that names a key twice is refused.
-  const asked = new Map(keys.map((key) => [nameOf(key), key]));
+  const asked = new Map(keys.map((key) => [itemName(key), key]));
   const items = asked.size === 1 ? [await getItem(client, keys[0]!)] : await batchGet(client, [...asked.values()]);
-  const found = new Map(items.map((item) => [item && nameOf(item), item]));
-  return keys.map((key) => found.get(nameOf(key)));
+  const found = new Map(items.map((item) => [item && itemName(item), item]));
+  return keys.map((key) => found.get(itemName(key)));
 }
 
 interface BatchAnswer {

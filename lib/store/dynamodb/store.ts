@@ -2,11 +2,11 @@
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing } from "../engine/pacing.ts";
 import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
-import { readsOf } from "../engine/view.ts";
+import { makeReads } from "../engine/view.ts";
 import type { Store } from "../store.ts";
 import { dynamoDbEngine } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
-import { viewOf } from "./table_view.ts";
+import { tableView } from "./table_view.ts";
 import { dumpItems, storedVersion } from "./whole.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
@@ -27,7 +27,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
   const commits = groupCommit(heedingMark(engine, pacing.clock), pacing);
   return {
-    ...readsOf(viewOf(client)),
+    ...makeReads(tableView(client)),
     ...commits,
     async others() {
       // In line with its own commits: none of them is counted in the head and not yet here.

@@ -1,15 +1,15 @@
 /** All of a table's records, collection by collection. */
-import { dumpOf } from "../engine/dump.ts";
+import { dumpVersions } from "../engine/dump.ts";
 import type { Version } from "../version.ts";
 import { HEAD_RECORD } from "../collections.ts";
 import type { DynamoDbClient } from "./client.ts";
-import { lastRevision, readHead, recordIn } from "./head.ts";
-import { binary, type Item, partitionOf } from "./items.ts";
-import { viewOf } from "./table_view.ts";
+import { lastRevision, readHead, findRecord } from "./head.ts";
+import { binary, type Item, partitionKey } from "./items.ts";
+import { tableView } from "./table_view.ts";
 
 /** Every record of a table; what is written meanwhile may be among them, or not. */
 export const dumpItems = (client: DynamoDbClient): AsyncGenerator<readonly Version[]> =>
-  dumpOf({ collections: () => collectionsIn(client), list: viewOf(client).list });
+  dumpVersions({ collections: () => collectionsIn(client), list: tableView(client).list });
 
 /** A deletion of no id is one of an id that no record has: an item's key is never empty. */
 export const storedVersion = (version: Version): Version =>
@@ -17,7 +17,7 @@ export const storedVersion = (version: Version): Version =>
 
 /** Sorts behind every record's key. */
 const BEYOND = binary(Uint8Array.of(0xff));
-const PREFIX = partitionOf("");
+const PREFIX = partitionKey("");
 
 /** The first item of each partition is asked for, from behind the one before: a table tells in no other way what it has. */
 async function collectionsIn(client: DynamoDbClient): Promise<{ name: string; floor: number }[]> {
@@ -36,7 +36,7 @@ async function collectionsIn(client: DynamoDbClient): Promise<{ name: string; fl
     start = { pk, sk: BEYOND };
   }
   const head = await readHead(client);
-  if (recordIn(head, HEAD_RECORD)?.json) names.add(HEAD_RECORD.collection);
+  if (findRecord(head, HEAD_RECORD)?.json) names.add(HEAD_RECORD.collection);
   for (const name of head.deleted.keys()) if (name !== "*") names.add(name);
   return [...names].sort().map((name) => ({ name, floor: lastRevision(head, name) }));
 }

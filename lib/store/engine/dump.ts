@@ -14,7 +14,7 @@ export interface Dumped {
 const PAGE = 100;
 
 /** As `Whole.dump` gives it. What lies in the collection without a name is the store's own. */
-export async function* dumpOf({ collections, list }: Dumped): AsyncGenerator<readonly Version[]> {
+export async function* dumpVersions({ collections, list }: Dumped): AsyncGenerator<readonly Version[]> {
   const named = (await collections()).filter(({ name }) => name !== "");
   for (const { name } of named)
     for (let after: string | undefined; ;) {

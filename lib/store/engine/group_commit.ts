@@ -9,7 +9,7 @@ import type { Engine } from "./attempt.ts";
 import { type Held, holding } from "./held.ts";
 import { type Pacing, withRetries } from "./pacing.ts";
 import { type Job, queued } from "./queue.ts";
-import { commonReading, learn, type Reading, readingOf, type Run, runOf, stillRight } from "./run.ts";
+import { commonReading, learn, type Reading, collectReads, type Run, runBatch, stillRight } from "./run.ts";
 
 const MOST_DECISIONS = 256;
 /** So many decisions cost more to run than a round trip takes: where others write, they are not run over what has changed. */
@@ -78,17 +78,17 @@ async function attempt(
 ): Promise<Run> {
   const { held } = sharing;
   const isInVain = sharing.overtaken && jobs.length >= MANY;
-  let run = await runOf(isInVain ? [] : jobs, { engine, held });
+  let run = await runBatch(isInVain ? [] : jobs, { engine, held });
   const base = engine.begin(sharing.alone >= SETTLED ? held.head : undefined);
   try {
-    const ahead = learn(readingOf(run, held, "not held"), base, held);
+    const ahead = learn(collectReads(run, held, "not held"), base, held);
     ahead.catch(() => undefined);
     const head = await base.head;
     const since = now();
     await ahead;
     sharing.overtaken = head !== held.head;
     if (sharing.overtaken) {
-      const reading = isInVain ? sharing.common : readingOf(run, held, "all");
+      const reading = isInVain ? sharing.common : collectReads(run, held, "all");
       held.moveTo(head);
       takeMore();
       await learn(reading, base, held);
@@ -97,8 +97,8 @@ async function attempt(
       const right = stillRight(run, held, engine);
       if (right.length === run.decided.length && right.length > 0) break;
       const isGuessing = runs < GUESSING_RUNS;
-      run = await runOf(jobs, { engine, held, right, base: isGuessing ? undefined : base });
-      if (isGuessing) await learn(readingOf(run, held, "not held"), base, held);
+      run = await runBatch(jobs, { engine, held, right, base: isGuessing ? undefined : base });
+      if (isGuessing) await learn(collectReads(run, held, "not held"), base, held);
     }
     sharing.common = commonReading(run);
     const writes = run.writes(held);

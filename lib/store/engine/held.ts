@@ -1,6 +1,6 @@
 /** What a process holds of a shared store: records and pages as they were at one commit, and so are while nobody made another. */
 import type { ListOptions } from "../store.ts";
-import { inner, type Key, nameOf, type Row, type Version } from "./view.ts";
+import { inner, type Key, recordName, type Row, type Version } from "./view.ts";
 
 /** A page of a collection. */
 export interface Page {
@@ -56,7 +56,7 @@ export function holding(
     versions.delete(name);
   };
   const hold = (key: Key, found: Found): void => {
-    const name = nameOf(key);
+    const name = recordName(key);
     drop(name);
     versions.set(name, { found });
     size += sizeOf(found);
@@ -66,7 +66,7 @@ export function holding(
     get head() {
       return head;
     },
-    version: (key) => versions.get(nameOf(key)),
+    version: (key) => versions.get(recordName(key)),
     rows: ({ collection, options }) => pages.get(collection)?.get(JSON.stringify(options))?.rows,
     learn: hold,
     learnPage({ collection, options }, rows) {
@@ -88,7 +88,7 @@ export function holding(
         const version = { collection, id, revision, json };
         hold(version, version);
         for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
-          const after = rowsAfter(rows, options, version);
+          const after = replaceRow(rows, options, version);
           sizeOfPages += sizeOf(version);
           if (after) pages.get(version.collection)!.set(name, { options, rows: after });
           else pages.get(version.collection)!.delete(name);
@@ -106,7 +106,7 @@ export function holding(
 }
 
 /** A page after a record was written; undefined where what follows its end is now in it. */
-export function rowsAfter(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
+export function replaceRow(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
   const { limit, keysOnly = false } = options;
   const left = rows.filter(({ id }) => id !== version.id);
   if (left.length < rows.length && !version.json && rows.length === limit) return undefined;

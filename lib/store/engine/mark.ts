@@ -9,7 +9,7 @@ import { describeMark, type Loading, type Mark, MarkChanged, type Whole } from "
 export const MARK_KEY: Key = { collection: "", id: "mark" };
 
 /** The mark in a version of its record. */
-export const markIn = (version: Version | undefined): Mark | undefined => version?.json?.value as Mark | undefined;
+export const readMark = (version: Version | undefined): Mark | undefined => version?.json?.value as Mark | undefined;
 
 /** The record of a mark, after the one that was there. */
 export const markVersion = (mark: Mark | undefined, before: Version | undefined): Version => ({
@@ -32,7 +32,7 @@ export function expectMark(found: Mark | undefined, expected: Mark | undefined):
 }
 
 /** Returns the error of a decision on a store with this mark. */
-export function refusalOf(mark: Mark | undefined): StoreBusy | StoreUnavailable | undefined {
+export function markError(mark: Mark | undefined): StoreBusy | StoreUnavailable | undefined {
   switch (mark?.state) {
     case "held":
       return new StoreBusy(`the store is being copied, until ${mark.until} at the latest`);

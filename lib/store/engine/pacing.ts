@@ -24,7 +24,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
 
 /** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
-export const pauseAfter = (tries: number, random: Pacing["random"]): number =>
+export const pauseMs = (tries: number, random: Pacing["random"]): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
 /** Does the work again while it is contended. Errors: `StoreBusy` after so many tries or 5 s; any other of the work. */
@@ -35,7 +35,7 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random }: 
       return await work();
     } catch (error) {
       if (!(error instanceof Contended)) throw error;
-      const pause = pauseAfter(tries, random);
+      const pause = pauseMs(tries, random);
       // A process that was suspended during its first try has learned nothing yet, so it tries once more.
       if (tries === most || (tries > 1 && clock.now() + pause >= end))
         throw new StoreBusy(`contended after ${tries} tries: ${error.message}`, { cause: error });

@@ -23,7 +23,7 @@ export function sortKey(id: string): Uint8Array<ArrayBuffer> {
 }
 
 /** The id of which these are the bytes. */
-export function idOf(key: Uint8Array): string {
+export function parseId(key: Uint8Array): string {
   const bytes = Uint8Array.from(key, (byte) => (byte < 0xee ? byte : byte >= 0xf3 ? byte - 5 : byte + 2));
   return decoder.decode(bytes);
 }
@@ -38,7 +38,7 @@ export interface Bounds {
 const BEYOND = 0xff;
 
 /** The bounds of a page; `undefined` when nothing can lie between them. */
-export function boundsOf({
+export function keyBounds({
   after,
   prefix = "",
   reverse = false,

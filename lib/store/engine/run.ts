@@ -2,8 +2,8 @@
 import type { Attempt, Engine, Write } from "./attempt.ts";
 import { type Found, type Held, isSame, isSamePage, type Page, type Rows } from "./held.ts";
 import type { Job } from "./queue.ts";
-import { inner, type Key, nameOf, onceThere, type Version, type View } from "./view.ts";
-import { bytesOf, listOver, writeSet } from "./write_set.ts";
+import { inner, type Key, recordName, onceThere, type Version, type View } from "./view.ts";
+import { countBytes, mergeList, writeSet } from "./write_set.ts";
 
 /** A decision that was run. */
 interface Decided {
@@ -55,7 +55,7 @@ export interface Run {
 }
 
 /** All that was read, or what of it is not held. */
-export function readingOf({ decided }: Run, held: Held, which: "all" | "not held"): Reading {
+export function collectReads({ decided }: Run, held: Held, which: "all" | "not held"): Reading {
   const keys = new Map<string, Key>();
   const pages = new Map<string, Page>();
   for (const { saw } of decided) {
@@ -98,7 +98,7 @@ export function stillRight({ decided }: Run, held: Held, engine: Engine): readon
  * Runs decisions one after another, each over what those before it wrote. `right`: the first of them, as they were run
  * before. `base`: where what is not held is read, one thing after another, instead of being taken for absent.
  */
-export async function runOf(
+export async function runBatch(
   jobs: readonly Job[],
   {
     engine,
@@ -118,7 +118,7 @@ export async function runOf(
   /** Takes writes on, if there is room for them. */
   const accept = (one: Decided): boolean => {
     const further = one.writes.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;
-    const more = bytesOf(one.writes);
+    const more = countBytes(one.writes);
     if (count > 0 && (count + further > most.writes || bytes + more > most.bytes)) return false;
     count += further;
     bytes += more;
@@ -140,7 +140,7 @@ export async function runOf(
 
   const viewFor = (saw: Saw): View => {
     const foundOf = (key: Key): Found => {
-      const name = nameOf(key);
+      const name = recordName(key);
       saw.asked.set(name, key);
       const own = written.get(key.collection)?.get(key.id);
       if (own) return own;
@@ -164,11 +164,11 @@ export async function runOf(
       untouched(key) {
         if (!isUnknown(key)) return { found: foundOf(key) };
         const known = engine.untouched?.(key);
-        if (known) saw.untouched.set(nameOf(key), { key, found: known.found });
+        if (known) saw.untouched.set(recordName(key), { key, found: known.found });
         return known;
       },
       list: (collection, options) =>
-        listOver(written.get(collection), options, (below) => {
+        mergeList(written.get(collection), options, (below) => {
           const page = { collection, options: below };
           const learnt = base && !held.rows(page) ? orFail(learn({ keys: [], pages: [page] }, base, held)) : undefined;
           return onceThere(learnt, () => rowsOf(page));

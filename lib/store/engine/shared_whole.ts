@@ -6,9 +6,9 @@ import type { Clock } from "../../kit/platform.ts";
 import type { Key, Version } from "../version.ts";
 import type { Whole } from "../whole.ts";
 import { type Attempt, Contended, type Engine } from "./attempt.ts";
-import { clearLoaded, expectMark, MARK_KEY, markIn, markVersion, refusalOf, standing } from "./mark.ts";
+import { clearLoaded, expectMark, MARK_KEY, readMark, markVersion, markError, standing } from "./mark.ts";
 import { type Pacing, withRetries } from "./pacing.ts";
-import { bytesOf } from "./write_set.ts";
+import { countBytes } from "./write_set.ts";
 
 /** An engine whose decisions know the mark of the store; it takes one write less in a commit. */
 export function heedingMark(engine: Engine, clock: Clock): Engine {
@@ -21,8 +21,8 @@ export function heedingMark(engine: Engine, clock: Clock): Engine {
 
     /** Errors: `Contended` while the store is held, which is short; `StoreUnavailable` where it is not to be written to. */
     const heed = (version: Version | undefined): void => {
-      const mark = standing(markIn(version), clock.now());
-      const refusal = refusalOf(mark);
+      const mark = standing(readMark(version), clock.now());
+      const refusal = markError(mark);
       if (refusal) throw mark!.state === "held" ? new Contended(refusal.message) : refusal;
     };
     const versions = async (keys: readonly Key[]): Promise<readonly (Version | undefined)[]> => {
@@ -87,7 +87,7 @@ export function sharedWhole(
   const commitPiece: Whole["commit"] = (writes, { from, to }) =>
     attempt(async (begun) => {
       const [version, ...found] = await begun.versions([MARK_KEY, ...writes]);
-      expectMark(standing(markIn(version), pacing.clock.now()), from);
+      expectMark(standing(readMark(version), pacing.clock.now()), from);
       const marking = { ...markVersion(to, version), before: version };
       await begun.commit([...writes.map((write, index) => ({ ...write, before: found[index] })), marking]);
     });
@@ -98,7 +98,7 @@ export function sharedWhole(
       attempt(async (begun) => {
         const [version] = await begun.versions([MARK_KEY]);
         await begun.abandon();
-        return standing(markIn(version), pacing.clock.now());
+        return standing(readMark(version), pacing.clock.now());
       }),
     async commit(writes, marking) {
       if (engine.check) writes.forEach(engine.check);
@@ -117,7 +117,7 @@ function inPieces(writes: readonly Version[], most: Engine["most"]): Version[][]
   const pieces: Version[][] = [[]];
   let bytes = 0;
   for (const version of writes) {
-    const more = bytesOf([version]);
+    const more = countBytes([version]);
     const piece = pieces.at(-1)!;
     if (piece.length > 0 && (piece.length === most.writes || bytes + more > most.bytes)) {
       pieces.push([version]);

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../kit/platform.ts";
 import type { Store } from "../store.ts";
 import type { Version } from "../version.ts";
 import type { Mark, Whole } from "../whole.ts";
-import { clearLoaded, expectMark, isSame, markIn, markVersion, refusalOf, standing } from "./mark.ts";
+import { clearLoaded, expectMark, isSame, readMark, markVersion, markError, standing } from "./mark.ts";
 import type { Keeper } from "./serial.ts";
 
 /** What it is made of. */
@@ -25,14 +25,14 @@ export interface SoleWhole {
 /** The mark of a store and its whole. A hold is in memory only: it ends with the process that could write. */
 export function soleWhole({ found, keep, clock = systemClock, clear, ...reading }: SoleParts): SoleWhole {
   let kept = found;
-  let mark = markIn(found);
+  let mark = readMark(found);
   let last: Promise<unknown> = Promise.resolve();
   const now = (): Mark | undefined => (mark = standing(mark, clock.now()));
 
   const set: Whole["commit"] = async (writes, { from, to }) => {
     expectMark(now(), from);
     const next = to?.state === "held" ? undefined : to;
-    const isKept = isSame(markIn(kept), next);
+    const isKept = isSame(readMark(kept), next);
     const version = isKept ? undefined : markVersion(next, kept);
     await keep(version ? [...writes, version] : writes);
     if (version) kept = version;
@@ -40,7 +40,7 @@ export function soleWhole({ found, keep, clock = systemClock, clear, ...reading 
   };
 
   return {
-    refusal: () => refusalOf(now()),
+    refusal: () => markError(now()),
     over(transact) {
       // Under a mark no decision is run; where there is none, its turn comes after those that are under way.
       const commit: Whole["commit"] = (writes, marking) => {

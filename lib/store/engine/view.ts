@@ -5,7 +5,7 @@ import type { Key, Version } from "../version.ts";
 export type { Key, Version };
 
 /** Tells keys apart in a map. */
-export const nameOf = ({ collection, id }: Key): string => `${collection}\0${id}`;
+export const recordName = ({ collection, id }: Key): string => `${collection}\0${id}`;
 
 /** A live record of a page; its id alone when no more was asked for. */
 export type Row = Pick<Version, "id"> & Partial<Version>;
@@ -46,7 +46,7 @@ export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<st
 }
 
 /** The reads of the port over a view. */
-export function readsOf(view: View): Reads {
+export function makeReads(view: View): Reads {
   const pageOf = (collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]> => {
     checkList(options);
     return options.limit === 0 ? [] : view.list(collection, options);

@@ -1,8 +1,8 @@
 /** The writes of one transaction, laid over what the store holds. */
-import { type Json, jsonOf } from "../json.ts";
+import { type Json, toJson } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Awaitable, inner, type Key, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
+import { type Awaitable, inner, type Key, onceThere, makeReads, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -59,7 +59,7 @@ export function writeSet(view: View): WriteSet {
     mustBeOpen();
     try {
       checkKey(key);
-      const made = { expected, json: value && jsonOf(value.put, `${key.collection}/${key.id}`) };
+      const made = { expected, json: value && toJson(value.put, `${key.collection}/${key.id}`) };
       const slot = slotOf(key);
       if (!slot.edits) touched.push(slot);
       (slot.edits ??= []).push(made);
@@ -97,7 +97,7 @@ export function writeSet(view: View): WriteSet {
   const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
     onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
 
-  const reads = readsOf({
+  const reads = makeReads({
     versions(keys) {
       mustBeOpen();
       return versions(keys.map(slotOf));
@@ -106,7 +106,7 @@ export function writeSet(view: View): WriteSet {
       mustBeOpen();
       const own = await written(touched.filter((slot) => slot.collection === collection));
       const versions = new Map(own.map((version) => [version.id, version]));
-      return listOver(versions, options, (below) => view.list(collection, below));
+      return mergeList(versions, options, (below) => view.list(collection, below));
     },
   });
 
@@ -139,7 +139,7 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
 }
 
 /** Lists what lies below with the versions of one collection over it; what they hide there is made up for. */
-export function listOver<P extends Awaitable<readonly Row[]>>(
+export function mergeList<P extends Awaitable<readonly Row[]>>(
   versions: Pick<ReadonlyMap<string, Version>, "values"> | undefined,
   options: ListOptions<boolean>,
   below: (options: ListOptions<boolean>) => P,
@@ -168,7 +168,7 @@ export function listOver<P extends Awaitable<readonly Row[]>>(
 }
 
 /** How many bytes of text versions have. */
-export const bytesOf = (versions: readonly Version[]): number =>
+export const countBytes = (versions: readonly Version[]): number =>
   versions.reduce((sum, { json }) => sum + (json ? bytesOfText(json.text) : 0), 0);
 
 const encoder = new TextEncoder();
@@ -184,7 +184,7 @@ function checkAmount(writes: readonly Version[]): readonly Version[] {
     throw new RangeError(`a decision may write ${MOST_WRITES} records, this one writes ${writes.length}: ${remedy}`);
   // A UTF-16 code unit has three bytes in UTF-8 at most.
   if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MOST_BYTES) return writes;
-  const bytes = bytesOf(writes);
+  const bytes = countBytes(writes);
   if (bytes > MOST_BYTES)
     throw new RangeError(`a decision may write ${MOST_BYTES} bytes of JSON, this one writes ${bytes}: ${remedy}`);
   return writes;

@@ -2,7 +2,7 @@
 import { MoveRefused } from "./refused_move.ts";
 
 /** The lines of a UTF-8 text, without their ends; `\n` alone ends one. Errors: `MoveRefused` for what is no UTF-8. */
-export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* splitLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest: string[] = [];
   for await (const piece of pieces) {

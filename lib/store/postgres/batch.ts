@@ -6,11 +6,11 @@
  */
 import type { Pool, PoolClient } from "pg";
 import { type Attempt, Contended } from "../engine/attempt.ts";
-import { type Pacing, pauseAfter } from "../engine/pacing.ts";
+import { type Pacing, pauseMs } from "../engine/pacing.ts";
 import { OutcomeUnknown } from "../store.ts";
 import { borrow } from "./connection.ts";
 import { isRefusal, storeError } from "./errors.ts";
-import { lastCommitOf, listRecords, readVersions, requireHead, writeVersions } from "./rows.ts";
+import { readLastCommit, listRecords, readVersions, requireHead, writeVersions } from "./rows.ts";
 
 /** How long to wait for what; milliseconds. */
 export interface PostgresLimits {
@@ -118,7 +118,7 @@ async function wasKept(writer: Writer, number: number): Promise<boolean> {
       const { client, giveUp } = await borrow(writer.pool, place);
       try {
         await lockHead(client, writer);
-        return (await lastCommitOf(client, store, id)) === number;
+        return (await readLastCommit(client, store, id)) === number;
       } finally {
         await giveUp();
       }
@@ -128,7 +128,7 @@ async function wasKept(writer: Writer, number: number): Promise<boolean> {
           `${place}: the connection was lost during a commit, and the database has not answered since; the transaction may have been kept`,
           { cause: error },
         );
-      await clock.sleep(pauseAfter(tries, random));
+      await clock.sleep(pauseMs(tries, random));
     }
   }
 }

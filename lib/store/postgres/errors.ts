@@ -45,7 +45,7 @@ function sentenceOf(error: unknown): string {
 }
 
 /** A database's address without its user and password, for messages. */
-export function placeOf(url: string): string {
+export function databaseAddress(url: string): string {
   if (!URL.canParse(url))
     throw new TypeError("the address of the database must read postgres://user@host:port/database");
   const { host, pathname } = new URL(url);

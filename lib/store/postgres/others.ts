@@ -7,7 +7,7 @@ import { listRecords, WRITERS } from "./rows.ts";
 const MOST = 10_000;
 
 /** The number of each other writer's last commit. */
-export async function othersIn(client: PoolClient, { store, id }: Writer): Promise<string> {
+export async function readOtherCommits(client: PoolClient, { store, id }: Writer): Promise<string> {
   const writers = await listRecords(client, store, WRITERS, { limit: MOST });
   const others = writers.filter((writer) => writer.id !== id);
   return others.map((writer) => `${writer.id} ${"revision" in writer ? writer.revision : ""}`).join();

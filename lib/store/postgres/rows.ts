@@ -1,8 +1,8 @@
 /** Records as rows: the statements that read and write them. */
 import type { Pool, PoolClient } from "pg";
 import type { Write } from "../engine/attempt.ts";
-import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
-import { type Key, nameOf, type Row as Listed, type Version } from "../engine/view.ts";
+import { keyBounds, parseId, sortKey } from "../engine/record_key.ts";
+import { type Key, recordName, type Row as Listed, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
 import type { ListOptions } from "../store.ts";
 
@@ -59,7 +59,7 @@ const WRITE = `with put as materialized (
 
 const versionIn = ({ collection, id, revision, value }: Row): Version => ({
   collection,
-  id: idOf(id),
+  id: parseId(id),
   revision,
   json: value === null ? undefined : new Json(value),
 });
@@ -72,7 +72,7 @@ export async function listRecords(
   options: ListOptions<boolean>,
 ): Promise<Listed[]> {
   const { limit, reverse = false, keysOnly = false } = options;
-  const bounds = boundsOf(options);
+  const bounds = keyBounds(options);
   if (!bounds) return [];
   const { rows } = await client.query<Row>(
     `select id ${keysOnly ? "" : ", collection, revision::float8, value"} from countersign_rows
@@ -80,7 +80,7 @@ export async function listRecords(
      order by id ${reverse ? "desc" : "asc"} limit $5`,
     [store, collection, bounds.from, bounds.to, limit],
   );
-  return keysOnly ? rows.map(({ id }) => ({ id: idOf(id) })) : rows.map(versionIn);
+  return keysOnly ? rows.map(({ id }) => ({ id: parseId(id) })) : rows.map(versionIn);
 }
 
 /** The last version of each record, deleted or not, in the order asked for. */
@@ -94,8 +94,8 @@ export async function readVersions(
     keys.map(({ collection }) => collection),
     keys.map(({ id }) => sortKey(id)),
   ]);
-  const found = new Map(rows.map(versionIn).map((version) => [nameOf(version), version]));
-  return keys.map((key) => found.get(nameOf(key)));
+  const found = new Map(rows.map(versionIn).map((version) => [recordName(version), version]));
+  return keys.map((key) => found.get(recordName(key)));
 }
 
 /** The commit that a writer makes, its name, and that of the commit at the head when it read. */
@@ -133,7 +133,7 @@ export async function requireHead(client: Queryable, store: string, from: string
 }
 
 /** The number of a writer's last commit. */
-export async function lastCommitOf(client: Queryable, store: string, id: string): Promise<number | undefined> {
+export async function readLastCommit(client: Queryable, store: string, id: string): Promise<number | undefined> {
   return (await readVersions(client, store, [{ collection: WRITERS, id }]))[0]?.revision;
 }
 

@@ -7,11 +7,11 @@ import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
 import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
-import { readsOf } from "../engine/view.ts";
+import { makeReads } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { closeOnBadBytes, withConnection } from "./connection.ts";
-import { placeOf, storeError } from "./errors.ts";
-import { othersIn } from "./others.ts";
+import { databaseAddress, storeError } from "./errors.ts";
+import { readOtherCommits } from "./others.ts";
 import { probeFence } from "./probe.ts";
 import { listRecords, readVersions, sweepWriters } from "./rows.ts";
 import { makeTables } from "./schema.ts";
@@ -45,7 +45,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const pacing = { clock, random };
   if ((url === undefined) === (options.pool === undefined)) throw new TypeError("give either url or pool");
   const limits = { ...LIMITS, ...options.limits };
-  const place = url === undefined ? "Postgres" : placeOf(url);
+  const place = url === undefined ? "Postgres" : databaseAddress(url);
   const pool = options.pool ?? ownPool(url!, limits, (error) => options.log?.warn(`${place}: ${error.message}`));
   pool.on("connect", closeOnBadBytes);
   const leave = async (): Promise<void> => {
@@ -71,13 +71,13 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const mover = engineOf({ ...writer, id: crypto.randomUUID() });
   let closing: Promise<void> | undefined;
   return {
-    ...readsOf({
+    ...makeReads({
       versions: (keys) => read((client) => readVersions(client, store, keys)),
       list: (collection, options) => read((client) => listRecords(client, store, collection, options)),
     }),
     transact: commits.transact,
     whole: sharedWhole(mover, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
-    others: () => read((client) => othersIn(client, writer)),
+    others: () => read((client) => readOtherCommits(client, writer)),
     close: () => (closing ??= closeInTime(() => commits.close().then(leave), options.log)),
   };
 }

@@ -1,6 +1,6 @@
 /** All of a store in Postgres, as of one moment. */
 import type { PoolClient } from "pg";
-import { dumpOf } from "../engine/dump.ts";
+import { dumpVersions } from "../engine/dump.ts";
 import type { Version } from "../version.ts";
 import type { Writer } from "./batch.ts";
 import { borrow } from "./connection.ts";
@@ -15,7 +15,7 @@ export async function* dumpRecords({ pool, place, store }: Writer): AsyncGenerat
   const { client, giveUp } = await borrow(pool, place);
   try {
     await client.query("begin isolation level repeatable read read only");
-    yield* dumpOf({
+    yield* dumpVersions({
       collections: () => collectionsIn(client, store),
       list: (collection, options) => listRecords(client, store, collection, options),
     });

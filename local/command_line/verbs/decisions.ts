@@ -1,6 +1,6 @@
 /** What people decide on a change: by name, or signed with their SSH key. */
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
-import { nameIn, signDecision, SIGNING } from "../signing.ts";
+import { readName, signDecision, SIGNING } from "../signing.ts";
 import { missingTexts } from "../change_text.ts";
 import { facts } from "../text.ts";
 import type { Verb } from "../verb.ts";
@@ -19,7 +19,7 @@ function decision(name: Decided, who: "approver" | "proposer", more: readonly st
       let params: { header?: { "If-Match": string } } = {};
       if (typeof options["key"] === "string") {
         const stated: Decision = fields["emergency"] === true ? "approve_emergency" : name;
-        const decided = { decision: stated, approver: nameIn(fields, who), note: String(fields["note"] ?? "") };
+        const decided = { decision: stated, approver: readName(fields, who), note: String(fields["note"] ?? "") };
         const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
         body = { ...body, ...signed.fields };
         params = signed.params;

@@ -1,5 +1,5 @@
 /** What holds every apply back, and what lifts it. */
-import { nameIn, signed, SIGNING } from "../signing.ts";
+import { readName, signed, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
 function act(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
@@ -13,7 +13,7 @@ function act(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
       let body: object = fields;
       if (typeof options["key"] === "string") {
         const until = fields["until"] as string | undefined;
-        const matter = { decision: name, actor: nameIn(fields, "actor"), note: String(fields["note"] ?? ""), until };
+        const matter = { decision: name, actor: readName(fields, "actor"), note: String(fields["note"] ?? ""), until };
         body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
       }
       const { frozen, freeze, audit_entry } = await session.client.post(path, { body: body as never });

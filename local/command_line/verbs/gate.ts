@@ -1,6 +1,6 @@
 import { type Answer, createClient, CountersignError } from "../../../lib/client/client.ts";
-import { OptionError, secretIn, secretInFile } from "../../secrets.ts";
-import { type Exit, exitOf, UsageError } from "../exit.ts";
+import { OptionError, readSecret, secretInFile } from "../../secrets.ts";
+import { type Exit, exitFor, UsageError } from "../exit.ts";
 import type { Given, Session, Verb } from "../verb.ts";
 
 type Decision = Answer<"/api/gate", "get">;
@@ -40,7 +40,7 @@ export const gate: Verb = {
     for (let shown = ""; ;) {
       const answer = await ask(session, question, options).catch((error: CountersignError) => error);
       const left = end - session.now();
-      if (answer instanceof Error && (left <= 0 || exitOf(answer) !== "no_answer")) throw answer;
+      if (answer instanceof Error && (left <= 0 || exitFor(answer) !== "no_answer")) throw answer;
       const text = answer instanceof Error ? `no answer: ${answer.message}` : describe(answer);
       if (!(answer instanceof Error) && (answer.state !== "waiting" || left <= 0))
         return { text, json: answer, exit: EXIT_BY_STATE[answer.state] };
@@ -73,7 +73,7 @@ function requireDecision(answer: Decision, url: string): Decision {
 
 function readToken({ env }: Session, file: Given["options"][string]): string | undefined {
   try {
-    return typeof file === "string" ? secretInFile(file, "--ci-token-file") : secretIn(env, "SVC_CI_TOKEN");
+    return typeof file === "string" ? secretInFile(file, "--ci-token-file") : readSecret(env, "SVC_CI_TOKEN");
   } catch (error) {
     if (error instanceof OptionError) throw new UsageError(error.message);
     throw error;

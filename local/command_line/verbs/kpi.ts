@@ -1,5 +1,5 @@
 import { UsageError } from "../exit.ts";
-import { nameIn, signed, SIGNING } from "../signing.ts";
+import { readName, signed, SIGNING } from "../signing.ts";
 import { facts } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
@@ -17,7 +17,7 @@ export const kpi: Verb = {
     let body: object = { ...fields, ...kpis };
     if (typeof options["key"] === "string") {
       const note = String(fields["note"] ?? "");
-      const matter = { decision: "feed_kpis", actor: nameIn(fields, "actor"), note, kpis } as const;
+      const matter = { decision: "feed_kpis", actor: readName(fields, "actor"), note, kpis } as const;
       body = { ...body, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
     }
     const { accepted, refreshed, E, audit_entry } = await session.client.post("/api/product/kpi", {

@@ -1,4 +1,4 @@
-import { nameIn, signDecision, SIGNING } from "../signing.ts";
+import { readName, signDecision, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
 /** Adds what a decided change lacks. */
@@ -12,7 +12,7 @@ export const note: Verb = {
     let body: object = { change_id, ...fields };
     let params: { header?: { "If-Match": string } } = {};
     if (typeof options["key"] === "string") {
-      const approver = nameIn(fields, "actor");
+      const approver = readName(fields, "actor");
       const decided = { decision: "note", approver, note: String(fields["note"] ?? ""), item } as const;
       const signed = await signDecision(session, change_id, decided, options["key"], options["yes"] === true);
       body = { ...body, ...signed.fields };

@@ -1,6 +1,6 @@
 /** What is done to the host product. */
 import { STAGE_ACTIONS, type StageAction } from "../../../lib/changes/rules/stage_action.ts";
-import { nameIn, signDecision, SIGNING } from "../signing.ts";
+import { readName, signDecision, SIGNING } from "../signing.ts";
 import { shownJson } from "../text.ts";
 import { NotDone } from "../exit.ts";
 import type { Session, Verb } from "../verb.ts";
@@ -18,7 +18,7 @@ async function request(
   const over_drift = fields["over_drift"] === true || undefined;
   const decided = {
     decision,
-    approver: nameIn(fields, "actor"),
+    approver: readName(fields, "actor"),
     note: String(fields["note"] ?? ""),
     over_drift,
     ...act,

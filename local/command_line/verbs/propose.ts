@@ -3,7 +3,7 @@ import { canonicalContent, type Content } from "../../../lib/changes/rules/conte
 import { UNSTATED } from "../../../lib/changes/rules/change_terms.ts";
 import { contentFacts, missingTexts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
-import { nameIn, signed, SIGNING } from "../signing.ts";
+import { readName, signed, SIGNING } from "../signing.ts";
 import { facts, visible } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";
 
@@ -19,7 +19,7 @@ export const propose: Verb = {
   async run(session, { fields, options }) {
     let body: object = fields;
     if (typeof options["key"] === "string") {
-      const approver = nameIn(fields, "proposer");
+      const approver = readName(fields, "proposer");
       const content = await contentOf(session, fields, approver);
       session.say(
         `${visible(content.summary)}\n\n${facts({

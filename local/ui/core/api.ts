@@ -102,7 +102,7 @@ export async function post<T>(path: string, fields: Fields, { revision, key }: C
   if (key !== null) headers.set("idempotency-key", key ?? newKey());
   if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
   if (revision !== undefined) headers.set("if-match", `"${revision}"`);
-  const body = formOf(fields);
+  const body = toForm(fields);
   return (
     await request(address(path), { method: "POST", headers, body, signal: within(WRITE_MS) })
   ).json() as Promise<T>;
@@ -125,12 +125,12 @@ export const tokens = (): Record<string, string> => ({
 
 /** Whether whoever sends these headers, and no token beside them, may read. */
 export async function opensReads(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
-  const may = await mayWith(headers, signal);
+  const may = await canCall(headers, signal);
   return may === "unknown" || (may?.includes("read") ?? false);
 }
 
 /** What whoever sends these headers may do; `unknown` to a service that does not say, undefined where none answers. */
-export async function mayWith(
+export async function canCall(
   headers: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Whoami["may"] | "unknown" | undefined> {
@@ -142,7 +142,7 @@ export async function mayWith(
 }
 
 /** The form of a request. */
-export function formOf(fields: Fields): URLSearchParams {
+export function toForm(fields: Fields): URLSearchParams {
   const form = new URLSearchParams();
   for (const [name, given] of Object.entries(fields)) if (given !== undefined) form.set(name, given);
   return form;

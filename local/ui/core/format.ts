@@ -33,7 +33,7 @@ export const dateTime = (at: string | number): string => moment.format(new Date(
 export const timeOfDay = (at: number): string => clock.format(at);
 
 /** `20 Nov`. */
-export const dayOf = (at: number): string => shortDay.format(at);
+export const formatDay = (at: number): string => shortDay.format(at);
 
 /** What the service says, with the times in it as people read them. */
 export const readable = (message: string): string => message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime);

@@ -38,7 +38,7 @@ export function href(path: readonly string[], query: Record<string, string | und
 export const changeHref = (changeId: string): string => href(["changes", changeId]);
 
 /** Goes to a page. */
-export const goTo = (address: string): void => void (location.hash = address);
+export const navigate = (address: string): void => void (location.hash = address);
 
 /** Puts other filters in the address without a new step in the history. */
 export function refine(path: readonly string[], query: Record<string, string | undefined>): void {

@@ -10,5 +10,5 @@ export async function sha256(of: string | Uint8Array<ArrayBuffer>): Promise<Uint
 }
 
 /** Bytes in lower-case hex. */
-export const hexOf = (bytes: Uint8Array): string =>
+export const toHex = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -33,7 +33,7 @@ const isPromotable = (change: ChangeDetail): boolean =>
   inRelation(change, "holds").length === 0;
 
 /** What a new proposal does to the change whose place it takes. */
-export function intentionOf({ status, drift }: ChangeDetail, take: Way["take"]): string {
+export function describeIntention({ status, drift }: ChangeDetail, take: Way["take"]): string {
   if (isLive(status)) return "Revises";
   return status === "applied" && drift && take === "held"
     ? "Keeps what the host product holds instead of"

@@ -4,14 +4,14 @@
  * LP(change_id) LP(tenant) LP(detail) ), LP(s) being the u32 big-endian byte length of UTF-8(s), then UTF-8(s).
  */
 import type { AuditEntry } from "../core/api_types.ts";
-import { hexOf, sha256 } from "../core/sha256.ts";
+import { toHex, sha256 } from "../core/sha256.ts";
 
 const encoder = new TextEncoder();
 const TAG = encoder.encode("countersign-audit/v1\n");
 const FIRST_PREVIOUS = "0".repeat(64);
 
 /** The hash that an entry should carry. */
-export async function hashOf(entry: AuditEntry): Promise<string> {
+export async function hashEntry(entry: AuditEntry): Promise<string> {
   const { origin, previous_hash, id, timestamp, event_type, change_id, tenant, detail } = entry;
   const fields = [origin, previous_hash, String(id), timestamp, event_type, change_id, tenant, detail].map((field) =>
     encoder.encode(field),
@@ -25,7 +25,7 @@ export async function hashOf(entry: AuditEntry): Promise<string> {
     bytes.set(field, end + 4);
     end += 4 + field.length;
   }
-  return hexOf(await sha256(bytes));
+  return toHex(await sha256(bytes));
 }
 
 /** The last entry that held. */
@@ -44,7 +44,7 @@ export interface Checked {
 
 /** Checks entries in chain order, without gaps, on top of what was checked before. */
 export async function checkRun(entries: readonly AuditEntry[], before: Link | undefined): Promise<Checked> {
-  const hashes = await Promise.all(entries.map(hashOf));
+  const hashes = await Promise.all(entries.map(hashEntry));
   let last = before;
   let count = 0;
   for (const [index, entry] of entries.entries()) {
@@ -67,6 +67,6 @@ function faultOf(entry: AuditEntry, hash: string, last: Link | undefined): strin
 
 /** Whether each of some entries, not all of the log, carries the hash of its content. */
 export async function checkEach(entries: readonly AuditEntry[]): Promise<Map<number, boolean>> {
-  const hashes = await Promise.all(entries.map(hashOf));
+  const hashes = await Promise.all(entries.map(hashEntry));
   return new Map(entries.map((entry, index) => [entry.id, hashes[index] === entry.current_hash]));
 }

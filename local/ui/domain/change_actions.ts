@@ -4,7 +4,7 @@ import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 import type { Act } from "../parts/act.tsx";
 import { findSeen } from "./seen.ts";
-import { decisionOn } from "./statement.ts";
+import { decisionMatter } from "./statement.ts";
 
 /** The service's actions, and those that it takes also. */
 export type ChangeAction =
@@ -191,7 +191,7 @@ export const makeMatter =
   (action: ChangeAction, change: ChangeDetail, over_drift?: true) =>
   ({ name, note }: { name: string; note: string }) => {
     const { decision, fields } = CHANGE_ACTIONS[action];
-    return decisionOn(change, {
+    return decisionMatter(change, {
       decision,
       approver: name,
       note,

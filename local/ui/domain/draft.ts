@@ -43,7 +43,7 @@ export function removeEntry(draft: Draft, index: number): Draft {
 }
 
 /** A proposal may come with the address, for example from a draft in the chat. */
-export function draftFrom(query: URLSearchParams, name: string): Draft {
+export function parseDraft(query: URLSearchParams, name: string): Draft {
   const texts = Object.fromEntries(TEXTS.map((field) => [field, query.get(field) ?? ""])) as Record<DraftField, string>;
   const kind = query.get("kind") ?? "";
   return { ...texts, kind: kind in KINDS ? (kind as Kind) : "config", proposer: texts.proposer || name };
@@ -75,7 +75,7 @@ export const draftAgain = (change: Change, proposer: string): Draft => ({
 
 /** The value of a change for another place; its reach and risk there are stated again. */
 export const draftOfPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
-  ...draftFrom(query, name),
+  ...parseDraft(query, name),
   ...contentOf(change),
   target: query.get("target") ?? change.target,
   summary: query.get("summary") ?? change.summary,

@@ -1,16 +1,16 @@
-import { deadlineOf } from "../../../lib/changes/rules/in_force.ts";
+import { findDeadline } from "../../../lib/changes/rules/in_force.ts";
 import type { Change, Policy } from "../core/api_types.ts";
 import { span } from "../core/format.ts";
 
 const SOON_MS = 12 * 3_600_000;
 
 /** When a waiting change runs out of time, where the intent sets a limit; `soon` within twelve hours. */
-export function expiryOf(
+export function describeExpiry(
   change: Change,
   policy: Policy | undefined,
   now: number,
 ): { text: string; soon: boolean } | undefined {
-  const over = policy && deadlineOf(change, policy);
+  const over = policy && findDeadline(change, policy);
   return over === undefined ? undefined : timeLeft(change.status, over, now);
 }
 

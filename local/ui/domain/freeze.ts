@@ -7,7 +7,7 @@ import type { Part } from "../../../lib/wording/part.ts";
 export type Freeze = NonNullable<State["freeze"]>;
 
 /** "Ana froze the service until 24 Nov 2026, 08:00: the audit of the ledger." */
-export const frozenBy = ({ actor, until, note }: Freeze): Part[] => [
+export const describeFreeze = ({ actor, until, note }: Freeze): Part[] => [
   { given: actor },
   ` froze the service until ${until === null ? "somebody lifts it" : dateTime(until)}`,
   ...(note === "" ? ["."] : [": ", { given: note }]),

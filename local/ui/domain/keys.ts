@@ -4,7 +4,7 @@ import { sameName } from "../../../lib/changes/rules/names.ts";
 import type { IntentView, ShownKey, ShownKeys } from "../core/api_types.ts";
 
 /** The keys that the intent lists under a name; none where the service says nothing of keys. */
-export function keysOf(name: string, keys: ShownKeys | undefined): readonly ShownKey[] {
+export function listShownKeys(name: string, keys: ShownKeys | undefined): readonly ShownKey[] {
   const own = sameName(name);
   return keys !== undefined && Object.hasOwn(keys, own) ? keys[own]! : [];
 }
@@ -14,7 +14,7 @@ const SIGNED_WHERE_LISTED = ["apply", "rollback", "feed_kpis"] as const;
 
 /** Returns true where the service asks this person for a signature; where it hides its rules, it may. */
 export function isSigned(decision: string, name: string, intent: IntentView | undefined): boolean {
-  if (keysOf(name, intent?.keys).length === 0) return false;
+  if (listShownKeys(name, intent?.keys).length === 0) return false;
   const action = SIGNED_WHERE_LISTED.find((one) => one === decision);
   return action === undefined || !intent?.policy || intent.policy.permissions?.[action] !== undefined;
 }

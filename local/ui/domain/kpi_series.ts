@@ -1,5 +1,5 @@
 /** What was fed of each KPI, from the audit log. */
-import { detailIn } from "../../../lib/changes/rules/event.ts";
+import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
@@ -16,14 +16,14 @@ export type KpiSeries = Readonly<Record<string, readonly Fed[]>>;
 /** The newest feeds. */
 export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
   const page = await get<AuditPage>("api/product/audit", { event_type: "kpi_refreshed", limit: 1000 }, signal);
-  return seriesOf(page.entries);
+  return makeSeries(page.entries);
 }
 
 /** The values that entries tell of. */
-export function seriesOf(entries: readonly AuditEntry[]): KpiSeries {
+export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
   const series: Record<string, Fed[]> = Object.create(null);
   for (const entry of entries) {
-    const values = detailIn(entry.detail).values;
+    const values = parseDetail(entry.detail).values;
     if (typeof values !== "object" || values === null) continue;
     for (const [kpi, fed] of Object.entries(values))
       if (typeof fed === "number")
@@ -35,7 +35,7 @@ export function seriesOf(entries: readonly AuditEntry[]): KpiSeries {
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
 
 /** +1 where up is good, -1 where down is: by the intent's goal, else by the KPI's nature. */
-export function directionOf(kpi: string, goals: State["goals"]): 1 | -1 {
+export function goalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
   const goal = goals.find((one) => one.kpi === kpi);
   if (goal) return goal.target >= goal.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;

@@ -5,7 +5,7 @@ import { counted, readable } from "../core/format.ts";
 const ID = /\b(chg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
 
 /** A message in pieces: text, and between the pieces ids of changes. */
-export const piecesOf = (message: string): { text: string; id?: string }[] =>
+export const splitMessage = (message: string): { text: string; id?: string }[] =>
   message
     .split(ID)
     .map((piece, index) => (index % 2 === 0 ? { text: piece } : { text: "another change", id: piece }))

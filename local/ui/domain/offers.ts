@@ -2,7 +2,7 @@
 import type { ChangeDetail } from "../core/api_types.ts";
 import { counted, ended, readable } from "../core/format.ts";
 import type { ChangeAction } from "./change_actions.ts";
-import { quorumOf } from "./sentences.ts";
+import { countApprovals } from "./sentences.ts";
 
 /** Lists what the reader can do, in the order of the service; a restore stands with the drift. */
 export const listOffers = ({ caller }: ChangeDetail): ChangeAction[] =>
@@ -27,7 +27,7 @@ export function listObstacles(change: ChangeDetail): [title: string, reason: str
     const why = ended(readable(reasons.join("; "))) + who;
     return title ? [[title, why]] : [];
   });
-  const { given, more } = quorumOf(change);
+  const { given, more } = countApprovals(change);
   const lost = change.approvals.filter(({ emergency }) => !emergency).length - given;
   if (change.status !== "approved" && change.status !== "pending_consent") return closed;
   const uncounted = `${counted(lost, "approval does", "approvals do")} not count under the intent in force.`;

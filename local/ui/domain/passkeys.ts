@@ -1,5 +1,5 @@
 /** Asks the browser for passkeys: to sign with one, and to make one. Nothing here leaves the page. */
-import { base64UrlBytes, base64UrlOf } from "../../../lib/kit/base64.ts";
+import { base64UrlBytes, toBase64Url } from "../../../lib/kit/base64.ts";
 import type { Assertion } from "../../../lib/changes/rules/proof.ts";
 import { NotDone } from "../core/api.ts";
 import type { Passkey } from "./keys.ts";
@@ -10,7 +10,7 @@ const FIVE_MINUTES = 300_000;
 export const hasPasskeys = (): boolean => "PublicKeyCredential" in globalThis;
 
 /** Has the challenge signed with one of these passkeys, which are of one relying party. Errors: `NotDone`. */
-export async function signWith(keys: readonly Passkey[], challenge: Uint8Array<ArrayBuffer>): Promise<Assertion> {
+export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Array<ArrayBuffer>): Promise<Assertion> {
   const asked = {
     challenge,
     rpId: keys[0]!.rp_id,
@@ -22,10 +22,10 @@ export async function signWith(keys: readonly Passkey[], challenge: Uint8Array<A
   const response = credential.response as AuthenticatorAssertionResponse;
   return {
     type: "webauthn",
-    credential_id: base64UrlOf(new Uint8Array(credential.rawId)),
-    authenticator_data: base64UrlOf(new Uint8Array(response.authenticatorData)),
-    client_data_json: base64UrlOf(new Uint8Array(response.clientDataJSON)),
-    signature: base64UrlOf(new Uint8Array(response.signature)),
+    credential_id: toBase64Url(new Uint8Array(credential.rawId)),
+    authenticator_data: toBase64Url(new Uint8Array(response.authenticatorData)),
+    client_data_json: toBase64Url(new Uint8Array(response.clientDataJSON)),
+    signature: toBase64Url(new Uint8Array(response.signature)),
   };
 }
 
@@ -52,8 +52,8 @@ export async function makePasskey(name: string, product: string, known: readonly
   if (key === null) throw new NotDone("This browser cannot read the public key of what was made. Try another one.");
   return {
     type: "webauthn",
-    credential_id: base64UrlOf(new Uint8Array(credential.rawId)),
-    public_key: base64UrlOf(new Uint8Array(key)),
+    credential_id: toBase64Url(new Uint8Array(credential.rawId)),
+    public_key: toBase64Url(new Uint8Array(key)),
     rp_id: hostname,
     origins: [origin],
   };

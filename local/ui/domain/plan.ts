@@ -1,5 +1,5 @@
 /** Plans: how an operation that failed left each target, and which differences this window has not opened. */
-import { detailIn } from "../../../lib/changes/rules/event.ts";
+import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { samePlace } from "../../../lib/changes/rules/same_target.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { useValue } from "../core/hooks.tsx";
@@ -30,7 +30,7 @@ export function readLeft({ audit_entries }: ChangeDetail): EntryResult[] {
   for (const { event_type, detail } of audit_entries) {
     if (event_type === "change_applied" || event_type === "change_rolled_back") left = [];
     if (event_type !== "change_apply_failed" && event_type !== "change_rollback_failed") continue;
-    const results = listResults(detailIn(detail));
+    const results = listResults(parseDetail(detail));
     left = [...left.filter((one) => !results.some((result) => samePlace(one, result))), ...results];
   }
   return left;

@@ -1,7 +1,7 @@
 /** Errors of the service in words for a person. */
 import type { Refusal } from "../core/api.ts";
 import { ended, readable, timeOfDay } from "../core/format.ts";
-import { piecesOf } from "./named.ts";
+import { splitMessage } from "./named.ts";
 
 /** Returns the service's message with a capital and a full stop; a field's or a target's name keeps its spelling. */
 export const formatSentence = (message: string): string =>
@@ -19,6 +19,6 @@ export function explain({ code, error, ...detail }: Refusal): string {
   if (code === "target_drifted")
     return "The target holds a value that was set outside Countersign, so a rollback would replace that too.";
   const id = text(detail["change_id"]);
-  const named = piecesOf(readable(id === "" ? error : error.replaceAll(id, "this change")));
+  const named = splitMessage(readable(id === "" ? error : error.replaceAll(id, "this change")));
   return formatSentence(named.map((piece) => piece.text).join(""));
 }

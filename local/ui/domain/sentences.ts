@@ -39,7 +39,7 @@ function switchOf(given: unknown): boolean | undefined {
 export const describeAsk = (change: Request): Part[] => [...asking(change), "."];
 
 /** "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone." */
-export const describeRequest = (change: Request): Part[] => [...asking(change), "; ", ...reachOf(change)];
+export const describeRequest = (change: Request): Part[] => [...asking(change), "; ", ...describeReach(change)];
 
 function asking(change: Request): Part[] {
   const asks = change.status === "pending_consent" || change.status === "proposed" ? " asks to " : " asked to ";
@@ -57,7 +57,7 @@ export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk"
   unstated?.includes(field) ?? false;
 
 /** "40 people are affected; it can be undone." */
-export function reachOf({
+export function describeReach({
   affected_users,
   reversible,
   erased,
@@ -72,7 +72,7 @@ export function reachOf({
 }
 
 /** Where the change stands, and who brought it there. */
-export function standingOf(change: ChangeDetail, now: number): Part[] {
+export function describeStanding(change: ChangeDetail, now: number): Part[] {
   const ago = (at: string | null): string => (at === null ? "" : ` ${spanAgo(at, now)}`);
   switch (change.status) {
     case "proposed":
@@ -102,13 +102,13 @@ export function standingOf(change: ChangeDetail, now: number): Part[] {
 
 /** What it still needs: of the tier's quorum, and of those who own the target, whose consent may count for both. */
 function lacking(change: ChangeDetail): Part[] {
-  const { given, needed, more } = quorumOf(change);
+  const { given, needed, more } = countApprovals(change);
   const quorum = more > 0 ? ` and needs ${consents(more)}${given > 0 ? ` (${given} of ${needed})` : ""}` : "";
   return [quorum, ...ownersMissing(change).flatMap((owners): Part[] => ["; ", ...owners])];
 }
 
 /** The quorum as the service counts it under today's intent: not each consent that was given counts for it. */
-export function quorumOf({ required_approvers, missing }: Pick<ChangeDetail, "required_approvers" | "missing">): {
+export function countApprovals({ required_approvers, missing }: Pick<ChangeDetail, "required_approvers" | "missing">): {
   given: number;
   needed: number;
   more: number;

@@ -4,7 +4,7 @@ import { changeFacts, type Decision, statementText } from "../../../lib/changes/
 import type { Act } from "../../../lib/changes/rules/act_statement.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotDone } from "../core/api.ts";
-import { canHash, hexOf, sha256 } from "../core/sha256.ts";
+import { canHash, toHex, sha256 } from "../core/sha256.ts";
 
 /** What is signed, and what a passkey is asked to sign of it; without the latter where a page may not compute hashes. */
 export interface Statement {
@@ -39,7 +39,7 @@ export interface Decided {
 }
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
-export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
+export function decisionMatter(change: ChangeDetail, decided: Decided): Matter {
   const { digest } = change;
   const facts = changeFacts(decided.decision, change);
   return {
@@ -48,7 +48,7 @@ export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
       const origin = change.audit_entries[0]?.origin;
       if (origin === undefined)
         throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
-      if (canHash() && hexOf(await sha256(canonicalContent(change))) !== digest)
+      if (canHash() && toHex(await sha256(canonicalContent(change))) !== digest)
         throw new NotDone(
           "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
         );
@@ -68,7 +68,7 @@ export interface Done {
 }
 
 /** An act on the service itself, whose log is asked for its name. */
-export const actOf = (done: Done): Matter => ({
+export const actMatter = (done: Done): Matter => ({
   key: JSON.stringify(done),
   async stated(manifest_hash, at) {
     const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });

@@ -1,5 +1,5 @@
 /** The life of a change, from its audit entries. */
-import { detailIn } from "../../../lib/changes/rules/event.ts";
+import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { describe } from "../../../lib/wording/describe.ts";
 import { capitalize, type Part } from "../../../lib/wording/part.ts";
 import type { AuditEntry, EventType } from "../core/api_types.ts";
@@ -24,10 +24,10 @@ type Sign = readonly [Shape, Tone];
 const textOf = (given: unknown): string => (typeof given === "string" ? given : "");
 
 /** The steps, in the order of the entries. */
-export const stepsOf = (entries: readonly AuditEntry[]): Step[] => entries.map(stepOf);
+export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map(stepOf);
 
 function stepOf(entry: AuditEntry): Step {
-  const facts = detailIn(entry.detail) as Facts;
+  const facts = parseDetail(entry.detail) as Facts;
   const { what, reason, host } = describe(entry);
   const isNote = typeof reason === "object";
   const [shape, tone] = signOf(entry.event_type, facts);

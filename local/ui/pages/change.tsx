@@ -7,18 +7,18 @@ import { getAs, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, goTo, href, refine, useRoute } from "../core/router.tsx";
+import { changeHref, navigate, href, refine, useRoute } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { value } from "../core/value.ts";
 import { isAbout } from "../domain/again.ts";
 import { readHistory } from "../domain/change_history.ts";
 import { listCautions } from "../domain/cautions.ts";
-import { expiryOf } from "../domain/expiry.ts";
+import { describeExpiry } from "../domain/expiry.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../domain/change_actions.ts";
-import { isPasskey, keysOf } from "../domain/keys.ts";
+import { isPasskey, listShownKeys } from "../domain/keys.ts";
 import { listOffers } from "../domain/offers.ts";
-import { describeAsk, asText, shortly, standingOf } from "../domain/sentences.ts";
+import { describeAsk, asText, shortly, describeStanding } from "../domain/sentences.ts";
 import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
 import { Cautions } from "../parts/cautions.tsx";
 import { Mark } from "../parts/mark.tsx";
@@ -115,7 +115,7 @@ const arrived = value<{ at: string; decided: Decided; title: string; id: string 
 const isVote = (action: ChangeAction): boolean => action === "approve" || action === "deny";
 
 const hasPasskey = (name: string, intent: IntentView | undefined): boolean =>
-  keysOf(name, intent?.keys).some(isPasskey);
+  listShownKeys(name, intent?.keys).some(isPasskey);
 
 function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown; reload: () => Promise<void> }) {
   const { data: intent } = useIntent();
@@ -163,7 +163,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const goOn = (next: string) => (what: Decided) => {
     arrived.set({ at: next, decided: what, title: change.summary, id: change.change_id });
     setDeciding(undefined);
-    goTo(changeHref(next));
+    navigate(changeHref(next));
   };
   const before = useValue(arrived);
   const refused = (action: ChangeAction) => (message: string) => setRefusals({ ...refusals, [action]: message });
@@ -172,7 +172,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setMissed(failure);
   };
   const taps = hasPasskey(name, intent) && isOpen("approve");
-  const expiry = expiryOf(change, intent?.policy, now);
+  const expiry = describeExpiry(change, intent?.policy, now);
   return (
     <article class="change">
       <header class="page-head change-head">
@@ -189,7 +189,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         </p>
         <ChangeFacts change={change} />
         <p>
-          <Sentence parts={standingOf(change, now)} />
+          <Sentence parts={describeStanding(change, now)} />
         </p>
         {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />

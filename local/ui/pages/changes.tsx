@@ -4,7 +4,7 @@ import type { FindAnswer, FindRow, QueryField, SavedQuestion } from "../core/api
 import { counted, figure } from "../core/format.ts";
 import { arrive, useTitle } from "../core/hooks.tsx";
 import { LOCALE } from "../core/locale.ts";
-import { goTo, href, type Route } from "../core/router.tsx";
+import { navigate, href, type Route } from "../core/router.tsx";
 import { useFindHelp, useFound } from "../core/shared.ts";
 import { describeDuration, parseGroup, describeFault, describeTimes } from "../domain/find_answer.ts";
 import { completeQuery } from "../domain/query_completion.ts";
@@ -90,7 +90,7 @@ function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) 
       class="query"
       onSubmit={(event) => {
         event.preventDefault();
-        goTo(href(["changes"], { q: text.trim() }));
+        navigate(href(["changes"], { q: text.trim() }));
       }}
     >
       <Line

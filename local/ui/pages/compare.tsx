@@ -5,11 +5,11 @@ import type { FindRow, IntentView } from "../core/api_types.ts";
 import { counted, pretty } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, goTo, href, refine, type Route } from "../core/router.tsx";
+import { changeHref, navigate, href, refine, type Route } from "../core/router.tsx";
 import { keptDraft, personName } from "../core/session.ts";
 import { useFindHelp, useFound, useIntent } from "../core/shared.ts";
 import { type Compared, compare, type Held, isSame, listEnvironments, parseName } from "../domain/compare.ts";
-import { type Draft, draftFrom } from "../domain/draft.ts";
+import { type Draft, parseDraft } from "../domain/draft.ts";
 import { typeValue } from "../domain/kinds.ts";
 import { formatShare } from "../domain/rollout.ts";
 import { ValueDiff } from "../parts/diff.tsx";
@@ -138,7 +138,7 @@ function PromoteAll({ of, from, to }: { of: readonly Compared[]; from: string; t
     summary: `Promote ${of.length} values from ${parseName(from)} to ${parseName(to)}`,
   };
   const draft: Draft = {
-    ...draftFrom(new URLSearchParams(query), personName.get()),
+    ...parseDraft(new URLSearchParams(query), personName.get()),
     sets: of.map(({ there }, index) => ({ ...there, value: typeValue(kind!, values[index]!.value) })),
   };
   return (
@@ -147,7 +147,7 @@ function PromoteAll({ of, from, to }: { of: readonly Compared[]; from: string; t
       onClick={() => {
         const address = href(["propose"], { plan: to });
         keptDraft.set(JSON.stringify({ address, draft }));
-        goTo(address);
+        navigate(address);
       }}
     >
       Promote these {of.length} as one plan…

@@ -6,7 +6,7 @@ import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
 import { useServiceState } from "../core/shared.ts";
-import { directionOf, type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
+import { goalDirection, type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
 import { readOutcomes } from "../domain/outcomes.ts";
 import { offeredKpis } from "../domain/kpis.ts";
 import { titled } from "../domain/statuses.ts";
@@ -58,7 +58,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
               points={points}
               marks={marks ?? []}
               lines={linesOf(chosen, state)}
-              direction={directionOf(chosen, state.goals)}
+              direction={goalDirection(chosen, state.goals)}
             />
           </>
         )}

@@ -10,7 +10,7 @@ import { useResource } from "../core/resource.tsx";
 import { changeHref } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
-import { asSent, keysOf } from "../domain/keys.ts";
+import { asSent, listShownKeys } from "../domain/keys.ts";
 import { describeSuspension } from "../domain/inbox.ts";
 import { describeBounds, STATE } from "../domain/mandates.ts";
 import { readOutcomes } from "../domain/outcomes.ts";
@@ -52,7 +52,7 @@ function Shown({
   const [action, setAction] = useState<"narrow" | "revoke" | undefined>();
   const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
   const maySign = missing.some(({ of }) => of.some((one) => sameName(one) === sameName(name)));
-  const hasKey = keysOf(name, intent?.keys).length > 0;
+  const hasKey = listShownKeys(name, intent?.keys).length > 0;
   const isSigned = state === "active" || state === "suspended";
   const done = () => {
     setAction(undefined);

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import type { AuditEntry, ChangeDetail, Proposed } from "../core/api_types.ts";
-import { formOf as encodeForm, newKey, post, Refused } from "../core/api.ts";
+import { toForm as encodeForm, newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { keptDraft, personName } from "../core/session.ts";
@@ -10,7 +10,7 @@ import { useIntent, useServiceState } from "../core/shared.ts";
 import {
   type Draft,
   draftAgain,
-  draftFrom,
+  parseDraft,
   draftOfHeld,
   draftOfPromotion,
   makeProposalFields,
@@ -29,7 +29,7 @@ import { Receipt } from "../parts/receipt.tsx";
 import { Given } from "../parts/text.tsx";
 import { useCurrentValue } from "./propose/current_value.ts";
 import { Foretelling } from "./propose/foretelling.tsx";
-import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
+import { SupersededChange, type Instead, Intention } from "./propose/in_place_of.tsx";
 import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 
 /** The largest request that the service takes. */
@@ -41,19 +41,19 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   const promotes = query.get("promotes");
   if (promotes !== null)
     return (
-      <InPlaceOf id={promotes} take={undefined}>
+      <SupersededChange id={promotes} take={undefined}>
         {(of) => <Proposal begun={draftOfPromotion(of, query, name)} promotes={of} />}
-      </InPlaceOf>
+      </SupersededChange>
     );
   const id = query.get("supersedes");
-  if (id === null) return <Proposal begun={draftFrom(query, name)} />;
+  if (id === null) return <Proposal begun={parseDraft(query, name)} />;
   const take = query.get("take") === "held" ? "held" : undefined;
   return (
-    <InPlaceOf id={id} take={take}>
+    <SupersededChange id={id} take={take}>
       {(of, held) => (
         <Proposal begun={take ? draftOfHeld(of, held, name) : draftAgain(of, name)} instead={{ of, take, held }} />
       )}
-    </InPlaceOf>
+    </SupersededChange>
   );
 }
 

@@ -6,7 +6,7 @@ import { useTitle, useValue } from "../core/hooks.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import type { IntentView, ShownKey } from "../core/api_types.ts";
-import { asSent, isPasskey, keysOf } from "../domain/keys.ts";
+import { asSent, isPasskey, listShownKeys } from "../domain/keys.ts";
 import { hasPasskeys, makePasskey } from "../domain/passkeys.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
@@ -37,7 +37,7 @@ export function YouPage({ onYou }: { onYou: () => void }) {
       {!intent && <Pending error={error} what="the intent" />}
       {intent && name !== "" && (
         <div class="columns">
-          <Listed name={name} keys={keysOf(name, intent.keys)} />
+          <Listed name={name} keys={listShownKeys(name, intent.keys)} />
           <NewPasskey key={name} name={name} intent={intent} />
         </div>
       )}
@@ -75,7 +75,7 @@ function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
   const [line, setLine] = useState<object | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  const keys = keysOf(name, intent.keys);
+  const keys = listShownKeys(name, intent.keys);
   const make = async () => {
     if (busy) return;
     setBusy(true);

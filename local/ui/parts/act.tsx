@@ -6,7 +6,7 @@ import { type Fields, post, Refused, Unreachable } from "../core/api.ts";
 import { useValue } from "../core/hooks.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
-import { asSent, isSigned, keysOf } from "../domain/keys.ts";
+import { asSent, isSigned, listShownKeys } from "../domain/keys.ts";
 import { keepReceipt } from "../domain/receipts.ts";
 import type { Matter } from "../domain/statement.ts";
 import { Dialog } from "./dialog.tsx";
@@ -148,7 +148,7 @@ export function ActDialog<A extends Recorded>({
   const [prove, setProve] = useState<Prove | undefined>();
   const goesOn = useRef(false);
   const name = asSent(typed);
-  const signs = mustSign ? keysOf(name, intent?.keys).length > 0 : isSigned(of.decision, name, intent);
+  const signs = mustSign ? listShownKeys(name, intent?.keys).length > 0 : isSigned(of.decision, name, intent);
   const onDone = (answer: A) => (goesOn.current && onNext ? onNext(answer) : sending.onDone(answer));
   const { stage, error, asksToken, askToken, send } = useAct<A>(path, { ...sending, onDone });
   const busy = stage !== undefined;

@@ -3,7 +3,7 @@ import type { Related } from "../core/api_types.ts";
 import { readable } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
 import { useDrift } from "../core/shared.ts";
-import { piecesOf } from "../domain/named.ts";
+import { splitMessage } from "../domain/named.ts";
 import { statusMark } from "../domain/statuses.ts";
 import { Mark } from "./mark.tsx";
 import { Given } from "./text.tsx";
@@ -45,7 +45,7 @@ export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
 /** What the service says, with the changes in it as links. */
 export const Named = ({ text, related }: { text: string; related: readonly Related[] }) => (
   <>
-    {piecesOf(readable(text)).map(({ text: piece, id }, index) => {
+    {splitMessage(readable(text)).map(({ text: piece, id }, index) => {
       if (id === undefined) return <Given key={index} text={piece} />;
       const known = related.find(({ change_id }) => change_id === id);
       return known ? (

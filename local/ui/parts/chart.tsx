@@ -1,6 +1,6 @@
 /** A KPI over time, with levels to compare it with and marks for what was done. */
 import type { FindRow } from "../core/api_types.ts";
-import { dateTime, dayOf, figure } from "../core/format.ts";
+import { dateTime, formatDay, figure } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
 import type { Fed } from "../domain/kpi_series.ts";
 import { Table } from "./table.tsx";
@@ -61,7 +61,7 @@ export function Chart({
           <small key={value}>{figure(Number(value.toPrecision(3)))}</small>
         ))}
         <p>
-          <small>{dayOf(from * 1000)}</small> <small>{dayOf(to * 1000)}</small>
+          <small>{formatDay(from * 1000)}</small> <small>{formatDay(to * 1000)}</small>
         </p>
       </div>
       <figcaption>

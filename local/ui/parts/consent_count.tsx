@@ -1,6 +1,6 @@
 import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { counted } from "../core/format.ts";
-import { quorumOf } from "../domain/sentences.ts";
+import { countApprovals } from "../domain/sentences.ts";
 
 type Counted = Pick<Change, "status" | "approvals" | "required_approvers"> & Partial<Pick<ChangeDetail, "missing">>;
 
@@ -8,7 +8,7 @@ type Counted = Pick<Change, "status" | "approvals" | "required_approvers"> & Par
 export function ConsentCount({ change: { status, approvals, required_approvers, missing } }: { change: Counted }) {
   if (status !== "pending_consent") return null;
   const { given, needed } = missing
-    ? quorumOf({ required_approvers, missing })
+    ? countApprovals({ required_approvers, missing })
     : { given: approvals.filter(({ emergency }) => !emergency).length, needed: required_approvers };
   return (
     <span>

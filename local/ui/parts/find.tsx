@@ -3,7 +3,7 @@ import type { ChatAnswer } from "../core/api_types.ts";
 import { figure } from "../core/format.ts";
 import { useRested } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
-import { changeHref, goTo, href } from "../core/router.tsx";
+import { changeHref, navigate, href } from "../core/router.tsx";
 import { useFound } from "../core/shared.ts";
 import { asPrefix, describeFault } from "../domain/find_answer.ts";
 import { shortly } from "../domain/sentences.ts";
@@ -44,7 +44,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
           event.preventDefault();
           if (typed === "" || isLooking) return;
           onClose();
-          goTo(rows[0] ? changeHref(rows[0].change_id) : (named[0]?.[0] ?? href(["changes"], { q: typed })));
+          navigate(rows[0] ? changeHref(rows[0].change_id) : (named[0]?.[0] ?? href(["changes"], { q: typed })));
         }}
         onKeyDown={moveByArrows}
         onClick={({ target }) => (target as Element).closest("a") && onClose()}

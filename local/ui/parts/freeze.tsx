@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { clockBehind } from "../core/api.ts";
 import { dateTime } from "../core/format.ts";
-import { actOf } from "../domain/statement.ts";
+import { actMatter } from "../domain/statement.ts";
 import { type Act, ActDialog } from "./act.tsx";
 import { Line } from "./field.tsx";
 
@@ -59,7 +59,7 @@ export function ServiceDialog({
       of={ACTS[act]}
       fields={{ until }}
       signed={{
-        matter: ({ name, note }) => actOf({ actor: name, note, until, decision: act }),
+        matter: ({ name, note }) => actMatter({ actor: name, note, until, decision: act }),
         facts: until === undefined ? [] : [["Until", dateTime(until)]],
       }}
       onClose={onClose}

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { dateTime } from "../core/format.ts";
 import { useIntent } from "../core/shared.ts";
-import { keysOf, passkeyPlaces, passkeysHere } from "../domain/keys.ts";
+import { listShownKeys, passkeyPlaces, passkeysHere } from "../domain/keys.ts";
 import { hasPasskeys } from "../domain/passkeys.ts";
 import type { Matter } from "../domain/statement.ts";
 import { CopyBlock } from "./copy.tsx";
@@ -37,7 +37,7 @@ export function Signing({
   const [prefersSsh, preferSsh] = useState(false);
   const [signature, setSignature] = useState("");
   const intent = useIntent();
-  const keys = keysOf(name, intent.data?.keys);
+  const keys = listShownKeys(name, intent.data?.keys);
   const passkeys = hasPasskeys() ? passkeysHere(keys, location.origin) : [];
   const hasSsh = keys.some(({ type }) => type === "ssh");
   const bySsh = hasSsh && (prefersSsh || passkeys.length === 0);

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { inForce } from "../../../lib/changes/rules/in_force.ts";
 import { useNow } from "../core/hooks.tsx";
-import { goTo, href } from "../core/router.tsx";
+import { navigate, href } from "../core/router.tsx";
 import { useFound, useServiceState } from "../core/shared.ts";
 import { shortly } from "../domain/sentences.ts";
 import { Dialog } from "./dialog.tsx";
@@ -43,7 +43,7 @@ export function StopDialog({ onClose }: { onClose: () => void }) {
               class="danger outline small"
               onClick={() => {
                 onClose();
-                goTo(href(["changes", row.change_id], { do: "rollback" }));
+                navigate(href(["changes", row.change_id], { do: "rollback" }));
               }}
             >
               Roll back…

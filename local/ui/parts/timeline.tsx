@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../core/api_types.ts";
 import { href } from "../core/router.tsx";
-import { stepsOf } from "../domain/timeline.ts";
+import { makeSteps } from "../domain/timeline.ts";
 import { Sign } from "./mark.tsx";
 import { Panel } from "./panel.tsx";
 import { Prose, Sentence } from "./text.tsx";
@@ -10,7 +10,7 @@ import { Moment } from "./time.tsx";
 export const Timeline = ({ entries }: { entries: readonly AuditEntry[] }) => (
   <Panel title="History">
     <ol class="timeline">
-      {stepsOf(entries).map(({ id, at, what, proven, note, shape, tone, change_id }) => (
+      {makeSteps(entries).map(({ id, at, what, proven, note, shape, tone, change_id }) => (
         <li key={id} class={tone}>
           <Sign shape={shape} />
           <div>

@@ -5,7 +5,7 @@ import { type Fields, NotDone, Refused, serviceTime } from "../core/api.ts";
 import { useNow } from "../core/hooks.tsx";
 import type { Resource } from "../core/resource.tsx";
 import type { Passkey } from "../domain/keys.ts";
-import { signWith } from "../domain/passkeys.ts";
+import { signChallenge } from "../domain/passkeys.ts";
 import type { Matter, Statement } from "../domain/statement.ts";
 
 /** A statement is made anew after this, so that whoever reads it has time left; the service takes one for ten minutes. */
@@ -78,5 +78,5 @@ export const withPasskey =
   (keys: readonly Passkey[]) =>
   ({ challenge }: Statement): Promise<object> => {
     if (!challenge) throw new NotDone("This page may not compute hashes: it needs https, or http://localhost.");
-    return signWith(keys, challenge);
+    return signChallenge(keys, challenge);
   };

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
-import { mayWith } from "../core/api.ts";
+import { canCall } from "../core/api.ts";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useIntent, useWhoami } from "../core/shared.ts";
@@ -24,7 +24,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
     const given = token.trim();
     if (given !== "" && given !== adminToken.get() && intent) {
       setBusy(true);
-      const may = await mayWith({ "x-svc-admin-token": given });
+      const may = await canCall({ "x-svc-admin-token": given });
       setBusy(false);
       // Whoever may write at all may feed KPIs.
       if (may && may !== "unknown" && !may.includes("kpi")) {

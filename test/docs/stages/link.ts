@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sharedInsightSchema, summaryOf } from "../../../lib/link/insight.ts";
+import { sharedInsightSchema, insightSummary } from "../../../lib/link/insight.ts";
 import { secretKey } from "../../../lib/link/keys.ts";
 import type { Own } from "./index.ts";
 
@@ -31,7 +31,7 @@ export const linkProtocol: Own = {
     readers: {
       "json insight": (shown) => {
         const insight = sharedInsightSchema().parse({ ...shown, insight_id: shown.insight_id.replace("…", "") });
-        expect(insight.summary).toBe(summaryOf(insight));
+        expect(insight.summary).toBe(insightSummary(insight));
       },
       "json vectors": ({ secret, kid }) => expect(secretKey(secret).kid).toBe(kid),
     },

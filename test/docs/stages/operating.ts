@@ -10,7 +10,7 @@ import { backUpAgain, shipAfterACut } from "./operating/again.ts";
 import { ask, type Question } from "./operating/ask.ts";
 import { checkCompose, checkImage, versionInImage, whyNoImages } from "./operating/containers.ts";
 import { checkDoors, checkStream } from "./operating/doors.ts";
-import { ANA, startLogIn } from "./operating/log_in.ts";
+import { ANA, startLogin } from "./operating/log_in.ts";
 import { type Machine, newMachine } from "./operating/machine.ts";
 import { checkScraping } from "./operating/monitoring.ts";
 import { startCaddy, startNginx, type StartProxy } from "./operating/proxies.ts";
@@ -132,7 +132,7 @@ function checkLogIn(example: string): void {
 }
 
 async function checkNames(name: string, start: StartProxy): Promise<void> {
-  const logIn = await startLogIn();
+  const logIn = await startLogin();
   onTestFinished(logIn.close);
   const behind = { servicePort: machine.servicePort, logInPort: logIn.port };
   const proxy = await start(machine, blocksOf(name), behind, "names");
@@ -147,7 +147,7 @@ const environmentIn = (unit: string): Record<string, string> =>
   Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=([^%\n]*)$/gm)].map(([, name, value]) => [name, value]));
 
 async function checkPrefix(name: string, start: StartProxy): Promise<void> {
-  const logIn = await startLogIn();
+  const logIn = await startLogin();
   onTestFinished(logIn.close);
   const folder = machine.path(`tmp/${name}`);
   mkdirSync(folder);

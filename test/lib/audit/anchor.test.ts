@@ -13,8 +13,8 @@ import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
-import { copyOf } from "../../tamper/world.ts";
-import { lengthen, logOf } from "./synthetic_log.ts";
+import { copyStore } from "../../tamper/world.ts";
+import { lengthen, makeLog } from "./synthetic_log.ts";
 
 let anchors = 0;
 
@@ -38,7 +38,7 @@ function testAnchor(...kept: string[]) {
 const lengthCovered = async (deps: TestDeps) => (await lastCheckpoint(deps))?.length;
 
 test("a checkpoint is made at first, then after 1,024 entries or a second, and not before", async () => {
-  const deps = await logOf(1);
+  const deps = await makeLog(1);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(1);
   await lengthen(deps, 1023);
@@ -56,7 +56,7 @@ test("a checkpoint is made at first, then after 1,024 entries or a second, and n
 
 test("a clock that was set back puts off neither a checkpoint nor the anchor", async () => {
   const { anchor, state } = testAnchor();
-  const deps = { ...(await logOf(1)), anchor };
+  const deps = { ...(await makeLog(1)), anchor };
   state.problem = "away";
   await maintainCheckpoint(deps);
   state.problem = undefined;
@@ -68,13 +68,13 @@ test("a clock that was set back puts off neither a checkpoint nor the anchor", a
 });
 
 test("nothing is made of an empty log, without a product, or of a broken chain", async () => {
-  const empty = await logOf(0);
+  const empty = await makeLog(0);
   await maintainCheckpoint(empty);
   expect(await lengthCovered(empty)).toBeUndefined();
   const without = await opened({ intent: null });
   await maintainCheckpoint(without);
   expect(await lengthCovered(without)).toBeUndefined();
-  const broken = await logOf(70);
+  const broken = await makeLog(70);
   broken.integrity.breach = { first_invalid: 1, reason: "broken" };
   await maintainCheckpoint(broken);
   expect(await lengthCovered(broken)).toBeUndefined();
@@ -82,7 +82,7 @@ test("nothing is made of an empty log, without a product, or of a broken chain",
 
 test("each new checkpoint goes to the anchor once", async () => {
   const { anchor, kept } = testAnchor();
-  const deps = { ...(await logOf(1)), anchor };
+  const deps = { ...(await makeLog(1)), anchor };
   for (const entries of [0, 0, 64, 0, 64]) {
     await lengthen(deps, entries);
     deps.clock.advance(SECOND);
@@ -93,7 +93,7 @@ test("each new checkpoint goes to the anchor once", async () => {
 
 test("an anchor that fails is tried again after a minute, with the newest checkpoint; nothing else waits for it", async () => {
   const { anchor, state } = testAnchor();
-  const deps = { ...(await logOf(1)), anchor };
+  const deps = { ...(await makeLog(1)), anchor };
   state.problem = "the anchor answered 500";
   await maintainCheckpoint(deps);
   const anchored = async () => (await deps.store.get("meta", "anchor"))!.value;
@@ -114,7 +114,7 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
 
 test("an anchor that never answers holds up no checkpoint", async () => {
   const deps = {
-    ...(await logOf(1)),
+    ...(await makeLog(1)),
     anchor: { keep: () => new Promise<void>(() => {}), kept: () => undefined },
   };
   void maintainCheckpoint(deps);
@@ -124,7 +124,7 @@ test("an anchor that never answers holds up no checkpoint", async () => {
 
 test("a store that cannot write is logged, and nothing is thrown", async () => {
   const store = failingStore(memoryStore());
-  const deps = { ...(await logOf(3, { store })), anchor: testAnchor().anchor };
+  const deps = { ...(await makeLog(3, { store })), anchor: testAnchor().anchor };
   const warnings: string[] = [];
   deps.log = { ...deps.log, warn: (message) => void warnings.push(message) };
   store.fail();
@@ -134,7 +134,7 @@ test("a store that cannot write is logged, and nothing is thrown", async () => {
 
 test("in a process that stays, commits bring checkpoints about, until the signal is closed", async () => {
   const commits = createCommitSignal();
-  const deps = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const made: string[] = [];
   const events = new EventEmitter();
   const anchor: CheckpointAnchor = {
@@ -160,7 +160,7 @@ test("in a process that stays, the last entry of many has its checkpoint after a
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();
-  const deps = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const running = keepCheckpoints(deps, commits);
   await vi.advanceTimersByTimeAsync(SECOND);
   await lengthen(deps, 1);
@@ -175,7 +175,7 @@ test("in a process that stays, the last entry of many has its checkpoint after a
 
 test("while an anchor is silent, checkpoints do not fall behind", async () => {
   const commits = createCommitSignal();
-  const deps = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const events = new EventEmitter();
   let giveUp = (_: Error): void => {};
   let givenUp: AbortSignal | undefined;
@@ -201,7 +201,7 @@ test("while an anchor is silent, checkpoints do not fall behind", async () => {
 
 test("a process that stops does not wait for a silent anchor, and counts that as no failure", async () => {
   const commits = createCommitSignal();
-  const deps = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const anchor: CheckpointAnchor = {
     keep: (_, signal) => {
       setImmediate(commits.close);
@@ -218,7 +218,7 @@ test("a process that stops does not wait for a silent anchor, and counts that as
 
 test("a log found broken gives its anchor nothing: an older checkpoint would stand behind the newest", async () => {
   const { anchor, kept } = testAnchor();
-  const deps = { ...(await logOf(10)), anchor };
+  const deps = { ...(await makeLog(10)), anchor };
   const older = await currentCheckpoint(deps);
   kept.push(older.note.replace("\n10\n", "\n12\n"));
   await holdAgainstAnchor(deps);
@@ -232,13 +232,13 @@ const lengthsIn = (kept: string[]) => kept.map((note) => Number(note.split("\n")
 /** A log of 140 entries whose anchor kept 1, 70 and 140 of them, and the same store as it was at 70. */
 async function setBackTo70() {
   const { anchor, state } = testAnchor();
-  const deps = { ...(await logOf(1)), anchor };
+  const deps = { ...(await makeLog(1)), anchor };
   let older = memoryStore();
   for (const entries of [0, 69, 70]) {
     await lengthen(deps, entries);
     deps.clock.advance(SECOND);
     await maintainCheckpoint(deps);
-    if (entries === 69) older = await copyOf(deps.store);
+    if (entries === 69) older = await copyStore(deps.store);
   }
   expect(lengthsIn(state.kept)).toEqual([1, 70, 140]);
   return { state, deps, older: { ...deps, store: older, integrity: {} } };
@@ -269,7 +269,7 @@ test("a rewritten log does not get past its anchor by appending a longer checkpo
 });
 
 test("an anchor that is new is given the newest checkpoint after the next start", async () => {
-  const deps = await logOf(10);
+  const deps = await makeLog(10);
   const started = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
     const again = { ...deps, anchor, integrity: {} };
     await holdAgainstAnchor(again);
@@ -320,14 +320,14 @@ test("an empty store under an anchor that cannot be read back begins a log", asy
 
 test("at start the log must continue what its anchor kept last", async () => {
   const { anchor, state } = testAnchor();
-  const deps = { ...(await logOf(10)), anchor };
+  const deps = { ...(await makeLog(10)), anchor };
   await holdAgainstAnchor(deps);
   await maintainCheckpoint(deps);
   await lengthen(deps, 5);
   await holdAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
 
-  const setBack = { ...(await logOf(4)), anchor };
+  const setBack = { ...(await makeLog(4)), anchor };
   await holdAgainstAnchor(setBack);
   expect(setBack.integrity.breach?.reason, "another log").toContain("against the anchor");
 
@@ -341,7 +341,7 @@ test("at start the log must continue what its anchor kept last", async () => {
 
 test("a rewritten log does not get past its anchor", async () => {
   const { anchor, state } = testAnchor();
-  const deps = { ...(await logOf(10)), anchor };
+  const deps = { ...(await makeLog(10)), anchor };
   state.kept.push((await currentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
   await holdAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({
@@ -356,7 +356,7 @@ test.each([
 ])("an anchor %s is degraded and not ready, and refuses nothing", async (_, problem) => {
   const { anchor, state } = testAnchor("nonsense");
   state.problem = problem;
-  const deps = { ...(await logOf(10)), anchor };
+  const deps = { ...(await makeLog(10)), anchor };
   const warnings: string[] = [];
   deps.log = { ...deps.log, warn: (message) => void warnings.push(message) };
   await holdAgainstAnchor(deps);
@@ -370,7 +370,7 @@ test("an anchor that never answers holds a start up for ten seconds, and no long
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const warnings: string[] = [];
-  const deps = await logOf(3);
+  const deps = await makeLog(3);
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
   const never = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
   const silent: CheckpointAnchor = { keep: async () => {}, kept: never };

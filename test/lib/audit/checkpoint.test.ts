@@ -10,7 +10,7 @@ import {
   lastCheckpoint,
   parseCheckpoint,
 } from "../../../lib/audit/checkpoint.ts";
-import { isSignedBy, parseNote } from "../../../lib/audit/note.ts";
+import { isSignedWithKey, parseNote } from "../../../lib/audit/note.ts";
 import { base64Bytes } from "../../../lib/kit/base64.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -19,7 +19,7 @@ import { restarted, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { get } from "../../support/requests.ts";
 import { data, MTH } from "./reference_tree.ts";
-import { leavesOf, lengthen, logOf } from "./synthetic_log.ts";
+import { readLeaves, lengthen, makeLog } from "./synthetic_log.ts";
 
 function newSigner(): CheckpointSigner {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -36,10 +36,10 @@ const ask = async (deps: TestDeps, headers: HeadersInit = {}) =>
   auditCheckpoint(deps)(get("audit/checkpoint", headers));
 const originOf = async ({ store }: TestDeps) => (await store.get("meta", "chain"))!.value.origin;
 const rootAt = async (deps: TestDeps, length: number) =>
-  MTH((await leavesOf(deps)).map(data), 0, length).toString("base64");
+  MTH((await readLeaves(deps)).map(data), 0, length).toString("base64");
 
 test("an unsigned checkpoint says so: origin, length and root, and no signature", async () => {
-  const deps = await logOf(3);
+  const deps = await makeLog(3);
   const response = await ask(deps);
   const [origin, root] = [await originOf(deps), await rootAt(deps, 3)];
   expect(await response.json()).toEqual({
@@ -55,7 +55,7 @@ test("an unsigned checkpoint says so: origin, length and root, and no signature"
 });
 
 test("a signed checkpoint verifies under its key, whose name is the origin", async () => {
-  const deps = signing(await logOf(3));
+  const deps = signing(await makeLog(3));
   const body = (await (await ask(deps)).json()) as { checkpoint: string; key: string; signed: boolean };
   const origin = await originOf(deps);
   expect(body).toMatchObject({
@@ -65,11 +65,11 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
   });
   expect(body.checkpoint).toContain(`\n\n— ${origin} `);
   const publicKey = base64Bytes(body.key.split("+").slice(2).join("+"))!.slice(1);
-  expect(await isSignedBy(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
+  expect(await isSignedWithKey(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
 });
 
 test("Accept: text/plain gives the note itself", async () => {
-  const deps = signing(await logOf(2));
+  const deps = signing(await makeLog(2));
   const response = await ask(deps, { accept: "text/plain" });
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   expect(await response.text()).toBe((await currentCheckpoint(deps)).note);
@@ -79,12 +79,12 @@ test("Accept: text/plain gives the note itself", async () => {
 });
 
 test("an empty log has the empty tree's root", async () => {
-  const { checkpoint } = (await (await ask(await logOf(0))).json()) as { checkpoint: string };
+  const { checkpoint } = (await (await ask(await makeLog(0))).json()) as { checkpoint: string };
   expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
 });
 
 test("a checkpoint covers what was written, and is the same until something is", async () => {
-  const deps = signing(await logOf(5));
+  const deps = signing(await makeLog(5));
   const first = await currentCheckpoint(deps);
   deps.clock.advance(1000);
   expect(await currentCheckpoint(deps)).toEqual(first);
@@ -96,7 +96,7 @@ test("a checkpoint covers what was written, and is the same until something is",
 
 test("a read computes the checkpoint and stores none, also while the store cannot write", async () => {
   const store = failingStore(memoryStore());
-  const deps = signing(await logOf(5, { store }));
+  const deps = signing(await makeLog(5, { store }));
   store.fail();
   const read = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
   expect(read.length).toBe(5);
@@ -114,7 +114,7 @@ test("a read computes the checkpoint and stores none, also while the store canno
 });
 
 test("asked for at once, one checkpoint is made and signed", async () => {
-  const deps = await logOf(100);
+  const deps = await makeLog(100);
   let signed = 0;
   const signer = newSigner();
   const counting = signing(deps, { ...signer, sign: (text) => (signed++, signer.sign(text)) });
@@ -124,11 +124,11 @@ test("asked for at once, one checkpoint is made and signed", async () => {
 });
 
 test("two processes on one store agree", async () => {
-  const deps = await logOf(300);
+  const deps = await makeLog(300);
   const signer = newSigner();
   const processes = [
     signing(deps, signer),
-    signing({ ...(await logOf(0, { store: deps.store, clock: deps.clock })) }, signer),
+    signing({ ...(await makeLog(0, { store: deps.store, clock: deps.clock })) }, signer),
   ];
   for (let round = 0; round < 5; round++) {
     const [one, two] = await Promise.all(processes.map(currentCheckpoint));
@@ -138,7 +138,7 @@ test("two processes on one store agree", async () => {
 });
 
 test("a key that is new signs the same tree again; a name of its own stands in the line", async () => {
-  const deps = await logOf(4);
+  const deps = await makeLog(4);
   const unsigned = await currentCheckpoint(deps);
   const signer = newSigner();
   const signed = await currentCheckpoint(signing(deps, signer));
@@ -152,7 +152,7 @@ test("a key that is new signs the same tree again; a name of its own stands in t
 
 /** Writes the log anew from entry `from` on, with all hashes right, as somebody with the store's file could. */
 async function rewrite(deps: TestDeps, from: number): Promise<void> {
-  const other = await logOf(from - 1, { clock: deps.clock });
+  const other = await makeLog(from - 1, { clock: deps.clock });
   const { store } = deps;
   const head = (await store.get("meta", "chain"))!.value;
   const before = from === 1 ? [] : await store.list("audit", { limit: from - 1 });
@@ -181,7 +181,7 @@ function remembering(): Log & { lines: string[] } {
 }
 
 test("of two processes with different keys the one that started last signs, and the other stands back", async () => {
-  const first = signing(await logOf(1));
+  const first = signing(await makeLog(1));
   const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
   await currentCheckpoint(first);
   const ours = await key(first);
@@ -202,7 +202,7 @@ test("of two processes with different keys the one that started last signs, and 
 });
 
 test("a process without a key takes no other's signature away", async () => {
-  const signed = signing(await logOf(1));
+  const signed = signing(await makeLog(1));
   const unsigned = await restarted(signed);
   const keys = [];
   for (const deps of [signed, unsigned, signed, unsigned, signed]) {
@@ -215,7 +215,7 @@ test("a process without a key takes no other's signature away", async () => {
 test.each([1, 40, 64, 128])(
   "a log rewritten from entry %i gets no checkpoint, and the breach is reported",
   async (from) => {
-    const deps = { ...signing(await logOf(128)), log: remembering() };
+    const deps = { ...signing(await makeLog(128)), log: remembering() };
     const kept = await currentCheckpoint(deps);
     await rewrite(deps, from);
     expect(await currentCheckpoint(deps)).toEqual(kept);
@@ -229,7 +229,7 @@ test.each([1, 40, 64, 128])(
 );
 
 test("a log rewritten in the store together with its tree does not continue its last checkpoint", async () => {
-  const deps = signing(await logOf(100));
+  const deps = signing(await makeLog(100));
   const kept = await currentCheckpoint(deps);
   await rewrite(deps, 30);
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
@@ -242,7 +242,7 @@ test("a log rewritten in the store together with its tree does not continue its 
 });
 
 test("with a key, a checkpoint forged in the store is no cover for a rewritten log either", async () => {
-  const deps = signing(await logOf(100));
+  const deps = signing(await makeLog(100));
   const { note, key } = await currentCheckpoint(deps);
   await rewrite(deps, 30);
   const forged = note.replace(/\n.{44}\n/, `\n${await rootAt(deps, 100)}\n`);
@@ -275,7 +275,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
       }),
   ],
 ])("a stored tree that %s is grown anew: the checkpoint is right, and a sound log is not accused", async (_, spoil) => {
-  const deps = signing(await logOf(200));
+  const deps = signing(await makeLog(200));
   await currentCheckpoint(deps);
   await spoil(deps);
   await lengthen(deps, 3);
@@ -287,7 +287,7 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
 });
 
 test("a log whose tail was cut gets no shorter checkpoint", async () => {
-  const deps = signing(await logOf(100));
+  const deps = signing(await makeLog(100));
   const kept = await currentCheckpoint(deps);
   const last = (await deps.store.get("audit", entryKey(90)))!.value;
   const head = (await deps.store.get("meta", "chain"))!.value;
@@ -300,7 +300,7 @@ test("a log whose tail was cut gets no shorter checkpoint", async () => {
 });
 
 test("a record in the place of the last checkpoint that is none is a breach, not a beginning", async () => {
-  const deps = await logOf(10);
+  const deps = await makeLog(10);
   await currentCheckpoint(deps);
   await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
   await lengthen(deps, 1);
@@ -310,7 +310,7 @@ test("a record in the place of the last checkpoint that is none is a breach, not
 });
 
 test("a broken chain without any checkpoint is answered with 503 chain_broken, and proofs likewise", async () => {
-  const deps = await logOf(10);
+  const deps = await makeLog(10);
   deps.integrity.breach = { first_invalid: 4, reason: "its current_hash does not cover its fields" };
   for (const response of [await ask(deps), await auditProof(deps)(get("audit/proof?id=1"))]) {
     expect(response.status).toBe(503);
@@ -319,7 +319,7 @@ test("a broken chain without any checkpoint is answered with 503 chain_broken, a
 });
 
 test("without a product the endpoints answer 503", async () => {
-  const { product: _, ...deps } = await logOf(1);
+  const { product: _, ...deps } = await makeLog(1);
   expect((await auditCheckpoint(deps)(get("audit/checkpoint"))).status).toBe(503);
   expect((await auditProof(deps)(get("audit/proof?id=1"))).status).toBe(503);
 });

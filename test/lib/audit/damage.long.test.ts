@@ -6,7 +6,7 @@ import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { Store, Tx } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { restarted } from "../../support/deps.ts";
-import { service, serviceOf } from "../../support/service.ts";
+import { service, makeService } from "../../support/service.ts";
 
 const LENGTH = 10;
 
@@ -40,12 +40,12 @@ function rewrite(tx: Tx, entries: readonly AuditEntry[], edit: (entry: AuditEntr
 
 /** What a process that was started after the damage answers. */
 async function verdict(api: Awaited<ReturnType<typeof service>>, query = ""): Promise<Reply["body"]> {
-  return (await serviceOf(await restarted(api.deps)).get(`audit/verify${query}`)).body;
+  return (await makeService(await restarted(api.deps)).get(`audit/verify${query}`)).body;
 }
 
 /** What a process that was started after the damage answers to a write. */
 const serveAgain = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
-  serviceOf(await restarted(api.deps)).post("propose", PROPOSAL);
+  makeService(await restarted(api.deps)).post("propose", PROPOSAL);
 
 const EDITS: [what: string, edit: Record<string, unknown>][] = [
   ["origin", { origin: "acme-crm/audit/00" }],
@@ -266,7 +266,7 @@ test("a breach refuses writes and fails readiness; reads go on; a restart finds 
   const { api, entries } = await logged();
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;
-  const found = serviceOf(await restarted(api.deps));
+  const found = makeService(await restarted(api.deps));
   for (const one of [found, await verified(api)]) {
     for (const [path, fields] of [
       ["propose", PROPOSAL],

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH, soundOnce } from "../../../lib/audit/entry.ts";
 import { sha256 as nodeSha256 } from "../../../local/node_ports.ts";
-import { hashOf } from "../../support/independent_chain.ts";
+import { hashEntry } from "../../support/independent_chain.ts";
 
 const FIRST: Omit<AuditEntry, "current_hash"> = {
   origin: "acme-crm/audit/0f",
@@ -59,7 +59,7 @@ test.each(["", "a", "é", "李", "😀", "\u0000", "x".repeat(70_000), "😀".re
   "any detail hashes as an implementation of its own does (%#)",
   (detail) => {
     const entry = { ...FIRST, detail };
-    expect(entryHash(entry, portableSha256)).toBe(hashOf(entry));
+    expect(entryHash(entry, portableSha256)).toBe(hashEntry(entry));
   },
 );
 

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { bytesOf, EMPTY_TREE, rangeHash, rootOf, splitOf, withLeaf } from "../../../lib/audit/merkle.ts";
+import { hexBytes, EMPTY_TREE, rangeHash, computeRoot, splitPoint, withLeaf } from "../../../lib/audit/merkle.ts";
 import { growTree, nodeReader } from "../../../lib/audit/tree.ts";
 import { sha256 } from "../../../local/node_ports.ts";
-import { hashOf } from "../../support/independent_chain.ts";
+import { hashEntry } from "../../support/independent_chain.ts";
 import { data, MTH } from "./reference_tree.ts";
-import { leavesOf, lengthen, logOf } from "./synthetic_log.ts";
+import { readLeaves, lengthen, makeLog } from "./synthetic_log.ts";
 
 const LEAVES = Array.from({ length: 130 }, (_, i) => createHash("sha256").update(`leaf ${i}`).digest("hex"));
 const grown = (leaves: readonly string[]) =>
@@ -15,7 +15,7 @@ const grown = (leaves: readonly string[]) =>
 const reference = (leaves: readonly string[]) => MTH(leaves.map(data)).toString("hex");
 
 test("the root of the two entries of the format's vector", () => {
-  const root = rootOf(
+  const root = computeRoot(
     grown([
       "3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906",
       "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e",
@@ -27,7 +27,7 @@ test("the root of the two entries of the format's vector", () => {
 
 test("the root at every size up to 130 is RFC 6962's", () => {
   for (let size = 0; size <= LEAVES.length; size++)
-    expect(rootOf(grown(LEAVES.slice(0, size)), sha256), `size ${size}`).toBe(reference(LEAVES.slice(0, size)));
+    expect(computeRoot(grown(LEAVES.slice(0, size)), sha256), `size ${size}`).toBe(reference(LEAVES.slice(0, size)));
 });
 
 test("a growing tree tells of every subtree it completes, with its root", () => {
@@ -49,21 +49,21 @@ test("a growing tree tells of every subtree it completes, with its root", () => 
 });
 
 test("splitOf is the greatest power of two below", () => {
-  expect([2, 3, 4, 5, 8, 9, 2 ** 40 + 1].map(splitOf)).toEqual([1, 2, 2, 4, 4, 8, 2 ** 40]);
+  expect([2, 3, 4, 5, 8, 9, 2 ** 40 + 1].map(splitPoint)).toEqual([1, 2, 2, 4, 4, 8, 2 ** 40]);
 });
 
 test("hex and bytes", () => {
-  expect(bytesOf("00ff10")).toEqual(Uint8Array.of(0, 255, 16));
-  expect([...bytesOf("00ff10")]).toEqual([0, 255, 16]);
+  expect(hexBytes("00ff10")).toEqual(Uint8Array.of(0, 255, 16));
+  expect([...hexBytes("00ff10")]).toEqual([0, 255, 16]);
 });
 
 test("the stored tree gives the root at every length it has passed, however it was grown", async () => {
-  const deps = await logOf(0);
+  const deps = await makeLog(0);
   for (const entries of [1, 62, 1, 1, 130, 4096, 5, 700]) {
     await lengthen(deps, entries);
     await growTree(deps);
   }
-  const leaves = (await leavesOf(deps)).map(data);
+  const leaves = (await readLeaves(deps)).map(data);
   for (const length of [1, 2, 63, 64, 65, 128, 195, 4096, 4097, 4160, 4291, leaves.length]) {
     const root = await rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
     expect(root, `length ${length}`).toBe(MTH(leaves.slice(0, length)).toString("hex"));
@@ -71,7 +71,7 @@ test("the stored tree gives the root at every length it has passed, however it w
 });
 
 test("what was grown is not read or made again: an entry more reads an entry", async () => {
-  const deps = await logOf(3000);
+  const deps = await makeLog(3000);
   await growTree(deps);
   await lengthen(deps, 1);
   const reads: unknown[] = [];
@@ -89,7 +89,7 @@ test("what was grown is not read or made again: an entry more reads an entry", a
 });
 
 test("it is grown up to where the log ended when that began, whoever writes on", async () => {
-  const deps = await logOf(5);
+  const deps = await makeLog(5);
   let writes = 3;
   const transact: typeof deps.store.transact = async (decide) => {
     if (writes-- > 0) await lengthen(deps, 1);
@@ -100,7 +100,7 @@ test("it is grown up to where the log ended when that began, whoever writes on",
 });
 
 test("a proof reads a list of entries and one tile a level, however long the log", async () => {
-  const deps = await logOf(5000);
+  const deps = await makeLog(5000);
   await growTree(deps);
   let reads = 0;
   const node = nodeReader({
@@ -115,7 +115,7 @@ test("a proof reads a list of entries and one tile a level, however long the log
   expect(reads).toBeLessThanOrEqual(4);
 });
 
-const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: hashOf(entry) });
+const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: hashEntry(entry) });
 
 test.each([
   ["an entry whose hash does not cover it", 70, (entry: AuditEntry) => ({ ...entry, tenant: "other" })],
@@ -123,7 +123,7 @@ test.each([
   ["an entry that does not continue", 65, (entry: AuditEntry) => rehashed({ ...entry, previous_hash: "0".repeat(64) })],
   ["an entry under another id", 66, (entry: AuditEntry) => rehashed({ ...entry, id: 67 })],
 ])("%s is not taken into the tree, and is named", async (_, id, edit) => {
-  const deps = await logOf(64);
+  const deps = await makeLog(64);
   await growTree(deps);
   await lengthen(deps, 20);
   const entry = (await deps.store.get("audit", entryKey(id)))!.value;
@@ -132,7 +132,7 @@ test.each([
 });
 
 test("a log shorter than its tree, another end, and a gap are breaches", async () => {
-  const cut = await logOf(10);
+  const cut = await makeLog(10);
   await growTree(cut);
   const head = (await cut.store.get("meta", "chain"))!.value;
   await cut.store.transact((tx) => tx.put("meta", "chain", { ...head, length: 9 }));
@@ -140,15 +140,15 @@ test("a log shorter than its tree, another end, and a gap are breaches", async (
   await cut.store.transact((tx) => tx.put("meta", "chain", { ...head, head: "1".repeat(64) }));
   await expect(growTree(cut)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
 
-  const gap = await logOf(10);
+  const gap = await makeLog(10);
   await gap.store.transact((tx) => tx.delete("audit", entryKey(10)));
   await expect(growTree(gap)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
 });
 
 test("two processes that grow the tree at once make one tree", async () => {
-  const deps = await logOf(2500);
+  const deps = await makeLog(2500);
   const both = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
   for (const tree of both) expect(tree).toMatchObject({ length: 2500 });
   const root = await rangeHash({ start: 0, end: 2500 }, nodeReader(deps), deps.sha256);
-  expect(root).toBe(MTH((await leavesOf(deps)).map(data)).toString("hex"));
+  expect(root).toBe(MTH((await readLeaves(deps)).map(data)).toString("hex"));
 });

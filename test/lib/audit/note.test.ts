@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import {
   formatNote,
   formatVerifierKey,
-  isSignedBy,
-  keyIdOf,
+  isSignedWithKey,
+  computeKeyId,
   keyName,
   noteLine,
   parseNote,
 } from "../../../lib/audit/note.ts";
-import { base64Bytes, base64Of } from "../../../lib/kit/base64.ts";
+import { base64Bytes, toBase64 } from "../../../lib/kit/base64.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 
 /** A published note and its verifier key, of the package that the format comes from. */
@@ -25,7 +25,7 @@ function signer(name: string) {
   const key = { name, publicKey: raw };
   const signature = (text: string) => ({
     name,
-    keyId: keyIdOf(key, sha256),
+    keyId: computeKeyId(key, sha256),
     signature: new Uint8Array(sign(null, Buffer.from(text), privateKey)),
   });
   return { key, signature };
@@ -34,7 +34,7 @@ function signer(name: string) {
 test("a published note is read, verified and written to the letter", async () => {
   const note = parseNote(`${TEXT}\n${SIGNATURE}`)!;
   expect(note).toMatchObject({ text: TEXT, signatures: [{ name: "PeterNeumann", keyId: "c74f20a3" }] });
-  expect(await isSignedBy(note, peter, sha256)).toBe(true);
+  expect(await isSignedWithKey(note, peter, sha256)).toBe(true);
   expect(formatNote(note)).toBe(`${TEXT}\n${SIGNATURE}`);
   expect(formatVerifierKey(peter, sha256)).toBe(VERIFIER_KEY);
 });
@@ -45,7 +45,7 @@ test("every flipped bit of a note is refused: no note any more, another name, or
     const flipped = Buffer.from(bytes);
     flipped[bit >> 3]! ^= 1 << (bit & 7);
     const note = parseNote(flipped.toString());
-    expect(note !== undefined && (await isSignedBy(note, peter, sha256)), `bit ${bit}`).toBe(false);
+    expect(note !== undefined && (await isSignedWithKey(note, peter, sha256)), `bit ${bit}`).toBe(false);
   }
 });
 
@@ -54,12 +54,14 @@ test("signatures of unknown keys are passed over, a known one that does not hold
   const text = "log.example/a\n1\nroot\n";
   const good = own.signature(text);
   const strange = { ...other.signature(text), name: "witness.example" };
-  expect(await isSignedBy({ text, signatures: [strange, good] }, own.key, sha256)).toBe(true);
-  expect(await isSignedBy({ text, signatures: [other.signature(text)] }, own.key, sha256)).toBe(false);
-  expect(await isSignedBy({ text, signatures: [{ ...good, name: "log.example/b" }] }, own.key, sha256)).toBe(false);
+  expect(await isSignedWithKey({ text, signatures: [strange, good] }, own.key, sha256)).toBe(true);
+  expect(await isSignedWithKey({ text, signatures: [other.signature(text)] }, own.key, sha256)).toBe(false);
+  expect(await isSignedWithKey({ text, signatures: [{ ...good, name: "log.example/b" }] }, own.key, sha256)).toBe(
+    false,
+  );
   const forged = { ...good, signature: other.signature(text).signature };
-  expect(await isSignedBy({ text, signatures: [good, forged] }, own.key, sha256)).toBe(false);
-  expect(await isSignedBy({ text, signatures: [] }, own.key, sha256)).toBe(false);
+  expect(await isSignedWithKey({ text, signatures: [good, forged] }, own.key, sha256)).toBe(false);
+  expect(await isSignedWithKey({ text, signatures: [] }, own.key, sha256)).toBe(false);
 });
 
 test("a signature made here verifies with another implementation", () => {
@@ -87,7 +89,7 @@ test.each([
   ["no signature in the line", "a\n\n— name \n"],
   ["a signature that is no base64", "a\n\n— name !!!!\n"],
   ["base64 without its padding", `a\n\n${SIGNATURE.replace("=", "")}`],
-  ["a key id and nothing signed", `a\n\n— name ${base64Of(new Uint8Array(4))}\n`],
+  ["a key id and nothing signed", `a\n\n— name ${toBase64(new Uint8Array(4))}\n`],
   ["a control character", "a\tb\n\n"],
   ["a carriage return", "a\r\n\r\n\n"],
   ["more signatures than any log has", `a\n\n${SIGNATURE.repeat(101)}`],

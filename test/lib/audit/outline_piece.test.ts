@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { outlineFrom } from "../../../lib/audit/outline.ts";
+import { createOutline } from "../../../lib/audit/outline.ts";
 import type { Sought } from "../../../lib/audit/outline_piece.ts";
 import { numbers } from "../../support/numbers.ts";
 
@@ -15,7 +15,7 @@ test("an outline finds what entries are about, wherever they lie", () => {
     below(2) === 0 ? 0 : subject(),
     ...(below(20) === 0 ? [subject(), subject()] : []),
   ]);
-  const outline = outlineFrom({ length: 0, head: "0" }, ({ detail }) => about[Number(detail)]!);
+  const outline = createOutline({ length: 0, head: "0" }, ({ detail }) => about[Number(detail)]!);
   for (let id = 1; id < ENTRIES; id++) {
     const entry = { id, detail: String(id), previous_hash: String(id - 1), current_hash: String(id) };
     expect(outline.append(entry as AuditEntry)).toBe(true);

@@ -8,7 +8,7 @@ import type { TestDeps } from "../../support/deps.ts";
 import { get } from "../../support/requests.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { continues, data, includes, MTH, PATH, PROOF } from "./reference_tree.ts";
-import { leavesOf, lengthen, logOf } from "./synthetic_log.ts";
+import { readLeaves, lengthen, makeLog } from "./synthetic_log.ts";
 
 const LEAVES = Array.from({ length: 130 }, (_, i) => createHash("sha256").update(`leaf ${i}`).digest());
 const node: NodeReader = async (height, index) =>
@@ -40,8 +40,8 @@ async function ask(deps: TestDeps, query: string): Promise<{ status: number; bod
 const bytes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base64"));
 
 test("proofs out of a long stored tree lead to the checkpoint's root, and to no other", async () => {
-  const deps = await logOf(4500);
-  const leaves = (await leavesOf(deps)).map(data);
+  const deps = await makeLog(4500);
+  const leaves = (await readLeaves(deps)).map(data);
   const { note } = await currentCheckpoint(deps);
   const cases = [
     [1, 1],
@@ -95,7 +95,7 @@ test("proofs out of a long stored tree lead to the checkpoint's root, and to no 
 });
 
 test("without a length the proof is for the log as it is now, and carries its checkpoint", async () => {
-  const deps = await logOf(3);
+  const deps = await makeLog(3);
   await currentCheckpoint(deps);
   await lengthen(deps, 4);
   const { body } = await ask(deps, "?id=7");
@@ -116,7 +116,7 @@ test.each([
   ["?id=1&length=0", "length"],
   ["?id=x", "id"],
 ])("audit/proof%s is refused, and %s is named", async (query, field) => {
-  const { status, body } = await ask(await logOf(3), query);
+  const { status, body } = await ask(await makeLog(3), query);
   expect({ status, code: body.code, field: body.fields[0].field }).toEqual({
     status: 400,
     code: "invalid_field",
@@ -125,7 +125,7 @@ test.each([
 });
 
 test("a proof is made where the stored tree lacks a part, which the next cycle stores", async () => {
-  const deps = await logOf(4200);
+  const deps = await makeLog(4200);
   await currentCheckpoint(deps);
   const asked = "?id=70&length=3000";
   const { body } = await ask(deps, asked);

@@ -1,15 +1,15 @@
 /** The log is read while transactions go on: what they took in and may not be durable is no part of it, and no breach. */
 import { describe, expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
-import { outlineFrom } from "../../../lib/audit/outline.ts";
+import { createOutline } from "../../../lib/audit/outline.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { NotRead, readLog } from "../../../lib/audit/read_log.ts";
-import { evidenceOf } from "../../../lib/changes/evidence.ts";
+import { makeEvidence } from "../../../lib/changes/evidence.ts";
 import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
-import { subjectsOf } from "../../../lib/changes/subjects.ts";
+import { findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { core, coreOf } from "../../support/core.ts";
+import { core, makeCore } from "../../support/core.ts";
 import { restarted, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
@@ -42,7 +42,7 @@ async function twoProcesses() {
   const other = await core({ store: disk });
   const failing = failingStore(disk);
   const store = interrupted(failing);
-  const api = coreOf(await restarted(other.deps, { store }));
+  const api = makeCore(await restarted(other.deps, { store }));
   return { other, failing, store, api };
 }
 
@@ -99,7 +99,7 @@ describe("while the log is read", () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
-    const outline = outlineFrom({ length, head }, subjectsOf);
+    const outline = createOutline({ length, head }, findSubjects);
     const inVain = await entryAtEnd(api.deps);
     store.interrupt("get", () => expect(outline.append(inVain)).toBe(true));
     await readLog(api.deps, outline, 1);
@@ -129,14 +129,14 @@ describe("an entry that is not durable yet", () => {
 
   test("is not taken for missing where what was seen is let go beside a decision", async () => {
     const { id, transaction, outline, log } = await pending();
-    const told = evidenceOf(transaction, log).about(id, 1);
+    const told = makeEvidence(transaction, log).about(id, 1);
     outline.reset();
     await expect(told).rejects.toThrow(NotRead);
   });
 
   test("is not let go by somebody who reads what is durable, and no part of that", async () => {
     const { id, store, outline, durable, log } = await pending();
-    const told = await evidenceOf(store, { ...log, head: durable }).about(id, 1);
+    const told = await makeEvidence(store, { ...log, head: durable }).about(id, 1);
     expect(told.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
     expect(outline.seen.length).toBe(durable.length + 1);
   });

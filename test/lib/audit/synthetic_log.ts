@@ -4,7 +4,7 @@ import { inSlices } from "../../support/in_slices.ts";
 import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
 /** Dependencies whose log has this many entries. */
-export async function logOf(length: number, options: TestOptions = {}): Promise<TestDeps> {
+export async function makeLog(length: number, options: TestOptions = {}): Promise<TestDeps> {
   const deps = await opened(options);
   await lengthen(deps, length);
   return deps;
@@ -23,7 +23,7 @@ export async function lengthen({ store, sha256, clock }: TestDeps, entries: numb
 }
 
 /** The `current_hash` values of the log, in order. */
-export async function leavesOf({ store }: TestDeps): Promise<string[]> {
+export async function readLeaves({ store }: TestDeps): Promise<string[]> {
   const entries = await store.list("audit", { limit: 100_000 });
   return entries.map(({ value }) => value.current_hash);
 }

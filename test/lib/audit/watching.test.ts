@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, randomBytes, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { formatVerifierKey, parseVerifierKey } from "../../../lib/audit/note.ts";
-import { type Watch, watchOver } from "../../../lib/audit/watching.ts";
+import { type Watch, makeWatch } from "../../../lib/audit/watching.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import {
@@ -28,7 +28,7 @@ function watch(...vkeys: string[]): Watch {
     publicKey: new Uint8Array(raw),
     sign: (text: Uint8Array) => new Uint8Array(sign(null, text, createPrivateKey(SELF.pem))),
   };
-  return watchOver({ name: SELF.name, signer, logs: vkeys.map((vkey) => parseVerifierKey(vkey, portableSha256)!) });
+  return makeWatch({ name: SELF.name, signer, logs: vkeys.map((vkey) => parseVerifierKey(vkey, portableSha256)!) });
 }
 
 const witness = (over = {}) =>

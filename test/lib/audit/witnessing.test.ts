@@ -16,8 +16,8 @@ import { SECOND } from "../../support/clock.ts";
 import { restarted, type TestDeps } from "../../support/deps.ts";
 import { independentWitness, keyPair, readNote } from "../../support/independent_witness.ts";
 import { get } from "../../support/requests.ts";
-import { copyOf } from "../../tamper/world.ts";
-import { lengthen, logOf } from "./synthetic_log.ts";
+import { copyStore } from "../../tamper/world.ts";
+import { lengthen, makeLog } from "./synthetic_log.ts";
 
 /** A key that signs checkpoints, out of one of the independent implementation. */
 function signerOf({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
@@ -30,7 +30,7 @@ function signerOf({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
 
 /** A log and the witnesses that it asks, which watch it. */
 async function watchedLog(length: number, names: readonly string[] = ["w.example/one"]) {
-  const deps = { ...(await logOf(length)), checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
+  const deps = { ...(await makeLog(length)), checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
   const { origin } = (await deps.store.get("meta", "chain"))!.value;
   const { key } = await currentCheckpoint(deps);
   const watched = [key!];
@@ -105,7 +105,7 @@ test("of checkpoints that are long enough the one that most witnesses cosigned i
 test("a witness that saw another size than was thought is asked again from there", async () => {
   const { deps, one } = await watchedLog(5);
   await asked(deps, 0);
-  const forgetful = { ...deps, store: await copyOf(deps.store) };
+  const forgetful = { ...deps, store: await copyStore(deps.store) };
   await asked(deps, 3);
   await asked(forgetful as TestDeps, 0, 0);
   one.state.asked.length = 0;
@@ -122,7 +122,7 @@ test("a witness that saw another size than was thought is asked again from there
 test("a log that was set back is told so by its witness, and is not ready", async () => {
   const { deps } = await watchedLog(70);
   await asked(deps, 0);
-  const older = await copyOf(deps.store);
+  const older = await copyStore(deps.store);
   await asked(deps, 70);
   const errors: string[] = [];
   const setBack = {
@@ -213,14 +213,14 @@ test("without a key, of a broken log and of an empty one nothing is asked", asyn
   await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
   const unsigned = { ...deps, store: memoryStore() };
   await maintainCheckpoint(unsigned);
-  const plain = await logOf(3);
+  const plain = await makeLog(3);
   await maintainCheckpoint({ ...plain, witnesses: deps.witnesses });
   expect(one.state.asked).toEqual([]);
 });
 
 test("in a process that stays a silent witness holds up no checkpoint and no stop, and is asked one thing at a time", async () => {
   const commits = createCommitSignal();
-  const plain = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const plain = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const deps = { ...plain, checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
   const silent = await independentWitness("silent.example", () => []);
   let requests = 0;

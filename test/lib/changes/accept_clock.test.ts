@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
-import { act, person, proven, statementOf } from "../../support/signed.ts";
+import { act, person, proven, requestStatement } from "../../support/signed.ts";
 
 const AHEAD = 400 * DAY;
 const BEHIND = { status: 503, body: { code: "clock_behind" } };
@@ -67,7 +67,9 @@ describe("while the clock is far behind the log", () => {
     adapter.on("rollback", fails("away"), 1);
     expect((await api.act("rollback", first)).status).toBe(502);
     expect((await api.act("rollback", first)).status).toBe(200);
-    expect((await coreOf(await restarted(api.deps, { adapter: undefined })).act("rollback", second)).status).toBe(200);
+    expect((await makeCore(await restarted(api.deps, { adapter: undefined })).act("rollback", second)).status).toBe(
+      200,
+    );
     const entries = (await api.audit()).slice(-3);
     expect(entries.map(({ event_type }) => event_type)).toEqual([
       "change_rollback_failed",
@@ -135,7 +137,7 @@ describe("accept-clock", () => {
 
   test("under a new manifest tells of that first, dated like the entry before", async () => {
     const before = await ranAhead(await core());
-    const api = coreOf(await restarted(before.deps, { intent: { version: "2" } }));
+    const api = makeCore(await restarted(before.deps, { intent: { version: "2" } }));
     expect((await accept(api)).status).toBe(200);
     const [fed, told, accepted] = (await api.audit()).slice(-3);
     expect([told.event_type, told.timestamp]).toEqual(["intent_in_force", fed.timestamp]);
@@ -166,7 +168,7 @@ describe("accept-clock", () => {
     void before.act("apply", change_id);
     await reached.opened;
     before.deps.clock.set(-AHEAD);
-    const api = coreOf(await restarted(before.deps, { owner: "two" }));
+    const api = makeCore(await restarted(before.deps, { owner: "two" }));
     expect((await accept(api)).status).toBe(200);
     api.deps.clock.advance(HOUR);
     expect((await api.cycle()).recovered).toBe(1);
@@ -182,7 +184,7 @@ describe("who may accept it", () => {
     const sha256 = (await core()).deps.sha256;
     const principals = { "agent:x": { kind: "agent", token_sha256: sha256(agent) } };
     const api = await ranAhead(await core({ intent: { principals }, adminToken: undefined }));
-    const guarded = coreOf(Object.assign(api.deps, { adminToken: "s".repeat(16) }));
+    const guarded = makeCore(Object.assign(api.deps, { adminToken: "s".repeat(16) }));
     expect((await accept(guarded)).status).toBe(401);
     const token = { "x-svc-admin-token": "s".repeat(16) };
     const both = { ...token, authorization: `Bearer ${agent}` };
@@ -211,7 +213,7 @@ describe("who may accept it", () => {
     const api = await ranAhead(await core({ intent: { principals } }));
     for (const actor of ["ana", "eve", "nobody"])
       expect(await accept(api, { actor })).toMatchObject({ status: 403, body: { code: "proof_required" } });
-    const statement = await statementOf(api, { decision: "accept_clock", approver: "ana" });
+    const statement = await requestStatement(api, { decision: "accept_clock", approver: "ana" });
     expect(JSON.parse(statement)).toMatchObject({ decision: "accept_clock", actor: "ana", note: "" });
     const proof = proven(ANA, statement);
     expect((await accept(api, { actor: "ana", note: "other", ...proof })).body.code).toBe("proof_invalid");

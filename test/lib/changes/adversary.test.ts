@@ -8,12 +8,12 @@ import type { Proof } from "../../../lib/changes/rules/proof.ts";
 import { DECISIONS, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { type Core, core } from "../../support/core.ts";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { rounds } from "../../support/length.ts";
 import { numbers } from "../../support/numbers.ts";
 import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../support/passkeys.ts";
 import type { Fields } from "../../support/requests.ts";
-import { decide, forgeConsent, type Pen, person, proven, statementOf } from "../../support/signed.ts";
+import { decide, forgeConsent, type Pen, person, proven, requestStatement } from "../../support/signed.ts";
 
 const TRIES = rounds(250, 1_000, 10_000);
 const [ANA, BO, CEM, DORA] = [
@@ -57,7 +57,7 @@ async function proposalOf(api: Core, target: string): Promise<Fields> {
   const proposal = { ...PROPOSAL, target };
   // A statement is good for one use.
   api.deps.clock.advance(1);
-  const statement = await statementOf(api, {
+  const statement = await requestStatement(api, {
     decision: "propose",
     approver: "dora",
     proposal: JSON.stringify(proposal),
@@ -72,14 +72,14 @@ const proposed = async (api: Core, target: string): Promise<Reply["body"]> =>
 /** What somebody sends to freeze the service, or to lift that. */
 async function actOf(api: Core, act: "freeze" | "unfreeze", actor: string): Promise<Fields> {
   api.deps.clock.advance(1);
-  return { actor, ...proven(PENS[actor]!, await statementOf(api, { decision: act, approver: actor })) };
+  return { actor, ...proven(PENS[actor]!, await requestStatement(api, { decision: act, approver: actor })) };
 }
 
 /** A change that cem approves in an emergency. */
 async function approvedUrgently(api: Core): Promise<string> {
   const { change_id } = await proposed(api, "ui.urgent");
   const fields = { change_id, approver: "cem", note: "the site is down" };
-  const statement = await statementOf(api, { decision: "approve_emergency", ...fields });
+  const statement = await requestStatement(api, { decision: "approve_emergency", ...fields });
   const { body } = await api.post("approve", { ...fields, emergency: "true", ...proven(CEM, statement) });
   expect(body.status).toBe("approved");
   return change_id;
@@ -231,7 +231,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
     const [actor, pen] = [one(VOTERS), one(OWN)];
     return api.post("unfreeze", {
       actor,
-      ...proven(pen, await statementOf(api, { decision: "unfreeze", approver: actor })),
+      ...proven(pen, await requestStatement(api, { decision: "unfreeze", approver: actor })),
     });
   },
   "a review without a signature": ({ api, urgent, one }) =>
@@ -243,13 +243,13 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
       { decision: "review", change_id, verdict: "accepted" },
       { decision: "approve", change_id: urgent },
     ]);
-    const { proof, at } = proven(PENS[approver]!, await statementOf(api, { ...fields, approver }));
+    const { proof, at } = proven(PENS[approver]!, await requestStatement(api, { ...fields, approver }));
     return api.post("review", { change_id: urgent, approver, verdict: "accepted", proof: proof!, at: at! });
   },
   "a key that stands under two names": async ({ one }) => {
     const key = one([ANA, BO, CEM, DORA]);
     try {
-      intentOf({ principals: { ana: person(key), other: person(key) } });
+      makeIntent({ principals: { ana: person(key), other: person(key) } });
       return { status: 200 } as Reply;
     } catch (error) {
       if (!(error instanceof IntentInvalid)) throw error;

@@ -9,11 +9,11 @@ import { readRecord } from "../../../lib/changes/records.ts";
 import { governed } from "../../../lib/changes/transaction.ts";
 import { listUnconsented } from "../../../lib/changes/unconsented.ts";
 import { DAY, HOUR, MINUTE, START } from "../../support/clock.ts";
-import { core, coreOf } from "../../support/core.ts";
+import { core, makeCore } from "../../support/core.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { decide, person, statementOf } from "../../support/signed.ts";
+import { decide, person, requestStatement } from "../../support/signed.ts";
 
 const AUTOMATIC = { apply_when: ["manual", "approved", "scheduled"] };
 const at = (ms: number): string => new Date(Date.parse(START) + ms).toISOString();
@@ -343,7 +343,7 @@ describe("the automation of a change ends", () => {
     await applyDue(deps);
     deps.clock.advance(10 * MINUTE);
     await applyDue(deps);
-    const last = (await coreOf(deps).audit()).at(-1)!;
+    const last = (await makeCore(deps).audit()).at(-1)!;
     expect([last.event_type, JSON.parse(last.detail).code]).toEqual(["automation_stopped", "consent_incomplete"]);
     expect((await readRecord(deps.store, change_id))!.change.status).toBe("approved");
   });
@@ -396,10 +396,10 @@ describe("a signed consent", () => {
     const { change_id } = await api.propose({ apply_when: "approved", value: "1" });
     const manual = await api.propose({ apply_when: "manual" });
     const statement = async (id: string) =>
-      JSON.parse(await statementOf(api, { decision: "approve", approver: "ana", change_id: id }));
+      JSON.parse(await requestStatement(api, { decision: "approve", approver: "ana", change_id: id }));
     expect((await statement(change_id)).apply_when).toBe("approved");
     expect(await statement(manual.change_id)).not.toHaveProperty("apply_when");
-    const denial = await statementOf(api, { decision: "deny", approver: "ana", change_id });
+    const denial = await requestStatement(api, { decision: "deny", approver: "ana", change_id });
     expect(JSON.parse(denial)).not.toHaveProperty("apply_when");
     expect((await decide(api, ANA, "approve", { change_id, approver: "ana" })).status).toBe(200);
     await pass();
@@ -409,7 +409,7 @@ describe("a signed consent", () => {
   test("of another apply_when is 403 proof_invalid", async () => {
     const { api } = await automatic({}, { intent: { policy: AUTOMATIC, principals } });
     const { change_id } = await api.propose({ apply_when: "approved" });
-    const statement = await statementOf(api, { decision: "approve", approver: "ana", change_id });
+    const statement = await requestStatement(api, { decision: "approve", approver: "ana", change_id });
     const { apply_when: _, ...without } = JSON.parse(statement);
     const bent = JSON.stringify(without);
     const fields = { change_id, approver: "ana", proof: JSON.stringify(ANA.sign(bent)), at: without.at };
@@ -445,7 +445,7 @@ describe("after a crash", () => {
     const deps = await restarted(api.deps, { intent: { policy: AUTOMATIC }, exclusive: true });
     const before = adapter.calls.length;
     await applyDue(deps);
-    const again = await coreOf(deps).audit();
+    const again = await makeCore(deps).audit();
     const events = again.filter((entry) => entry.change_id === change_id).map(({ event_type }) => event_type);
     return { events, applies: adapter.calls.slice(before).filter((one) => one === "apply").length };
   }

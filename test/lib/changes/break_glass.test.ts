@@ -1,7 +1,7 @@
 /** An emergency: consents of its own, past quorum, freeze and windows, never past a forbidden target; reviewed afterwards. */
 import { expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
-import { core, coreOf, type Core } from "../../support/core.ts";
+import { core, makeCore, type Core } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { service } from "../../support/service.ts";
 
@@ -14,7 +14,7 @@ const POLICY = {
 const CLOSED = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" }] };
 const under = (over: object = {}) => core({ intent: { policy: { ...POLICY, ...over } } });
 const now = async (api: Core, over: object) =>
-  coreOf(await restarted(api.deps, { intent: { policy: { ...POLICY, ...over } } }));
+  makeCore(await restarted(api.deps, { intent: { policy: { ...POLICY, ...over } } }));
 const urgent = (api: Core, change_id: string, approver = "oncall", note = "the site is down") =>
   api.post("approve", { change_id, approver, note, emergency: true });
 const review = (api: Core, change_id: string, approver: string, verdict = "accepted") =>
@@ -163,7 +163,7 @@ test("where only signed consents count, an emergency's are asked for a signature
   const api = await under({ signed_only: false });
   const { change_id } = await api.propose();
   await urgent(api, change_id);
-  const api2 = coreOf({
+  const api2 = makeCore({
     ...api.deps,
     product: {
       ...api.deps.product!,

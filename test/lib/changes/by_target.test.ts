@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { byTarget } from "../../../lib/changes/by_target.ts";
 import { listOtherLeases, selectOtherLease } from "../../../lib/changes/operations/lease.ts";
-import { type Lease, liveOn, type Place, placeOf, targetKey } from "../../../lib/changes/records.ts";
+import { type Lease, listLiveChanges, type Place, openTargetKey, targetKey } from "../../../lib/changes/records.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -27,7 +27,7 @@ async function filled(seed: number) {
   for (const place of places)
     for (let row = rowsOf(place, random); row > 0; row--) {
       const change_id = `chg_${String(row).padStart(8, "0")}`;
-      const id = placeOf({ ...place, change_id });
+      const id = openTargetKey({ ...place, change_id });
       await put("live_by_target", id, true);
       await put("owners", id, change_id);
       await put("leases", id, { change_id, state: random(10) < 9 ? "unresolved" : "running" });
@@ -51,7 +51,7 @@ test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", 
   for (const place of asked) {
     const key = targetKey(place);
     const ids = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
-    expect(ids.slice(0, 10), key).toEqual(await liveOn(store, place));
+    expect(ids.slice(0, 10), key).toEqual(await listLiveChanges(store, place));
     expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await newestOwner(store, place));
     const change = { ...place, change_id: "chg_00000002" } as Change;
     const found = (leases.get(key) ?? []).map(({ value }) => value as Lease);

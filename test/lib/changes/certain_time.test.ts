@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { certainly, type ClockSample, addClockSample } from "../../../lib/changes/certain_time.ts";
 import { events } from "../../support/client.ts";
 import { DAY, HOUR, MINUTE, SECOND, type TestClock, testClock } from "../../support/clock.ts";
-import { coreOf, core } from "../../support/core.ts";
+import { makeCore, core } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
@@ -16,7 +16,7 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
     const approved = await first.bring("approved", { target: "ui.b" });
     const applied = await first.bring("applied", { target: "ui.c" });
     const { clock } = first.deps;
-    const start = async () => coreOf(await restarted(first.deps, { intent: LIMITS }));
+    const start = async () => makeCore(await restarted(first.deps, { intent: LIMITS }));
     clock.set(400 * DAY);
     const wrong = await start();
     return { wrong, start, clock, pending, approved, applied, length: (await first.audit()).length };
@@ -115,7 +115,7 @@ describe("where no process lives for long", () => {
     const first = await core({ clock: wall as TestClock, intent: LIMITS });
     return {
       pending: await first.bring("pending_consent"),
-      next: async () => coreOf(await restarted(first.deps, { intent: LIMITS })),
+      next: async () => makeCore(await restarted(first.deps, { intent: LIMITS })),
     };
   };
 

@@ -9,19 +9,19 @@ import { DAY_MS, HOUR_MS } from "../../../lib/kit/days.ts";
 import { applyDue } from "../../../lib/changes/automatic_apply.ts";
 import { sampleClock } from "../../../lib/changes/certain_time.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
-import { detailIn } from "../../../lib/changes/rules/event.ts";
+import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { type Decision, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";
 import type { ActFacts } from "../../../lib/changes/rules/act_statement.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Reply } from "../../support/client.ts";
 import { MINUTE, type TestClock, testClock } from "../../support/clock.ts";
-import { type Core, coreOf } from "../../support/core.ts";
+import { type Core, makeCore } from "../../support/core.ts";
 import { opened, restarted } from "../../support/deps.ts";
 import type { Manifest } from "../../support/intents.ts";
 import { numbers } from "../../support/numbers.ts";
 import type { Fields } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { proven, statementOf } from "../../support/signed.ts";
+import { proven, requestStatement } from "../../support/signed.ts";
 import {
   acted,
   aged,
@@ -140,7 +140,7 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
     rules,
     manifest,
     isCalm: random(2) === 0,
-    doors: [first, second].map(coreOf),
+    doors: [first, second].map(makeCore),
     moments,
     stamp: 0,
     read: 0,
@@ -197,7 +197,7 @@ async function turn(crowd: Crowd): Promise<void> {
   if (random(3) > 0) Object.assign(crowd, randomRules(random, clock.now(), someLimits));
   crowd.doors = [];
   for (const { deps } of doors)
-    crowd.doors.push(coreOf(await restarted(deps, { intent: crowd.manifest, owner: deps.owner })));
+    crowd.doors.push(makeCore(await restarted(deps, { intent: crowd.manifest, owner: deps.owner })));
   crowd.certain = -Infinity;
   if (random(3) > 0) await run(crowd);
 }
@@ -247,7 +247,7 @@ const worldOf = (
 /** One entry: whoever is behind it was told of it, and the model allows what it says. */
 function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, began: number, at: string): void {
   const { id, event_type, change_id } = entry;
-  const detail = detailIn(entry.detail);
+  const detail = parseDetail(entry.detail);
   crowd.stamp = Date.parse(entry.timestamp);
   if (event_type === "intent_in_force" || event_type === "proposal_refused") return;
   const before = crowd.moments.at(-1)!;
@@ -415,7 +415,7 @@ function someTime({ random, rules, isCalm, clock }: Crowd): Idea["apply_when"] {
 
 async function signedProposal(door: Core, approver: string, fields: object, key: string): Promise<Fields> {
   const asked = { decision: "propose", approver, proposal: JSON.stringify(fields) };
-  return proven(PENS.get(key)!, await statementOf(door, asked));
+  return proven(PENS.get(key)!, await requestStatement(door, asked));
 }
 
 /** Something that somebody asks of a change, or of the service. */

@@ -6,9 +6,9 @@ import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
-import { hashOf } from "../../support/independent_chain.ts";
+import { hashEntry } from "../../support/independent_chain.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const detailsOf = async (api: Core): Promise<Record<string, unknown>[]> =>
@@ -175,7 +175,7 @@ test("a feed says who fed it and what it tripped", async () => {
   await api.post("kpi", { csat: 4 });
   expect(await newest(api)).not.toHaveProperty("tripped");
   const change_id = await api.bring("applied", { kpi: "csat" });
-  const behindProxy = coreOf(await restarted(api.deps, { intent, identityHeader: "x-person" }));
+  const behindProxy = makeCore(await restarted(api.deps, { intent, identityHeader: "x-person" }));
   await behindProxy.post("kpi", { csat: 3 }, { "x-person": "feeder" });
   const evidence = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1, max_regression: 0.5 };
   expect(await newest(api)).toMatchObject({
@@ -249,7 +249,7 @@ test("a manifest comes into force with the first entry under it, once, and its t
   const [inForce] = await before.audit();
   const { manifest, manifest_hash } = before.deps.product!;
   expect(inForce).toMatchObject({ id: 1, event_type: "intent_in_force", change_id: "", tenant: "" });
-  expect(inForce.current_hash).toBe(hashOf(inForce));
+  expect(inForce.current_hash).toBe(hashEntry(inForce));
   expect(JSON.parse(inForce.detail)).toEqual({
     manifest_hash,
     product_id: "acme-crm",
@@ -262,7 +262,7 @@ test("a manifest comes into force with the first entry under it, once, and its t
   });
   expect(portableSha256(manifest)).toBe(manifest_hash);
 
-  const other = coreOf(await restarted(before.deps, { intent: { version: "2026.12" } }));
+  const other = makeCore(await restarted(before.deps, { intent: { version: "2026.12" } }));
   for (const api of [other, other]) await api.propose();
   expect((await other.audit()).map(({ event_type }) => event_type)).toEqual([
     "intent_in_force",
@@ -281,7 +281,7 @@ test("a manifest comes into force with the first entry under it, once, and its t
 test("an instance with the intent of an earlier epoch writes nothing, and is not ready", async () => {
   const before = await core();
   const { change_id } = await before.propose();
-  const newer = coreOf(await restarted(before.deps, { intent: { update_epoch: 4 } }));
+  const newer = makeCore(await restarted(before.deps, { intent: { update_epoch: 4 } }));
   expect((await before.act("approve", change_id)).status, "the newer one has written nothing yet").toBe(200);
   await newer.propose();
   const length = (await newer.audit()).length;

@@ -5,13 +5,13 @@ import type { Change } from "../../../lib/changes/rules/change.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { opened, restarted } from "../../support/deps.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
 import type { Fields } from "../../support/requests.ts";
 import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { person, proven, statementOf } from "../../support/signed.ts";
+import { person, proven, requestStatement } from "../../support/signed.ts";
 
 const SAID = { summary: "Wombat", rationale: "because", value: '{"on":true}', affected_users: 7, expected_delta_k: 2 };
 const erase = (api: Core, change_id: string, over: object = {}) =>
@@ -153,7 +153,7 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
   const ana = passkey();
   const adapter = scriptedAdapter();
   const policy = { approvers: ["ana", "bo"], signed_only: false };
-  const api = coreOf(
+  const api = makeCore(
     await opened({ adapter, identityHeader: "x-person", intent: { principals: { ana: person(ana) }, policy } }),
   );
   const as = (name: string, more: object = {}) => ({ "x-person": name, ...more });
@@ -199,7 +199,7 @@ describe("who", () => {
     const open = await core();
     const change_id = await open.bring("denied", SAID);
     expect(await open.post("erase", { change_id })).toMatchObject(refused(400, "invalid_field"));
-    const api = coreOf(await restarted(open.deps, { identityHeader: "x-person" }));
+    const api = makeCore(await restarted(open.deps, { identityHeader: "x-person" }));
     const as = { "x-person": "Dana" };
     expect(await api.post("erase", { change_id, actor: "dpo" }, as)).toMatchObject(refused(403, "identity_mismatch"));
     const reply = await api.post("erase", { change_id }, as);
@@ -219,14 +219,14 @@ describe("who", () => {
     const api = await core({ intent: { principals: { ana: person(ana), bo: person(bo) } } });
     const denied = async () => {
       const { change_id } = await api.propose({ ...SAID, proposer: "eve" });
-      const statement = await statementOf(api, { decision: "deny", approver: "bo", change_id });
+      const statement = await requestStatement(api, { decision: "deny", approver: "bo", change_id });
       await api.post("deny", { change_id, approver: "bo", ...proven(bo, statement) });
       return change_id;
     };
     const [first, second] = [await denied(), await denied()];
     for (const actor of ["ana", "dpo"])
       expect(await erase(api, first, { actor })).toMatchObject(refused(403, "proof_required"));
-    const statement = await statementOf(api, {
+    const statement = await requestStatement(api, {
       decision: "erase",
       approver: "ana",
       change_id: first,

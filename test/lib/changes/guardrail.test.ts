@@ -4,7 +4,7 @@ import { events } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { core, coreOf, type Core } from "../../support/core.ts";
+import { core, makeCore, type Core } from "../../support/core.ts";
 
 type Action = "alert" | "rollback";
 
@@ -198,7 +198,7 @@ test("a rollback that fails once succeeds in the cycle after", async () => {
 test("a rollback that another process carries out is no failure of this one, and nothing is given up", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
-  const other = coreOf(await restarted(api.deps));
+  const other = makeCore(await restarted(api.deps));
   const [rolling, mayEnd] = [gate(), gate()];
   adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
   const running = api.cycle();

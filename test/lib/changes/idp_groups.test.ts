@@ -1,14 +1,14 @@
 /** Groups of the identity provider: a token's groups narrow what a person may do, and widen nothing. */
 import { expect, test } from "vitest";
 import type { Manifest } from "../../support/intents.ts";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { opened } from "../../support/deps.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { mandated, MANDATED, PRINCIPALS } from "../../support/mandates.ts";
 import { passkey } from "../../support/passkeys.ts";
-import { service, serviceOf, type TestService } from "../../support/service.ts";
-import { person, proven, statementOf } from "../../support/signed.ts";
+import { service, makeService, type TestService } from "../../support/service.ts";
+import { person, proven, requestStatement } from "../../support/signed.ts";
 
 /** In place of a proxy: its token is the person as JSON. */
 const identityToken = {
@@ -138,7 +138,7 @@ test("a consent that was given without the group no longer counts once the inten
   const before = await service({ identityToken, intent: { ...narrowed(), principals: { bo: { kind: "person" } } } });
   const change_id = await propose(before);
   await before.post("approve", { change_id }, token("ana"));
-  const after = serviceOf(
+  const after = makeService(
     await opened({ store: before.deps.store, clock: before.deps.clock, identityToken, intent: narrowed() }),
   );
   const refused = await after.post("apply", { change_id }, token("bo"));
@@ -158,7 +158,7 @@ test("a signature does not stand in for the token, nor another person's token fo
   const sign = async (headers: HeadersInit, decision: "approve" | "deny" = "approve") => {
     const fields = { change_id, approver: "ana" };
     const asAna = { post: (path: string, sent = {}) => api.post(path, sent, token("ana")) };
-    const statement = await statementOf(asAna, { decision, ...fields });
+    const statement = await requestStatement(asAna, { decision, ...fields });
     return (await api.post(decision, { ...fields, ...proven(pen, statement) }, headers)).body;
   };
   expect((await sign(token("ana"))).code).toBe("not_an_approver");
@@ -214,5 +214,5 @@ test.each([
   [{ a: { kind: "person", idp: "release" } }, "principals.a.idp must be a list"],
   [{ "agent:a": { kind: "agent", token_sha256: "a".repeat(64), idp: ["x"] } }, "idp are a person's groups"],
 ])("an intent with groups that nothing can hold is rejected: %j", (principals, message) => {
-  expect(() => intentOf({ principals })).toThrow(message);
+  expect(() => makeIntent({ principals })).toThrow(message);
 });

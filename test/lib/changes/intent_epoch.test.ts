@@ -4,7 +4,7 @@ import { replaceIntent } from "../../../lib/deps.ts";
 import { tryRecordIntent } from "../../../lib/changes/record_intent.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
-import { core, coreOf } from "../../support/core.ts";
+import { core, makeCore } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { service } from "../../support/service.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
@@ -23,25 +23,25 @@ test.each([
 ])("%s than the log's: writes are 503 intent_outdated and change nothing", async (_, intent) => {
   const api = await begun();
   const before = await api.audit();
-  const other = coreOf(await restarted(api.deps, { intent }));
+  const other = makeCore(await restarted(api.deps, { intent }));
   expect(await other.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
   expect(await other.audit()).toEqual(before);
 });
 
 test("a manifest does not come back under its old epoch", async () => {
   const first = await begun();
-  const second = coreOf(await restarted(first.deps, { intent: { update_epoch: 4, version: "b" } }));
+  const second = makeCore(await restarted(first.deps, { intent: { update_epoch: 4, version: "b" } }));
   await second.propose();
-  const again = coreOf(await restarted(first.deps, { intent: { update_epoch: 3 } }));
+  const again = makeCore(await restarted(first.deps, { intent: { update_epoch: 3 } }));
   expect(await again.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
-  const raised = coreOf(await restarted(first.deps, { intent: { update_epoch: 5 } }));
+  const raised = makeCore(await restarted(first.deps, { intent: { update_epoch: 5 } }));
   expect((await raised.post("propose-crm-followup", FOLLOWUP)).status).toBe(201);
 });
 
 test("a process that lives long records at its start that its intent is in force", async () => {
   const api = await core({ intent: { update_epoch: 3 }, recordIntent: true });
   expect(await api.audit()).toMatchObject([{ event_type: "intent_in_force" }]);
-  const lower = coreOf(await restarted(api.deps, { intent: { update_epoch: 2 } }));
+  const lower = makeCore(await restarted(api.deps, { intent: { update_epoch: 2 } }));
   expect(await lower.post("propose-crm-followup", FOLLOWUP)).toMatchObject(OUTDATED);
   await restarted(api.deps, { intent: { update_epoch: 3 }, recordIntent: true });
   expect(await api.audit()).toHaveLength(1);

@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { opened } from "../../support/deps.ts";
 import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { serviceOf } from "../../support/service.ts";
+import { makeService } from "../../support/service.ts";
 
 test("one that comes while a rollback runs keeps it from nothing, and stays", async () => {
   const adapter = scriptedAdapter();
-  const api = serviceOf(await opened({ adapter }));
+  const api = makeService(await opened({ adapter }));
   const change_id = await api.bring("applied", { rationale: "" });
   const [begun, mayEnd] = [gate(), gate()];
   adapter.on("rollback", () => (begun.open(), mayEnd.opened), 1);

@@ -1,11 +1,11 @@
 /** Actions that an intent lists: who may do them, how that is proven, and what the log keeps of it. */
 import { describe, expect, test } from "vitest";
 import { PROPOSAL } from "../../support/client.ts";
-import { coreOf, type Core, core } from "../../support/core.ts";
+import { makeCore, type Core, core } from "../../support/core.ts";
 import { opened, restarted } from "../../support/deps.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { act, type Pen, person, proven, statementOf } from "../../support/signed.ts";
+import { act, type Pen, person, proven, requestStatement } from "../../support/signed.ts";
 import type { Fields } from "../../support/requests.ts";
 
 const [OPS, EVE] = [passkey(), passkey()];
@@ -24,7 +24,7 @@ const known = (policy: object = {}, options: object = {}) =>
 /** The fields of a signed operation. */
 async function signedBy(api: Core, pen: Pen, decision: string, fields: Fields): Promise<Fields> {
   const { actor, dry_run: _, ...said } = fields;
-  return { ...fields, ...proven(pen, await statementOf(api, { decision, approver: actor!, ...said })) };
+  return { ...fields, ...proven(pen, await requestStatement(api, { decision, approver: actor!, ...said })) };
 }
 
 describe("where an intent lists names without principals", () => {
@@ -132,7 +132,11 @@ describe("where an intent lists names and has principals", () => {
     const rolledBack = await api.post("rollback", await signedBy(api, OPS, "rollback", back));
     expect(JSON.parse(detailOf(rolledBack).statement)).toMatchObject({ decision: "rollback", over_drift: true });
     const kpis = { incident_rate: 1.5e-7, csat: 4 };
-    const statement = await statementOf(api, { decision: "feed_kpis", approver: "ops", kpis: JSON.stringify(kpis) });
+    const statement = await requestStatement(api, {
+      decision: "feed_kpis",
+      approver: "ops",
+      kpis: JSON.stringify(kpis),
+    });
     const feed = { csat: "4", incident_rate: "1.5e-7", actor: "ops", ...proven(OPS, statement) };
     expect(JSON.parse(detailOf(await api.post("kpi", feed)).statement)).toMatchObject({ actor: "ops", kpis });
     expect(await api.post("kpi", feed)).toMatchObject(error("proof_invalid"));
@@ -154,7 +158,7 @@ describe("where an intent lists names and has principals", () => {
     const drifted = await signedBy(api, OPS, "rollback", { change_id, actor: "ops", note: "x" });
     expect(await api.post("rollback", { ...drifted, over_drift: "true" })).toMatchObject(error("proof_invalid"));
     const kpis = JSON.stringify({ csat: 4 });
-    const statement = await statementOf(api, { decision: "feed_kpis", approver: "ops", kpis });
+    const statement = await requestStatement(api, { decision: "feed_kpis", approver: "ops", kpis });
     const feed = { actor: "ops", ...proven(OPS, statement) };
     expect(await api.post("kpi", { ...feed, csat: "5" })).toMatchObject(error("proof_invalid"));
     expect(await api.post("kpi", { ...feed, csat: "4", nrr_quarterly: "1" })).toMatchObject(error("proof_invalid"));
@@ -174,12 +178,12 @@ describe("where an intent lists names and has principals", () => {
     const change_id = await before.bring("applied");
     const policy = { signed_only: true };
     const after = await restarted(before.deps, { intent: { principals: PRINCIPALS, policy, update_epoch: 99 } });
-    const api = coreOf(after);
+    const api = makeCore(after);
     const over = { change_id, over_drift: "true", note: "x" };
     expect(await api.post("rollback", over)).toMatchObject(error("proof_required"));
     expect(await api.post("rollback", { ...over, actor: "bo" })).toMatchObject(error("proof_required"));
     const statement = { decision: "rollback", approver: "ops", change_id, note: "x", over_drift: "true" };
-    const signed = { ...over, actor: "ops", ...proven(OPS, await statementOf(api, statement)) };
+    const signed = { ...over, actor: "ops", ...proven(OPS, await requestStatement(api, statement)) };
     expect((await api.post("rollback", signed)).status).toBe(200);
   });
 
@@ -198,7 +202,7 @@ test("a signature under an intent that ends before its apply does is left out of
   const adapter = scriptedAdapter();
   const intent = { principals: PRINCIPALS, policy: { signed_only: false, permissions: LISTS } };
   const deps = await opened({ adapter, intent });
-  const api = coreOf(deps);
+  const api = makeCore(deps);
   const change_id = await api.bring("approved");
   const fields = await signedBy(api, OPS, "apply", { change_id, actor: "ops" });
   const [begun, mayEnd] = [gate(), gate()];

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { reportBreach } from "../../../lib/audit/report_breach.ts";
-import { anchorOf } from "../../support/anchor.ts";
+import { makeAnchor } from "../../support/anchor.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { passkey } from "../../support/passkeys.ts";
@@ -25,7 +25,7 @@ async function shared(options = {}): Promise<Shared> {
   const store = rewindingStore();
   const api = await core({ store: store.store, ...options });
   await api.propose();
-  return { api, other: coreOf(await restarted(api.deps, options)), store };
+  return { api, other: makeCore(await restarted(api.deps, options)), store };
 }
 
 const propose = (api: Core) => api.post("propose", PROPOSAL);
@@ -63,7 +63,7 @@ describe("the next write notices that the log went back", () => {
     const { api, other, store } = await shared();
     const known = (await lose({ api, store })).at(-1)!;
     // It was started after the failover: it knows no earlier end.
-    const started = coreOf(await restarted(other.deps));
+    const started = makeCore(await restarted(other.deps));
     for (let i = 0; i < 5; i++) expect((await propose(started)).status).toBe(201);
     const reply = await propose(api);
     expect(reply).toMatchObject(BROKEN);
@@ -84,7 +84,7 @@ describe("the next write notices that the log went back", () => {
       length: long.id,
       head: long.current_hash,
     });
-    expect(await propose(coreOf(await restarted(api.deps)))).toMatchObject(BROKEN);
+    expect(await propose(makeCore(await restarted(api.deps)))).toMatchObject(BROKEN);
   });
 
   test("a process alone on its store writes on, and so do two that write in turn", async () => {
@@ -148,7 +148,7 @@ describe("a person accepts the loss", () => {
     expect(JSON.parse(accepted.detail)).toMatchObject({ actor: "ops", note: "failover", ...now, known });
     expect(frozen).toMatchObject({ event_type: "service_frozen" });
     expect(await store.store.get("meta", "breach")).toBeUndefined();
-    for (const each of [api, other, coreOf(await restarted(api.deps)), api])
+    for (const each of [api, other, makeCore(await restarted(api.deps)), api])
       expect((await propose(each)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
@@ -168,7 +168,7 @@ describe("a person accepts the loss", () => {
 
   test("a process that did not notice, and one that was stopped, go on by themselves", async () => {
     const { api, other, store } = await shared();
-    const third = coreOf(await restarted(api.deps));
+    const third = makeCore(await restarted(api.deps));
     const before = await store.copy();
     for (const each of [api, other, third]) await propose(each);
     await store.goBack(before);
@@ -209,7 +209,7 @@ describe("a person accepts the loss", () => {
   });
 
   test("an anchor over the lost entries shows the loss, and is no breach once it is accepted", async () => {
-    const anchor = anchorOf();
+    const anchor = makeAnchor();
     const { api, store } = await shared({ anchor });
     const before = await store.copy();
     await propose(api);
@@ -218,11 +218,11 @@ describe("a person accepts the loss", () => {
     expect(anchor.notes.length).toBeGreaterThan(0);
     await store.goBack(before);
     // It knows no earlier end of its own.
-    const started = coreOf(await restarted(api.deps, { anchor }));
+    const started = makeCore(await restarted(api.deps, { anchor }));
     expect(await propose(started)).toMatchObject(BROKEN);
     expect((await acceptLoss(started)).body).toMatchObject({ known: { length } });
     expect((await propose(started)).status).toBe(201);
-    const again = coreOf(await restarted(api.deps, { anchor }));
+    const again = makeCore(await restarted(api.deps, { anchor }));
     expect(again.deps.integrity.breach).toBeUndefined();
     expect((await propose(again)).status).toBe(201);
   });

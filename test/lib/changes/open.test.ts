@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { identityOf, IdentityMismatch } from "../../../lib/changes/open.ts";
+import { makeIdentity, IdentityMismatch } from "../../../lib/changes/open.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { opened, restarted } from "../../support/deps.ts";
 
 test("the default identity", () => {
-  expect(identityOf("acme-crm", "node-7")).toEqual({
+  expect(makeIdentity("acme-crm", "node-7")).toEqual({
     product_id: "acme-crm",
     instance_id: "acme-crm@node-7",
     node_id: "node-7",
     binding_mode: "one_product_one_svc",
   });
-  expect(identityOf("acme-crm", "node-7", "blue").instance_id).toBe("blue");
+  expect(makeIdentity("acme-crm", "node-7", "blue").instance_id).toBe("blue");
 });
 
 test("a store of another product is refused, and stays as it was", async () => {
@@ -35,7 +35,7 @@ test("a store of another product is refused before its log is held against the a
 test("another instance of the same product may open the store", async () => {
   const deps = await opened();
   const other = await restarted(deps, { node_id: "node-2" });
-  expect((await deps.store.get("meta", "identity"))?.value).toEqual(identityOf("acme-crm", "node-2"));
+  expect((await deps.store.get("meta", "identity"))?.value).toEqual(makeIdentity("acme-crm", "node-2"));
   expect(other.product!.identity.instance_id).toBe("acme-crm@node-2");
 });
 

@@ -1,14 +1,14 @@
 /** How much of the log a process reads, and that it takes nothing for durable that is not. */
 import { expect, test } from "vitest";
-import { outlineFrom } from "../../../lib/audit/outline.ts";
+import { createOutline } from "../../../lib/audit/outline.ts";
 import { readLog } from "../../../lib/audit/read_log.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { named, onTarget, subjectsOf } from "../../../lib/changes/subjects.ts";
+import { named, onTarget, findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";
-import { core, coreOf } from "../../support/core.ts";
+import { core, makeCore } from "../../support/core.ts";
 import { type TestDeps, type TestOptions, restarted } from "../../support/deps.ts";
-import { hashOf } from "../../support/independent_chain.ts";
+import { hashEntry } from "../../support/independent_chain.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
 /** Another process, that checked only the newest entry when it was opened. */
@@ -23,7 +23,7 @@ test("a process reads back as far as a change's first entry, and no further", as
   const before = await api.bring("applied");
   const id = await api.bring("approved");
   for (let other = 0; other < 300; other++) await api.propose({ target: `t${other}` });
-  const other = coreOf(await briefly(api.deps));
+  const other = makeCore(await briefly(api.deps));
   const { length } = await api.audit("?limit=1000");
   expect(other.deps.integrity.outline!.after).toBe(length - 1);
   expect((await other.must("apply", id)).status).toBe("applied");
@@ -41,7 +41,7 @@ test("it reads back until the day is over to count minor changes", async () => {
   await api.propose(minor);
   await api.propose(minor);
   for (let other = 0; other < 20; other++) await api.propose({ target: `t${other}` });
-  const other = coreOf(await briefly(api.deps, { intent }));
+  const other = makeCore(await briefly(api.deps, { intent }));
   expect((await other.propose(minor)).tier).toBe("standard");
 });
 
@@ -60,7 +60,7 @@ test("what could not be written is no part of the log, and no breach of it", asy
 
 test("several processes on one store read what the others wrote", async () => {
   const first = await core();
-  const second = coreOf(await restarted(first.deps));
+  const second = makeCore(await restarted(first.deps));
   const [one, two] = [await first.bring("approved"), await second.bring("approved", { target: "ui.b" })];
   for (let round = 0; round < 300; round++) await first.post("kpi", { csat: round });
   expect((await second.act("apply", one)).status).toBe(200);
@@ -74,12 +74,12 @@ test("entries are read back each against the one after it", async () => {
   const { length, head } = (await deps.store.get("meta", "chain"))!.value;
   const [one, two] = await deps.store.getMany("audit", ["0000000000000002", "0000000000000003"]);
   const another = { ...one!.value, id: 3, previous_hash: two!.value.previous_hash };
-  await deps.store.transact((tx) => tx.put("audit", two!.id, { ...another, current_hash: hashOf(another) }));
-  await expect(readLog(deps, outlineFrom({ length, head }, subjectsOf), 1)).rejects.toThrow("were not made for it");
+  await deps.store.transact((tx) => tx.put("audit", two!.id, { ...another, current_hash: hashEntry(another) }));
+  await expect(readLog(deps, createOutline({ length, head }, findSubjects), 1)).rejects.toThrow("were not made for it");
 });
 
 test("a change whose place in the outline would be that of nothing is found all the same", () => {
-  const outline = outlineFrom({ length: 0, head: "" }, subjectsOf);
+  const outline = createOutline({ length: 0, head: "" }, findSubjects);
   // Its FNV-1a hash is 1, of which the lowest bit is left out.
   const change_id = "chg_w1iv1y";
   const event = { event_type: "change_drifted", change_id, tenant: "t1", detail: "{}" } as const;
@@ -89,7 +89,7 @@ test("a change whose place in the outline would be that of nothing is found all 
 });
 
 test("an entry of a plan is found by each of its targets, and by no other", () => {
-  const outline = outlineFrom({ length: 0, head: "" }, subjectsOf);
+  const outline = createOutline({ length: 0, head: "" }, findSubjects);
   const sets = ["a", "b", "c"].map((target) => ({ tenant_id: "t1", target }));
   const detail = JSON.stringify({ tier: "minor", target: "release.7", sets });
   const event = { event_type: "change_proposed", change_id: "chg_1", tenant: "*", detail } as const;

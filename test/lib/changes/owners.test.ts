@@ -1,6 +1,6 @@
 /** Owners of a target consent beside the tier's quorum; who is missing, and who consented, can be read. */
 import { expect, test } from "vitest";
-import { core, coreOf, type Core } from "../../support/core.ts";
+import { core, makeCore, type Core } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 
 const OWNED = {
@@ -10,7 +10,7 @@ const OWNED = {
 const BILLING = { target: "billing.rate", proposer: "pat" };
 
 const under = (policy: object) => core({ intent: { policy } });
-const now = async (api: Core, policy: object) => coreOf(await restarted(api.deps, { intent: { policy } }));
+const now = async (api: Core, policy: object) => makeCore(await restarted(api.deps, { intent: { policy } }));
 const approve = (api: Core, change_id: string, approver: string) => api.post("approve", { change_id, approver });
 
 test("the quorum alone does not approve what has owners, and the page says who is missing", async () => {

@@ -4,7 +4,7 @@ import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core } from "../../support/core.ts";
 import { passkey } from "../../support/passkeys.ts";
-import { act, person, proven, statementOf } from "../../support/signed.ts";
+import { act, person, proven, requestStatement } from "../../support/signed.ts";
 
 const [ANA, EVE] = [passkey(), passkey()];
 const agent = (secret: string, may?: object) => ({ kind: "agent", token_sha256: portableSha256(secret), may });
@@ -32,7 +32,7 @@ describe("a minor change where the intent names principals", () => {
 
   test("is minor for a proposer who signs or whom the proxy names", async () => {
     const signed = await unproxied();
-    const statement = await statementOf(signed, {
+    const statement = await requestStatement(signed, {
       decision: "propose",
       approver: "ana",
       proposal: JSON.stringify(MINOR),
@@ -200,9 +200,9 @@ test("an approver's name has no reserved prefix, and is no peer's", async () => 
 test("a statement that erases or withdraws is accepted once", async () => {
   const api = await core({ intent: { principals: { ana: person(ANA) } } });
   const { change_id } = await api.propose({ proposer: "bo" });
-  const statement = await statementOf(api, { decision: "deny", approver: "ana", change_id });
+  const statement = await requestStatement(api, { decision: "deny", approver: "ana", change_id });
   await api.post("deny", { change_id, approver: "ana", ...proven(ANA, statement) });
-  const erasing = await statementOf(api, { decision: "erase", approver: "ana", change_id });
+  const erasing = await requestStatement(api, { decision: "erase", approver: "ana", change_id });
   const fields = { change_id, actor: "ana", ...proven(ANA, erasing) };
   expect((await api.post("erase", fields)).status).toBe(200);
   expect((await api.deps.store.list("used_statements", { limit: 10 })).length).toBe(1);

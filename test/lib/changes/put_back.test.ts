@@ -1,7 +1,7 @@
 /** A host that drifted is put back by a change like any other, and the episode ends with its apply. */
 import { expect, test } from "vitest";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
-import { digestOf } from "../../../lib/changes/rules/content.ts";
+import { contentDigest } from "../../../lib/changes/rules/content.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core } from "../../support/core.ts";
@@ -92,7 +92,7 @@ test("whose place a proposal takes is no part of what is consented to", async ()
   const [alone, instead] = [await api.propose(VALUE), await api.propose({ ...VALUE, supersedes: change_id })];
   expect(instead.supersedes).toBe(change_id);
   expect(instead.digest).toBe(alone.digest);
-  expect(instead.digest).toBe(digestOf(instead, portableSha256));
+  expect(instead.digest).toBe(contentDigest(instead, portableSha256));
 });
 
 test.each([

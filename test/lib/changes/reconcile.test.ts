@@ -5,8 +5,8 @@ import { EVENT_TYPES, type EventType } from "../../../lib/audit/entry.ts";
 import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
-import { digestOf } from "../../../lib/changes/rules/content.ts";
-import { type Applied, changeOf, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
+import { contentDigest } from "../../../lib/changes/rules/content.ts";
+import { type Applied, toChange, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import { asRead } from "../../../lib/changes/rules/written_record.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reachable } from "../../support/client.ts";
@@ -338,9 +338,9 @@ inLong(test)("in random lives every stored record is the fold of its entries", a
       const state = foldEntries(
         (await store.getMany("audit", value.audit.map(entryKey))).map((entry) => entry?.value),
       )!;
-      expect(value).toEqual({ ...state, change: changeOf(state, value.change) });
+      expect(value).toEqual({ ...state, change: toChange(state, value.change) });
       const { change } = value;
-      expect((change.erased ?? change).digest).toBe(digestOf(change, sha256));
+      expect((change.erased ?? change).digest).toBe(contentDigest(change, sha256));
     }
     const entries = await api.audit("?limit=1000");
     expect(chainFault(entries)).toBeNull();

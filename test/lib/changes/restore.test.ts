@@ -5,10 +5,10 @@ import { restoreEdited } from "../../../lib/changes/restore_edited.ts";
 import type { TestOptions } from "../../support/deps.ts";
 import { restarted } from "../../support/deps.ts";
 import { HOUR, MINUTE, SECOND } from "../../support/clock.ts";
-import { core, coreOf } from "../../support/core.ts";
+import { core, makeCore } from "../../support/core.ts";
 import { editableTarget } from "../../support/editable_target.ts";
 import { sshPen } from "../../support/passkeys.ts";
-import { person, proven, statementOf } from "../../support/signed.ts";
+import { person, proven, requestStatement } from "../../support/signed.ts";
 import { Unanswered } from "../../../lib/kit/time_limit.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 
@@ -117,7 +117,7 @@ test("a change whose consents were not valid at its apply is not restored", asyn
   const change_id = await api.bring("applied", { target: "ui.a", value: "2" });
   edit("ui.a", "7");
   // Under today's stricter intent the apply of then still counts.
-  const today = coreOf(await restarted(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
+  const today = makeCore(await restarted(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
   expect((await today.post("restore", { change_id, actor: "ops" })).status).toBe(200);
   edit("ui.a", "7");
   await today.deps.store.transact(async (tx) => {
@@ -136,7 +136,7 @@ test("a name with keys signs a restore, once", async () => {
   edit("ui.a", "7");
   expect(code(await restore())).toEqual([403, "proof_required"]);
   const said = { approver: "ops", change_id, note: "by hand" };
-  const statement = await statementOf(api, { decision: "restore", ...said });
+  const statement = await requestStatement(api, { decision: "restore", ...said });
   const signed = { note: "by hand", ...proven(pen, statement) };
   expect(code(await restore({ ...signed, note: "other" }))).toEqual([403, "proof_invalid"]);
   expect((await restore(signed)).status).toBe(200);
@@ -195,11 +195,11 @@ test("without the policy the cycle only reports, and restores what it saw once i
 test.each<[string, (one: Awaited<ReturnType<typeof applied>>) => Promise<Awaited<ReturnType<typeof applied>>["api"]>]>([
   [
     "a start",
-    async ({ api, adapter }) => coreOf(await restarted(api.deps, { adapter, intent: RESTORE, longLived: true })),
+    async ({ api, adapter }) => makeCore(await restarted(api.deps, { adapter, intent: RESTORE, longLived: true })),
   ],
   [
     "a process that does not last",
-    async ({ api, adapter }) => coreOf(await restarted(api.deps, { adapter, intent: RESTORE })),
+    async ({ api, adapter }) => makeCore(await restarted(api.deps, { adapter, intent: RESTORE })),
   ],
   [
     "an accepted loss",
@@ -350,7 +350,7 @@ test("a signature under an intent that ends before its restore does is left out 
   const intent = { principals: { ops: person(pen) }, policy: { signed_only: false } };
   const { api, adapter, edit, restore, restored, change_id } = await applied({ intent });
   edit("ui.a", "7");
-  const statement = await statementOf(api, { decision: "restore", approver: "ops", change_id, note: "" });
+  const statement = await requestStatement(api, { decision: "restore", approver: "ops", change_id, note: "" });
   const { restore: set } = adapter;
   adapter.restore = async (...request) => {
     api.deps.product = (await restarted(api.deps, { adapter, intent: { ...intent, update_epoch: 99 } })).product!;

@@ -1,7 +1,7 @@
 /** A consent that is taken back, and one that is too old. */
 import { expect, test } from "vitest";
 import { HOUR, pass } from "../../support/clock.ts";
-import { core, coreOf } from "../../support/core.ts";
+import { core, makeCore } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
@@ -35,7 +35,7 @@ test("nobody takes back another's consent, none that was not given, and none of 
 test("who was taken off the approvers may still take their consent back", async () => {
   const before = await core();
   const change_id = await before.bring("approved");
-  const api = coreOf(await restarted(before.deps, { intent: { policy: { approvers: ["bo"] } } }));
+  const api = makeCore(await restarted(before.deps, { intent: { policy: { approvers: ["bo"] } } }));
   expect((await api.act("revoke", change_id)).body.status).toBe("denied");
 });
 

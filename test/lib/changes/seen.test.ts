@@ -10,7 +10,7 @@ import { memoryTarget } from "../../support/memory_target.ts";
 import { sshPen } from "../../support/passkeys.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
-import { person, proven, statementOf } from "../../support/signed.ts";
+import { person, proven, requestStatement } from "../../support/signed.ts";
 
 const ENTRY = { tenant_id: "t1", target: "flags/a" };
 const VALUE = { ...ENTRY, kind: "config", value: "1", reversible: true };
@@ -133,7 +133,7 @@ test("a signed consent signs what was seen, and one that is edited in the log co
   const { api } = await onMemory({}, { principals: { ana: person(pen) } });
   const { change_id } = await api.propose(VALUE);
   const fields = { decision: "approve", approver: "ana", change_id, seen: JSON.stringify([OLD]) };
-  const statement = await statementOf(api, fields);
+  const statement = await requestStatement(api, fields);
   expect(JSON.parse(statement)).toMatchObject({ seen: [OLD], places: [{ system: "flags" }] });
   const wrong = await approve(api, change_id, { seen: JSON.stringify([sha256("1")]), ...proven(pen, statement) });
   expect([wrong.status, wrong.body.code]).toEqual([403, "proof_invalid"]);

@@ -5,7 +5,7 @@ import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import { HOUR } from "../../support/clock.ts";
 import { type Core, core } from "../../support/core.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
-import { act, decide, person, proven, statementOf } from "../../support/signed.ts";
+import { act, decide, person, proven, requestStatement } from "../../support/signed.ts";
 
 const [ANA, BO, CEM] = [passkey(), sshPen(), passkey("EdDSA")];
 const PRINCIPALS = { ana: person(ANA), bo: person(BO), cem: person(CEM), eve: { kind: "person" } };
@@ -46,7 +46,11 @@ describe("a freeze", () => {
 
   test("is not the one that was signed, with another note, end or act", async () => {
     const api = await under();
-    const statement = await statementOf(api, { decision: "freeze", approver: "ana", until: "2027-01-01T00:00:00Z" });
+    const statement = await requestStatement(api, {
+      decision: "freeze",
+      approver: "ana",
+      until: "2027-01-01T00:00:00Z",
+    });
     const fields = { actor: "ana", until: "2027-01-01T00:00:00Z", ...proven(ANA, statement) };
     const { until: _, ...endless } = fields;
     for (const other of [{ ...fields, note: "x" }, { ...fields, until: "2027-01-02T00:00:00Z" }, endless])
@@ -62,7 +66,7 @@ describe("a review", () => {
     const api = await under({ break_glass: { approvers: ["cem"] }, ...policy });
     const { change_id } = await api.propose();
     const fields = { change_id, approver: "cem", note: "now" };
-    const statement = await statementOf(api, { decision: "approve_emergency", ...fields });
+    const statement = await requestStatement(api, { decision: "approve_emergency", ...fields });
     await api.post("approve", { ...fields, emergency: true, ...proven(CEM, statement) });
     return [api, change_id];
   };
@@ -72,7 +76,7 @@ describe("a review", () => {
     const said = { change_id, verdict: "not_accepted", note: "too soon" };
     for (const approver of ["ana", "eve"])
       expect(await api.post("review", { ...said, approver })).toMatchObject(refused("proof_required"));
-    const statement = await statementOf(api, { decision: "review", approver: "ana", ...said });
+    const statement = await requestStatement(api, { decision: "review", approver: "ana", ...said });
     expect(JSON.parse(statement)).toMatchObject({ decision: "review", verdict: "not_accepted", approver: "ana" });
     const proof = proven(ANA, statement);
     const other = { ...said, approver: "ana", verdict: "accepted", ...proof };
@@ -106,7 +110,7 @@ describe("a late note", () => {
     const said = { change_id, approver: "ana", ...RATIONALE };
     const { approver: _, ...sent } = { ...said, actor: "ana" };
     expect(await api.post("note", sent)).toMatchObject(refused("proof_required"));
-    const statement = await statementOf(api, { decision: "note", ...said });
+    const statement = await requestStatement(api, { decision: "note", ...said });
     const { digest } = await api.change(change_id);
     const facts = { decision: "note", change_id, digest, approver: "ana", ...RATIONALE };
     expect(JSON.parse(statement)).toMatchObject(facts);
@@ -141,7 +145,7 @@ describe("a late note", () => {
 describe("a proof is good for one", () => {
   test("proposal", async () => {
     const api = await under({ self_approval: false });
-    const statement = await statementOf(api, {
+    const statement = await requestStatement(api, {
       decision: "propose",
       approver: "ana",
       proposal: JSON.stringify(PROPOSAL),
@@ -164,11 +168,11 @@ describe("a proof is good for one", () => {
     const api = await under();
     const freeze = {
       actor: "ana",
-      ...proven(ANA, await statementOf(api, { decision: "freeze", approver: "ana" })),
+      ...proven(ANA, await requestStatement(api, { decision: "freeze", approver: "ana" })),
     };
     const unfreeze = {
       actor: "ana",
-      ...proven(ANA, await statementOf(api, { decision: "unfreeze", approver: "ana" })),
+      ...proven(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
     };
     expect((await api.post("freeze", freeze)).status).toBe(200);
     expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
@@ -182,7 +186,7 @@ describe("a proof is good for one", () => {
     const { change_id } = await api.propose();
     if (decision === "erase") await decide(api, BO, "deny", { change_id, approver: "bo" });
     const name = decision === "erase" ? { actor: "ana" } : { proposer: "ana" };
-    const statement = await statementOf(api, { decision, change_id, approver: "ana" });
+    const statement = await requestStatement(api, { decision, change_id, approver: "ana" });
     const fields = { change_id, ...name, ...proven(ANA, statement) };
     expect((await api.post(decision, fields)).status).toBe(200);
     const { length } = await api.audit();
@@ -213,7 +217,7 @@ describe("a proof is good for one", () => {
   test("use, on a clock that was set back, or in a process whose clock is behind", async () => {
     const api = await under();
     await api.post("freeze", { actor: "eve" });
-    const statement = await statementOf(api, { decision: "unfreeze", approver: "ana" });
+    const statement = await requestStatement(api, { decision: "unfreeze", approver: "ana" });
     const unfreeze = { actor: "ana", ...proven(ANA, statement) };
     expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
     api.deps.clock.advance(600_001);
@@ -228,7 +232,7 @@ describe("a proof is good for one", () => {
     const api = await under();
     const unfreeze = {
       actor: "ana",
-      ...proven(ANA, await statementOf(api, { decision: "unfreeze", approver: "ana" })),
+      ...proven(ANA, await requestStatement(api, { decision: "unfreeze", approver: "ana" })),
     };
     expect((await api.post("unfreeze", unfreeze)).body.code).toBe("illegal_transition");
     await api.post("freeze", { actor: "eve" });
@@ -241,7 +245,7 @@ test("a follow-up is proposed with a proof", async () => {
   const fields = { ...FOLLOWUP, proposer: "ana" };
   expect(await api.post("propose-crm-followup", fields)).toMatchObject(refused("proposer_unknown"));
   const asked = { decision: "propose", approver: "ana", followup: JSON.stringify(FOLLOWUP) };
-  const proof = proven(ANA, await statementOf(api, asked));
+  const proof = proven(ANA, await requestStatement(api, asked));
   const other = { ...fields, affected_users: 41, ...proof };
   expect(await api.post("propose-crm-followup", other)).toMatchObject(refused("proof_invalid"));
   const proposed = await api.post("propose-crm-followup", { ...fields, ...proof });

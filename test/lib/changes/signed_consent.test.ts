@@ -5,10 +5,10 @@ import { statementText } from "../../../lib/changes/rules/statement.ts";
 import { approvals } from "../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
-import { decide, forgeConsent, person, proven, statementOf } from "../../support/signed.ts";
+import { decide, forgeConsent, person, proven, requestStatement } from "../../support/signed.ts";
 
 const [ANA, BO] = [passkey(), sshPen()];
 const PRINCIPALS = { "ana@acme.example": person(ANA), bo: person(BO), eve: { kind: "person" } };
@@ -16,7 +16,7 @@ const ana = "ana@acme.example";
 const under = (policy: object = {}, principals: object = PRINCIPALS, options: TestOptions = {}) =>
   core({ ...options, intent: { principals, policy } });
 const now = async (api: Core, principals: object, policy: object = {}): Promise<Core> =>
-  coreOf(await restarted(api.deps, { intent: { principals, policy } }));
+  makeCore(await restarted(api.deps, { intent: { principals, policy } }));
 const detailOf = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
 const refused = (code: string, status = 403) => ({ status, body: { code } });
 
@@ -32,7 +32,7 @@ test.each([
   const api = await under({}, { [ana]: person(pen) });
   const { change_id, digest } = await api.propose();
   const fields = { change_id, approver: ana, note: "as agreed" };
-  const statement = await statementOf(api, { decision: "approve", ...fields });
+  const statement = await requestStatement(api, { decision: "approve", ...fields });
   const reply = await api.post("approve", { ...fields, ...proven(pen, statement) });
   expect(reply).toMatchObject({ status: 200, body: { status: "approved" } });
   const { origin } = reply.body.audit_entry;
@@ -102,7 +102,7 @@ describe("unsigned:", () => {
 
   test("a proposer with keys must sign a withdrawal", async () => {
     const api = await under();
-    const statement = await statementOf(api, {
+    const statement = await requestStatement(api, {
       decision: "propose",
       approver: "bo",
       proposal: JSON.stringify(PROPOSAL),
@@ -118,7 +118,7 @@ describe("a proof is refused that is", () => {
   test.each(FACTS)("of another %s", async (field) => {
     const api = await under();
     const { change_id } = await api.propose();
-    const statement = await statementOf(api, { decision: "approve", change_id, approver: ana });
+    const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
     const said = JSON.parse(statement);
     const other =
       field === "decision" ? "approve_emergency" : field === "at" ? "2026-01-02T03:04:06.678Z" : `${said[field]}x`;
@@ -133,7 +133,7 @@ describe("a proof is refused that is", () => {
     const { change_id } = await api.propose();
     const sent = async (seconds: number) => {
       const at = new Date(api.deps.clock.now() + seconds * SECOND).toISOString();
-      const statement = await statementOf(api, { decision: "approve", change_id, approver: ana, at });
+      const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana, at });
       return api.post("approve", { change_id, approver: ana, ...proven(ANA, statement) });
     };
     expect(await sent(601)).toMatchObject(refused("proof_invalid"));
@@ -158,7 +158,7 @@ describe("a proof is refused that is", () => {
     async (json) => {
       const api = await under();
       const { change_id } = await api.propose();
-      const statement = await statementOf(api, { decision: "approve", change_id, approver: ana });
+      const statement = await requestStatement(api, { decision: "approve", change_id, approver: ana });
       const rewrite = (text: string) => text.replace("{", `{"x":${json},`);
       const pen = { ...ANA, sign: (said: string) => ANA.sign(said, { rewrite }) };
       const sent = { change_id, approver: ana, ...proven(pen, statement) };
@@ -169,7 +169,7 @@ describe("a proof is refused that is", () => {
   test("half a proof, or none", async () => {
     const api = await under();
     const { change_id } = await api.propose();
-    const { proof, at } = proven(ANA, await statementOf(api, { decision: "approve", change_id, approver: ana }));
+    const { proof, at } = proven(ANA, await requestStatement(api, { decision: "approve", change_id, approver: ana }));
     for (const half of [{ proof: proof! }, { at: at! }, { proof: "{}", at: at! }, { proof: "no JSON", at: at! }])
       expect(await api.post("approve", { change_id, approver: ana, ...half })).toMatchObject(
         refused("invalid_field", 400),
@@ -180,7 +180,7 @@ describe("a proof is refused that is", () => {
 describe("where only signatures count and nobody approves their own,", () => {
   const STRICT = { self_approval: false };
   const signedProposal = async (api: Core, proposal: Record<string, string>) => {
-    const statement = await statementOf(api, {
+    const statement = await requestStatement(api, {
       decision: "propose",
       approver: ana,
       proposal: JSON.stringify(proposal),
@@ -210,7 +210,7 @@ describe("where only signatures count and nobody approves their own,", () => {
 
   test("a proof of a proposal is of this content alone", async () => {
     const api = await under(STRICT);
-    const statement = await statementOf(api, {
+    const statement = await requestStatement(api, {
       decision: "propose",
       approver: ana,
       proposal: JSON.stringify(PROPOSAL),
@@ -311,7 +311,7 @@ describe("nobody is locked out by a consent that counts no more", () => {
     const page = await moved.change(change_id);
     expect(page.missing).toMatchObject([{ count: 1 }]);
     expect(page.gates).toContainEqual(expect.objectContaining({ gate: "consent", state: "block" }));
-    const statement = await statementOf(moved, { decision: "approve", change_id, approver: ana });
+    const statement = await requestStatement(moved, { decision: "approve", change_id, approver: ana });
     const { at } = JSON.parse(statement);
     const proof = JSON.stringify(ANA.sign(statement, { origin: origins[0]! }));
     expect((await moved.post("approve", { change_id, approver: ana, proof, at })).status).toBe(200);

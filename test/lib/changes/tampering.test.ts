@@ -1,7 +1,7 @@
 /** Content that is not what consent was given to is not applied. */
 import { expect, test } from "vitest";
 import { readRecord } from "../../../lib/changes/records.ts";
-import { digestOf } from "../../../lib/changes/rules/content.ts";
+import { contentDigest } from "../../../lib/changes/rules/content.ts";
 import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
@@ -75,7 +75,7 @@ test("content edited together with its digest is held against the digest in the 
   await api.deps.store.transact(async (tx) => {
     const record = (await readRecord(tx, change_id)) as ChangeRecord;
     const change = { ...record.change, summary: "Another" };
-    tx.put("changes", change_id, { ...record, change: { ...change, digest: digestOf(change, api.deps.sha256) } });
+    tx.put("changes", change_id, { ...record, change: { ...change, digest: contentDigest(change, api.deps.sha256) } });
   });
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
   expect(adapter.calls).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openProduct } from "../../../lib/changes/open.ts";
 import { governed } from "../../../lib/changes/transaction.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { type Core, coreOf } from "../../support/core.ts";
+import { type Core, makeCore } from "../../support/core.ts";
 import { type TestDeps, opened, restarted } from "../../support/deps.ts";
 import { histories } from "../../support/length.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -59,17 +59,17 @@ async function history(seed: number): Promise<void> {
   const isEdited = roll(2) === 0;
   const model = new Model();
   const options = () => ({ intent: intentOf(block), adapter });
-  const whole = [coreOf(await opened({ store: memoryStore(), ...options() }))];
+  const whole = [makeCore(await opened({ store: memoryStore(), ...options() }))];
   const { deps } = whole[0]!;
   let processes: Core[] = [...whole];
 
   const restart = async () => {
     block = roll(2) === 0;
-    const all = coreOf(await restarted(deps, options()));
+    const all = makeCore(await restarted(deps, options()));
     const late = await restarted(deps, options());
     // What is older than all that was read is taken from the store, which must not lie then.
     if (!isEdited) await openProduct(late, { tail: 1 + roll(12) });
-    processes = [all, coreOf(late)];
+    processes = [all, makeCore(late)];
   };
   const editViews = () =>
     deps.store.transact(async (tx) => {

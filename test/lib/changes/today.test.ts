@@ -5,14 +5,14 @@ import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
-import { core, coreOf, type Core } from "../../support/core.ts";
+import { core, makeCore, type Core } from "../../support/core.ts";
 
 type Rules = Record<string, unknown>;
 const under = (rules: Rules) => core({ intent: { policy: rules } });
 
 /** The same service, started anew with other rules. */
 const now = async (api: Core, rules: Rules): Promise<Core> =>
-  coreOf(await restarted(api.deps, { intent: { policy: rules } }));
+  makeCore(await restarted(api.deps, { intent: { policy: rules } }));
 
 test.each([
   ["an approver who was taken off the list", { approvers: ["bo"] }, "consent_incomplete"],

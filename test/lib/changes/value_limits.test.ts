@@ -7,7 +7,7 @@ import { routedAdapter } from "../../../lib/targets/routing.ts";
 import { restarted } from "../../support/deps.ts";
 import { HOUR, MINUTE } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
-import { service, serviceOf, type TestService } from "../../support/service.ts";
+import { service, makeService, type TestService } from "../../support/service.ts";
 
 const PRICE = { tenant_id: "t1", target: "price.pro", kind: "config", reversible: true };
 const STEP = { match: ["price.*"], max_step: { relative: 0.05 }, unit: "EUR" };
@@ -108,7 +108,7 @@ describe("a schema", () => {
   test("judges no change without a value, and an apply under the intent of then", async () => {
     const api = await priced([]);
     const [one, none] = [await approved(api, 7), await api.bring("approved", PRICE)];
-    const later = serviceOf(
+    const later = makeService(
       await restarted(api.deps, {
         intent: { policy: { targets: [{ match: ["price.*"], schema: { type: "integer", maximum: 5 } }] } },
       }),
@@ -216,7 +216,7 @@ describe("a step", () => {
     api.deps.clock.advance(1000 * HOUR);
     expect(await verdict(api, 200)).toEqual({ minimum: 95, maximum: 105 });
     // Also where the log of then is not in memory.
-    const later = serviceOf(await restarted(api.deps, { intent: { policy: { targets: [STEP] } } }));
+    const later = makeService(await restarted(api.deps, { intent: { policy: { targets: [STEP] } } }));
     expect(await verdict(later, 200)).toEqual({ minimum: 95, maximum: 105 });
     await later.must("rollback", await set(later, 105));
     expect(await verdict(later, 106)).toEqual({ minimum: 95, maximum: 105 });
@@ -305,7 +305,7 @@ describe("a step", () => {
     const members = ["a", "b"];
     const api = await priced([]);
     await set(api, { a: 1 });
-    const later = serviceOf(
+    const later = makeService(
       await restarted(api.deps, {
         intent: { policy: { targets: [{ match: ["price.*"], max_step: { absolute: 1, members } }] } },
       }),
@@ -357,7 +357,7 @@ describe("what the target system holds", () => {
     const { api, hold } = await onSystem([]);
     hold("100");
     const change = await approved(api, 106);
-    const later = serviceOf(await restarted(api.deps, { intent: { policy: { targets: [STEP] } } }));
+    const later = makeService(await restarted(api.deps, { intent: { policy: { targets: [STEP] } } }));
     expect((await apply(later, change)).body.range).toEqual({ minimum: 95, maximum: 105 });
   });
 

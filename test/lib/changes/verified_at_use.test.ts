@@ -4,15 +4,15 @@ import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { knownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { placeOf, readRecord, targetKey } from "../../../lib/changes/records.ts";
+import { openTargetKey, readRecord, targetKey } from "../../../lib/changes/records.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
-import { contentIn } from "../../../lib/changes/rules/content.ts";
-import { changeOf, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
+import { pickContent } from "../../../lib/changes/rules/content.ts";
+import { toChange, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import type { Collection, Tx } from "../../../lib/store/store.ts";
 import { HOUR, pass } from "../../support/clock.ts";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
-import { hashOf } from "../../support/independent_chain.ts";
+import { hashEntry } from "../../support/independent_chain.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
@@ -24,7 +24,7 @@ const recordOf = async (api: Core, id: string) => (await readRecord(api.deps.sto
 /** The service as it is, and another process that was just started on its store. */
 const PROCESSES: [what: string, over: (api: Core, options?: TestOptions) => Promise<Core>][] = [
   ["the process that wrote it", async (api) => api],
-  ["another process", async (api, over) => coreOf(await restarted(api.deps, over))],
+  ["another process", async (api, over) => makeCore(await restarted(api.deps, over))],
 ];
 
 describe.each(PROCESSES)("a record that is set back, to %s", (_, processOf) => {
@@ -168,10 +168,10 @@ test("a denial that was made an approval, with its own hash and its record made 
     const entry = (await tx.get("audit", key))!.value;
     const detail = { ...JSON.parse(entry.detail), decision: "approved", status: "approved" };
     const forged = { ...entry, detail: JSON.stringify(detail) };
-    tx.put("audit", key, { ...forged, current_hash: hashOf(forged) });
+    tx.put("audit", key, { ...forged, current_hash: hashEntry(forged) });
     const [proposal] = await tx.getMany("audit", [String(record.audit[0]).padStart(16, "0")]);
     const state = foldEntries([proposal!.value, { ...forged, current_hash: "" }])!;
-    tx.put("changes", id, { ...state, change: changeOf(state, contentIn(record.change)) });
+    tx.put("changes", id, { ...state, change: toChange(state, pickContent(record.change)) });
   });
   expect((await api.act("apply", id)).body.code).toBe("chain_broken");
   expect(adapter.calls).toEqual([]);
@@ -193,10 +193,10 @@ test("minor changes are counted by the log: no counter can be set back", async (
   const policy = { minor: { kinds: ["config"], targets: ["ui.*"], max_per_day: 2 } };
   const first = await core({ intent: { policy } });
   const minor = { tier: "minor", kind: "config", target: "ui.x", affected_users: 1, risk: "low", reversible: true };
-  for (const api of [first, coreOf(await restarted(first.deps, { intent: { policy } }))])
+  for (const api of [first, makeCore(await restarted(first.deps, { intent: { policy } }))])
     expect((await api.propose(minor)).tier).toBe("minor");
   await edit(first, (tx) => tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never));
-  for (const api of [first, coreOf(await restarted(first.deps, { intent: { policy } }))])
+  for (const api of [first, makeCore(await restarted(first.deps, { intent: { policy } }))])
     expect((await api.propose(minor)).tier).toBe("standard");
   first.deps.clock.advance(24 * HOUR);
   expect((await first.propose(minor)).tier).toBe("minor");
@@ -269,10 +269,10 @@ describe("what a target holds, and what waits for it", () => {
     const first = await core();
     const { change_id, ...place } = await first.change(await first.bring("applied"));
     await edit(first, (tx) => {
-      tx.put("live_by_target", placeOf({ ...place, change_id }), true);
-      tx.put("live_by_target", placeOf({ ...place, change_id: "chg_none" }), true);
+      tx.put("live_by_target", openTargetKey({ ...place, change_id }), true);
+      tx.put("live_by_target", openTargetKey({ ...place, change_id: "chg_none" }), true);
     });
-    const api = coreOf(await restarted(first.deps, { intent: { policy } }));
+    const api = makeCore(await restarted(first.deps, { intent: { policy } }));
     expect((await api.post("propose", PROPOSAL)).status).toBe(201);
   });
 
@@ -282,7 +282,7 @@ describe("what a target holds, and what waits for it", () => {
     const id = await first.bring("approved");
     const other = await first.bring("applied");
     await takeOut(first, "owners");
-    const api = coreOf(await restarted(first.deps, { intent }));
+    const api = makeCore(await restarted(first.deps, { intent }));
     expect((await api.act("apply", id)).body).toMatchObject({
       code: "target_moved",
       target_owner: { before: null, now: other },
@@ -308,7 +308,7 @@ describe("what a target holds, and what waits for it", () => {
         tx.put("owners", place + entryKey(9999), elsewhere);
       }
     });
-    const api = coreOf(await restarted(first.deps, { intent }));
+    const api = makeCore(await restarted(first.deps, { intent }));
     for (const one of [id, untouched]) expect((await api.act("apply", one)).status).toBe(200);
   });
 
@@ -339,7 +339,7 @@ describe("what a target holds, and what waits for it", () => {
     for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
     const deps = await restarted(first.deps, { intent });
     await openProduct(deps, { tail: 1 });
-    const api = coreOf(deps);
+    const api = makeCore(deps);
     expect((await api.post("propose", { ...PROPOSAL, target: "ui.b" })).body.conflicts).toEqual([live]);
     const { audit_entry } = await api.must("approve", (await api.propose()).change_id);
     expect(JSON.parse(audit_entry.detail).target_owner).toBe(owner);
@@ -350,7 +350,7 @@ describe("what a target holds, to a process that read only the newest of the log
   const late = async (api: Core, intent: TestOptions["intent"] = {}, tail = 1) => {
     const deps = await restarted(api.deps, { intent });
     await openProduct(deps, { tail });
-    return coreOf(deps);
+    return makeCore(deps);
   };
   /** A record that says of itself that it is older than all that was read. */
   const backdate = async (api: Core, id: string, status: "applied" | "rolled_back" | "approved") => {
@@ -446,7 +446,7 @@ describe("what a decision reads of a target does not grow with its history", () 
       const api = await core();
       for (let round = 0; round < rounds; round++) await api.bring("denied");
       await api.bring("approved");
-      const later = coreOf(await restarted(api.deps, { intent: { policy: { on_conflict: "block" } } }));
+      const later = makeCore(await restarted(api.deps, { intent: { policy: { on_conflict: "block" } } }));
       counts.push(
         await asked(later, async () =>
           expect((await later.post("propose", PROPOSAL)).body.code).toBe("target_conflict"),
@@ -519,7 +519,7 @@ describe("a lease that somebody wrote", () => {
     const api = await core({ adapter });
     const id = await api.bring("applied");
     const record = await recordOf(api, id);
-    const place = placeOf(record.change);
+    const place = openTargetKey(record.change);
     await edit(api, (tx) => {
       tx.put("leases", place, { ...GONE, operation: "apply", change_id: id, place });
       tx.put("changes", id, { ...record, change: { ...record.change, ...edited } });
@@ -537,7 +537,7 @@ describe("a lease that somebody wrote", () => {
   ])("%s, keeps none from being settled", async (_, bad) => {
     const api = await core({ adapter: scriptedAdapter() });
     const { change } = await recordOf(api, await api.bring("approved"));
-    const place = placeOf(change);
+    const place = openTargetKey(change);
     await edit(api, (tx) => {
       tx.put("leases", "a", bad as never);
       tx.put("leases", place, { ...GONE, operation: "apply", change_id: change.change_id, place });

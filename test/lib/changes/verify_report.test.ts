@@ -1,14 +1,14 @@
 /** What verify answers to somebody who kept a receipt, or who asks after the log was found broken elsewhere. */
-import { anchorOf } from "../../support/anchor.ts";
+import { makeAnchor } from "../../support/anchor.ts";
 import { expect, test } from "vitest";
 import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { verifyReport } from "../../../lib/changes/verify_report.ts";
 import { holdAgainstAnchor } from "../../../lib/audit/hold_against_anchor.ts";
 import { verifyChain } from "../../../lib/audit/verify.ts";
-import { leavesOf, lengthen, logOf } from "../audit/synthetic_log.ts";
+import { readLeaves, lengthen, makeLog } from "../audit/synthetic_log.ts";
 
 test("a receipt of an entry that was written while a pass ran holds, and the pass is not made twice", async () => {
-  const deps = await logOf(2500);
+  const deps = await makeLog(2500);
   const reads: number[] = [];
   const { store } = deps;
   deps.store = {
@@ -21,7 +21,7 @@ test("a receipt of an entry that was written while a pass ran holds, and the pas
   const running = verifyChain(deps);
   await new Promise((resolve) => setTimeout(resolve));
   await lengthen(deps, 1);
-  const head = (await leavesOf({ ...deps, store })).at(-1)!;
+  const head = (await readLeaves({ ...deps, store })).at(-1)!;
   const byLength = verifyReport(deps, { expected_length: 2501, expected_head: head });
   const byHead = verifyReport(deps, { expected_head: head });
   expect(await running, "the pass began before").toMatchObject({ length: 2500 });
@@ -31,8 +31,8 @@ test("a receipt of an entry that was written while a pass ran holds, and the pas
 });
 
 test("a receipt goes on speaking for its entry while the log grows", async () => {
-  const deps = await logOf(8);
-  const [, , third, fourth] = await leavesOf(deps);
+  const deps = await makeLog(8);
+  const [, , third, fourth] = await readLeaves(deps);
   expect(await verifyReport(deps, { expected_length: 3, expected_head: third })).toMatchObject({
     valid: true,
     not_checked: [],
@@ -45,9 +45,9 @@ test("a receipt goes on speaking for its entry while the log grows", async () =>
 });
 
 test("a log that its anchor speaks against is not answered as valid, though the chain by itself holds", async () => {
-  const deps = await logOf(10);
+  const deps = await makeLog(10);
   const anchored = (await currentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");
-  await holdAgainstAnchor({ ...deps, anchor: anchorOf(anchored) });
+  await holdAgainstAnchor({ ...deps, anchor: makeAnchor(anchored) });
   expect(await verifyReport(deps, {})).toMatchObject({
     valid: false,
     length: 10,
@@ -58,7 +58,7 @@ test("a log that its anchor speaks against is not answered as valid, though the 
 });
 
 test("to have kept the log of no entries shows nothing, and takes nothing off the list", async () => {
-  const deps = await logOf(3);
+  const deps = await makeLog(3);
   const nothing = { expected_length: 0, expected_head: "0".repeat(64) };
   expect(await verifyReport(deps, nothing)).toMatchObject({
     valid: true,

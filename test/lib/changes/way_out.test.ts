@@ -1,14 +1,14 @@
 /** Nobody is locked out: whatever rules come after a consent, a change can be applied or closed, and the answers say by whom. */
 import { expect, test } from "vitest";
-import { type Core, core, coreOf } from "../../support/core.ts";
+import { type Core, core, makeCore } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
-import { decide, person, proven, statementOf } from "../../support/signed.ts";
+import { decide, person, proven, requestStatement } from "../../support/signed.ts";
 
 const [ANA, BO] = [passkey(), sshPen()];
 const under = (policy: object, principals: object = {}) => core({ intent: { policy, principals } });
 const now = async (api: Core, policy: object, principals: object = {}): Promise<Core> =>
-  coreOf(await restarted(api.deps, { intent: { policy, principals } }));
+  makeCore(await restarted(api.deps, { intent: { policy, principals } }));
 const gate = async (api: Core, change_id: string, name: string) =>
   (await api.change(change_id)).gates.find(({ gate }) => gate === name)!;
 const MINOR = { minor: { kinds: ["config"], targets: ["*"] } };
@@ -164,7 +164,7 @@ test("a review that nobody is left to give says so, and holds nothing up", async
   const before = await under(policy, { ana: person(ANA), bo: person(BO) });
   const { change_id } = await before.propose();
   const fields = { change_id, approver: "ana", note: "now" };
-  const statement = await statementOf(before, { decision: "approve_emergency", ...fields });
+  const statement = await requestStatement(before, { decision: "approve_emergency", ...fields });
   await before.post("approve", { ...fields, emergency: true, ...proven(ANA, statement) });
   expect((await gate(before, change_id, "review")).message).not.toContain("nobody");
   const api = await now(before, { approvers: ["ana"] }, { ana: person(ANA), bo: person(BO) });

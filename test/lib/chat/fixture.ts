@@ -42,7 +42,7 @@ export async function chatService(options: TestOptions = {}): Promise<ChatServic
 }
 
 /** All memories of what has no entry, oldest first. */
-export async function memoriesIn(store: Store): Promise<Memory[]> {
+export async function readMemories(store: Store): Promise<Memory[]> {
   const sources = await Promise.all(
     (["memories", "chat_memories"] as const).map((source) => store.list(source, { limit: 100_000 })),
   );

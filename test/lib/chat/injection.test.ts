@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
-import { recordIn } from "../../../lib/changes/rules/written_record.ts";
+import { parseRecord } from "../../../lib/changes/rules/written_record.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { remember } from "../../../lib/projections/memory.ts";
 import { LONG } from "../../support/length.ts";
@@ -69,7 +69,7 @@ const NAMES = [
 /** What is governed, apart from drafts: the changes that people proposed, their log, KPIs and the host. */
 async function governedState({ deps, audit, get }: ChatService, host: ReadonlyMap<string, unknown>) {
   const { store } = deps;
-  const changes = (await store.texts("changes", { limit: 1000 })).map((row) => recordIn(row).change);
+  const changes = (await store.texts("changes", { limit: 1000 })).map((row) => parseRecord(row).change);
   const drafts = changes.filter(({ proposer }) => proposer?.startsWith("llm:"));
   const draftIds = new Set(drafts.map(({ change_id }) => change_id));
   return {

@@ -4,7 +4,7 @@ import { app } from "../../../handlers/index.ts";
 import { inLong } from "../../support/length.ts";
 import { form } from "../../support/requests.ts";
 import type { Received } from "./provider.ts";
-import { resultsIn, using, withModel } from "./with_model.ts";
+import { listResults, using, withModel } from "./with_model.ts";
 
 /** The snapshot that a prompt begins with. */
 function snapshotIn({ body }: Received) {
@@ -19,7 +19,7 @@ test("a page of rows ends within the tool's limit, and next goes on there", asyn
   for (let at = 0; at < 20; at++)
     ids.push((await service.propose({ target: `limits.n${at}`, summary: "more seats ".repeat(40) })).change_id);
   await service.say("what was proposed?");
-  const [result] = resultsIn(service.received) as [string];
+  const [result] = listResults(service.received) as [string];
   expect(Buffer.byteLength(result)).toBeLessThanOrEqual(16_000);
   const { rows, next } = JSON.parse(result).data;
   const shown = rows.map(({ change_id }: { change_id: string }) => change_id);
@@ -34,7 +34,7 @@ test("a change that is longer than the tool's limit is shortened, and stays JSON
   const long = "because ".repeat(490);
   ({ change_id } = await service.propose({ rationale: long, value: JSON.stringify({ text: long.repeat(3) }) }));
   await service.say("what is it about?");
-  const [result] = resultsIn(service.received) as [string];
+  const [result] = listResults(service.received) as [string];
   expect(Buffer.byteLength(result)).toBeLessThanOrEqual(16_000);
   expect(JSON.parse(result).data).toMatchObject({ change_id });
 });

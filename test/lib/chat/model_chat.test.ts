@@ -4,7 +4,7 @@ import { openLlm } from "../../../lib/llm/open.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { chatService } from "./fixture.ts";
 import { provider, type Received, type Script } from "./provider.ts";
-import { DRAFT, resultsIn, using, withModel } from "./with_model.ts";
+import { DRAFT, listResults, using, withModel } from "./with_model.ts";
 
 const contentOf = ({ body }: Received): string => body.messages.at(-1).content;
 const systemOf = ({ body }: Received): string => body.messages[0].content;
@@ -346,14 +346,14 @@ test("every reading tool answers from the records", async () => {
     },
   };
   const service = await withModel((received) => {
-    const told = resultsIn([received]).length;
+    const told = listResults([received]).length;
     const left = reading.slice(told, told + 8).map((name) => ({ name, input: inputs[name] ?? {} }));
     return left.length > 0 ? { tools: left } : { text: "done" };
   });
   change_id = await service.bring("approved");
   await service.post("kpi", { csat: 4 });
   await service.say("tell me everything");
-  const answers = resultsIn(service.received);
+  const answers = listResults(service.received);
   expect(answers).toHaveLength(reading.length);
   const shown = answers.map((answer) => JSON.parse(answer).data);
   expect(shown[0].product.changes).toEqual({ pending_consent: 0, approved: 1 });
@@ -375,8 +375,8 @@ test("the reply shows each query that the model ran, with the exact count", asyn
   expect((await service.say("how many are approved?")).body.reply.text).toBe(
     "Two or three, I believe.\nQuery: is:approved – 1 change.",
   );
-  expect(JSON.parse(resultsIn(service.received)[1]!).data.total).toBe(1);
-  expect(resultsIn(service.received)[2]).toMatch(/^refused: .*proposer/);
+  expect(JSON.parse(listResults(service.received)[1]!).data.total).toBe(1);
+  expect(listResults(service.received)[2]).toMatch(/^refused: .*proposer/);
 });
 
 test("a model that gives no usable answer shows in the capability map, until it gives one", async () => {

@@ -22,7 +22,7 @@ export const using =
   };
 
 /** What the tools answered in the newest request. */
-export const resultsIn = (received: readonly Received[]): string[] =>
+export const listResults = (received: readonly Received[]): string[] =>
   received
     .at(-1)!
     .body.messages.filter(({ role }: { role: string }) => role === "tool")

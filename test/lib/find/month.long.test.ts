@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { type LedgerChange } from "../../support/month/ledger.ts";
 import { monthToRead } from "../../support/month/month.ts";
-import { reckonAt } from "../../support/month/reckoning.ts";
+import { reckon } from "../../support/month/reckoning.ts";
 import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/who_and_what.ts";
 
 const NOW = "2026-11-16T09:30:00.000Z";
@@ -29,7 +29,7 @@ let all: Facts[];
 
 const later = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR * 1000).toISOString();
 
-function factsOf(reckoning: ReturnType<typeof reckonAt>, change: LedgerChange): Facts {
+function factsOf(reckoning: ReturnType<typeof reckon>, change: LedgerChange): Facts {
   const acts = reckoning.acts.filter((act) => act.change === change.name);
   const at = (...dids: string[]) => acts.filter(({ did }) => dids.includes(did)).map((act) => act.at);
   const consents = acts.filter(({ did }) => did === "approved");
@@ -68,7 +68,7 @@ function factsOf(reckoning: ReturnType<typeof reckonAt>, change: LedgerChange): 
 
 beforeAll(async () => {
   month = await monthToRead();
-  const reckoning = reckonAt(month.ledger, NOW);
+  const reckoning = reckon(month.ledger, NOW);
   all = reckoning.known.map((change) => factsOf(reckoning, change));
 });
 

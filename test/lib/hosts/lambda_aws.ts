@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Fetch } from "../../support/client.ts";
-import { context, type Event, eventOf, responseOf } from "./lambda_events.ts";
+import { context, type Event, makeEvent, toFetchResponse } from "./lambda_events.ts";
 
 /** A running instance. */
 export interface Instance {
@@ -59,7 +59,7 @@ export async function startInstance(bundle: string, env: Record<string, string>)
   return {
     child,
     invoke,
-    fetch: async (request) => responseOf((await invoke(await eventOf(request))) as never),
+    fetch: async (request) => toFetchResponse((await invoke(await makeEvent(request))) as never),
     logged: () => output,
   };
 }

@@ -4,10 +4,10 @@ import { lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { scheduledRun } from "../../../lib/hosts/lambda/scheduled_run.ts";
 import { computeTick } from "../../../lib/operations/state.ts";
 import { HOUR, pass } from "../../support/clock.ts";
-import { linkOf, openOperations } from "../operations/operations_service.ts";
+import { makeLink, openOperations } from "../operations/operations_service.ts";
 
 const INTENT = { policy: { consent_ttl_hours: 1 } };
-const silentPeers = linkOf(() => Promise.reject(new Error("no network")));
+const silentPeers = makeLink(() => Promise.reject(new Error("no network")));
 
 test("a run that did all of its work tells what it did, and leaves a checkpoint", async () => {
   const { deps, bring } = await openOperations({ intent: INTENT });

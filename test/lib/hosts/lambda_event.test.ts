@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readEvent } from "../../../lib/hosts/lambda/event.ts";
-import { type Event, eventOf, type Source, SOURCES } from "./lambda_events.ts";
+import { type Event, makeEvent, type Source, SOURCES } from "./lambda_events.ts";
 
 const get = (path: string, headers: HeadersInit = {}) => new Request(`https://api.example${path}`, { headers });
 const post = (body: BodyInit, headers: HeadersInit = {}) =>
@@ -8,7 +8,7 @@ const post = (body: BodyInit, headers: HeadersInit = {}) =>
 
 /** The request that a function is given of one that a client makes; `change` is what differs in the event. */
 async function given(request: Request, source: Source, change: (event: Event) => void = () => {}): Promise<Request> {
-  const event = await eventOf(request, source);
+  const event = await makeEvent(request, source);
   change(event);
   return readEvent(event).request;
 }
@@ -62,7 +62,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
   test("a Host that is none does not reach the address", async () => {
     for (const host of ["evil.example/..", "user@evil.example", "a b", ""]) {
       const request = await given(get("/livez"), source, (event) => setHeader(event, "host", host));
-      const { domainName = "localhost" } = (await eventOf(get("/"), source))["requestContext"];
+      const { domainName = "localhost" } = (await makeEvent(get("/"), source))["requestContext"];
       expect(new URL(request.url).host).toBe(domainName);
     }
   });
@@ -125,7 +125,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
 describe("what stands before the path", () => {
   const requestPath = (event: Event, basePath?: string) => new URL(readEvent(event, { basePath }).request.url).pathname;
   const http = async (path: string, over: Event = {}) => {
-    const event = await eventOf(get(path));
+    const event = await makeEvent(get(path));
     Object.assign(event["requestContext"], over);
     return event;
   };
@@ -146,7 +146,7 @@ describe("what stands before the path", () => {
   });
 
   test("a REST API has taken it off already; an HTTP API in payload format 1.0 has not", async () => {
-    const rest = await eventOf(get("/api/log"), "rest_api");
+    const rest = await makeEvent(get("/api/log"), "rest_api");
     rest["requestContext"].stage = "api";
     rest["requestContext"].path = "/api/api/log";
     expect(requestPath(rest)).toBe("/api/log");
@@ -204,7 +204,7 @@ describe("a load balancer", () => {
   });
 
   test("puts a target below a path, which is told of", async () => {
-    const event = await eventOf(get("/governance/api/log"), "alb");
+    const event = await makeEvent(get("/governance/api/log"), "alb");
     expect(new URL(readEvent(event, { basePath: "/governance" }).request.url).pathname).toBe("/api/log");
   });
 });

@@ -12,7 +12,7 @@ export type Source = "http_api" | "rest_api" | "function_url" | "alb" | "alb_lis
 export const SOURCES: readonly Source[] = ["http_api", "rest_api", "function_url", "alb", "alb_lists"];
 
 /** Makes the event that a source makes of a request; bodies that are no text, and all when asked, as base64. */
-export async function eventOf(request: Request, source: Source = "http_api", base64 = false): Promise<Event> {
+export async function makeEvent(request: Request, source: Source = "http_api", base64 = false): Promise<Event> {
   const bytes = Buffer.from(await request.clone().arrayBuffer());
   const encoded = base64 || !bytes.equals(Buffer.from(bytes.toString("utf8")));
   const body = bytes.length > 0 ? { body: bytes.toString(encoded ? "base64" : "utf8") } : {};
@@ -126,7 +126,7 @@ function balancerEvent(
 }
 
 /** The response that a client gets of a result; a load balancer that asks for lists reads nothing else. */
-export function responseOf(result: LambdaResult): Response {
+export function toFetchResponse(result: LambdaResult): Response {
   const {
     statusCode,
     headers,

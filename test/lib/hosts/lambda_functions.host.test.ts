@@ -10,10 +10,10 @@ import { propose } from "../../../handlers/product/propose.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
-import { groupOf } from "../../../lib/hosts/lambda/groups.ts";
+import { functionGroup } from "../../../lib/hosts/lambda/groups.ts";
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
-import { checkedFetch, endpointOf } from "../../support/checked_fetch.ts";
+import { checkedFetch, findEndpoint } from "../../support/checked_fetch.ts";
 import { client, PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { chainFault } from "../../support/independent_chain.ts";
@@ -32,7 +32,7 @@ import {
   secretsManager,
   startInstance,
 } from "./lambda_aws.ts";
-import { context, eventOf, responseOf } from "./lambda_events.ts";
+import { context, makeEvent, toFetchResponse } from "./lambda_events.ts";
 
 const ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:countersign-AbCdEf";
 const TOKEN = "correct horse battery staple";
@@ -289,7 +289,7 @@ describe("an instance", () => {
     const env = configuration(await made("rotated"), "product");
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
     const handler = lambdaFunction([{ propose }]);
-    const { post } = client(async (request) => responseOf(await handler(await eventOf(request), context())));
+    const { post } = client(async (request) => toFetchResponse(await handler(await makeEvent(request), context())));
     const write = async (token: string) => (await post("propose", PROPOSAL, { "x-svc-admin-token": token })).status;
     vi.useFakeTimers({ toFake: ["Date"] });
     expect(await write(TOKEN)).toBe(201);
@@ -328,7 +328,7 @@ describe("an instance", () => {
     for (const [name, value] of Object.entries({ ...env, ...where })) vi.stubEnv(name, value);
     vi.useFakeTimers({ toFake: ["Date"] });
     const handler = lambdaFunction([{ intent }]);
-    const { get } = client(async (request) => responseOf(await handler(await eventOf(request), context())));
+    const { get } = client(async (request) => toFetchResponse(await handler(await makeEvent(request), context())));
     const shown = async () => (await get("intent")).body.version;
     expect(await shown()).toBe("2026.11");
     version = "2026.12";
@@ -420,7 +420,7 @@ describe("a table that is", () => {
 });
 
 describe("rights on the table", () => {
-  const groupReads = READS.filter((path) => groupOf(endpointOf("GET", path.split("?")[0]!)!) === "read");
+  const groupReads = READS.filter((path) => functionGroup(findEndpoint("GET", path.split("?")[0]!)!) === "read");
 
   there.each(["a table in use", "a new table"])(
     "on %s the functions that read need GetItem and Query only",

@@ -4,7 +4,7 @@ import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lam
 import { SettingRefused } from "../../../lib/hosts/settings.ts";
 import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
-import { context, type Event, eventOf, type Source, SOURCES } from "./lambda_events.ts";
+import { context, type Event, makeEvent, type Source, SOURCES } from "./lambda_events.ts";
 
 function recording(): Log & { lines: string[] } {
   const lines: string[] = [];
@@ -16,7 +16,7 @@ function recording(): Log & { lines: string[] } {
 async function resultOf(response: () => Response | Promise<Response>, source: Source = "http_api", method = "GET") {
   const log = recording();
   const options: LambdaHandlerOptions = { log, open: async () => async () => response() };
-  const event = await eventOf(new Request("https://api.example/x", { method }), source);
+  const event = await makeEvent(new Request("https://api.example/x", { method }), source);
   return { ...(await lambdaHandler(options)(event, context())), log };
 }
 
@@ -95,7 +95,7 @@ describe("where the service is mapped below a path, or in a named stage", () => 
     return [statusCode, headers?.["location"] ?? multiValueHeaders?.["location"]?.[0]];
   }
   const http = async (path: string, over: Event = {}) => {
-    const event = await eventOf(new Request(`https://api.example${path}`));
+    const event = await makeEvent(new Request(`https://api.example${path}`));
     Object.assign(event["requestContext"], over);
     return event;
   };
@@ -104,7 +104,7 @@ describe("where the service is mapped below a path, or in a named stage", () => 
     "over %s the base without its slash leads to the page, whose links are relative",
     async (source) => {
       const asked = (path: string, method = "GET") =>
-        eventOf(new Request(`https://api.example${path}`, { method }), source);
+        makeEvent(new Request(`https://api.example${path}`, { method }), source);
       expect(await led(await asked("/governance"), "/governance")).toEqual([
         308,
         source === "rest_api" ? "/prod/governance/" : "/governance/",
@@ -129,7 +129,7 @@ describe("where the service is mapped below a path, or in a named stage", () => 
     ["/prod", [308, "/prod/"]],
     ["/prod/", [200, undefined]],
   ])("a REST API, which has taken the stage off, tells by its context that %s was asked for", async (path, answer) => {
-    const rest = await eventOf(new Request("https://api.example/"), "rest_api");
+    const rest = await makeEvent(new Request("https://api.example/"), "rest_api");
     rest["requestContext"].path = path;
     expect(await led(rest)).toEqual(answer);
   });
@@ -190,7 +190,7 @@ test("a service that cannot be opened is asked for again at the next request", a
     return async () => new Response("ok");
   };
   const handler = lambdaHandler({ open, log: recording() });
-  const event = await eventOf(new Request("https://api.example/x"));
+  const event = await makeEvent(new Request("https://api.example/x"));
   const first = await handler(event, context());
   expect(first).toMatchObject({ statusCode: 503, headers: { "retry-after": "1" } });
   expect(JSON.parse(first.body)).toMatchObject({ code: "store_busy", request_id: first.headers!["x-request-id"] });
@@ -198,7 +198,7 @@ test("a service that cannot be opened is asked for again at the next request", a
 });
 
 test("a service that cannot be opened is 503 cannot_start with Retry-After; only what is meant for people is told", async () => {
-  const event = await eventOf(new Request("https://api.example/x"));
+  const event = await makeEvent(new Request("https://api.example/x"));
   const answer = async (cause: Error) => {
     const log = recording();
     const result = await lambdaHandler({ open: () => Promise.reject(cause), log })(event, context());
@@ -229,7 +229,7 @@ test("a malformed event is answered with 400 as JSON, and no context is needed f
 
 test("a load balancer is answered in its own form also when the service cannot be opened", async () => {
   const open = () => Promise.reject(new SettingRefused("SVC_PROTECT_ALL must be 1 or 0"));
-  const event = await eventOf(new Request("https://api.example/livez"), "alb_lists");
+  const event = await makeEvent(new Request("https://api.example/livez"), "alb_lists");
   const result = await lambdaHandler({ open, log: recording() })(event, context());
   expect(result).toMatchObject({ statusCode: 503, multiValueHeaders: { "content-type": ["application/json"] } });
   expect(result).not.toHaveProperty("headers");
@@ -248,7 +248,7 @@ test("the answer names the request as Lambda does, unless the client named it", 
     new Response(request.headers.get("x-request-id"));
   const handler = lambdaHandler({ open, log: recording() });
   const ours = context();
-  expect((await handler(await eventOf(new Request("https://api.example/x")), ours)).body).toBe(ours.awsRequestId);
+  expect((await handler(await makeEvent(new Request("https://api.example/x")), ours)).body).toBe(ours.awsRequestId);
   const named = new Request("https://api.example/x", { headers: { "x-request-id": "theirs" } });
-  expect((await handler(await eventOf(named), ours)).body).toBe("theirs");
+  expect((await handler(await makeEvent(named), ours)).body).toBe("theirs");
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { livez } from "../../../handlers/livez.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
 import { lambdaLog } from "../../../lib/hosts/lambda/log.ts";
-import { context, eventOf } from "./lambda_events.ts";
+import { context, makeEvent } from "./lambda_events.ts";
 
 let lines: Record<string, unknown>[];
 beforeEach(() => {
@@ -45,7 +45,7 @@ test("it speaks without an invocation too", async () => {
 
 test("a function has written its log when it answers: what is halted after that loses nothing", async () => {
   vi.stubEnv("SVC_DYNAMODB_TABLE", "");
-  const event = await eventOf(new Request("https://api.example/livez"));
+  const event = await makeEvent(new Request("https://api.example/livez"));
   const result = await lambdaFunction([{ livez }])(event, context());
   expect(result.statusCode).toBe(503);
   expect(JSON.parse(result.body)).toMatchObject({ code: "cannot_start" });

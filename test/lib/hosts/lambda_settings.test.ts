@@ -2,18 +2,18 @@ import { describe, expect, test } from "vitest";
 import { createDeps } from "../../../lib/deps.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { functionCapabilities, tokenCapability } from "../../../lib/hosts/capabilities.ts";
-import { basePathOf } from "../../../lib/hosts/lambda/environment.ts";
-import { SettingRefused, settingsOf } from "../../../lib/hosts/settings.ts";
+import { readBasePath } from "../../../lib/hosts/lambda/environment.ts";
+import { SettingRefused, parseSettings } from "../../../lib/hosts/settings.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { testClock } from "../../support/clock.ts";
 import { manifest } from "../../support/intents.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const clock = testClock();
-const readSettings = (env: Record<string, unknown>) => settingsOf(env, { clock });
+const readSettings = (env: Record<string, unknown>) => parseSettings(env, { clock });
 /** The product runtime that a service has under these settings. */
 const productOf = (env: Record<string, string>, adapter?: ProductAdapter) =>
-  createDeps({ ...settingsOf(env, { clock, adapter }), store: memoryStore() }).product;
+  createDeps({ ...parseSettings(env, { clock, adapter }), store: memoryStore() }).product;
 const INTENT = JSON.stringify(manifest());
 
 describe("settings", () => {
@@ -52,7 +52,7 @@ describe("settings", () => {
   test.each(["SVC_TARGETS", "SVC_PRODUCT_CONFIG"])("%s is rejected, also where the host has an adapter", (name) => {
     const env = { [name]: "targets.json" };
     for (const adapter of [undefined, scriptedAdapter()])
-      expect(() => settingsOf(env, { clock, adapter })).toThrow(
+      expect(() => parseSettings(env, { clock, adapter })).toThrow(
         new SettingRefused(
           `${name} is not supported on this host, which has no files; name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server`,
         ),
@@ -109,7 +109,7 @@ test.each([
   ["/a/b", "/a/b"],
   ["/", ""],
   ["", ""],
-])("the base path %j is %j", (told, base) => expect(basePathOf({ SVC_BASE_PATH: told })).toBe(base));
+])("the base path %j is %j", (told, base) => expect(readBasePath({ SVC_BASE_PATH: told })).toBe(base));
 
 describe("what handlers are given", () => {
   test("without an intent the product runtime is off, and writes are refused", () => {

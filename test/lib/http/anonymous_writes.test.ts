@@ -1,7 +1,7 @@
 /** Hosts that anybody on the internet can reach take no write while no admin token is configured, unless they are told to. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
-import { converseWith } from "../../../lib/chat/reply.ts";
+import { replyByModel } from "../../../lib/chat/reply.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
@@ -74,9 +74,9 @@ test("the model of a chat drafts nothing for a caller who may not write, by what
     const deps = await opened({ llm, allowAnonymousWrites });
     const identity = { person: undefined, personSource: "the person who is logged in", hasToken: false };
     const call: Call<OperationsDeps> = { deps, request: form("/api/chat"), identity, idempotency: undefined };
-    const { answer } = await converseWith(call, { message: "draft a banner" });
+    const { answer } = await replyByModel(call, { message: "draft a banner" });
     const { draft_id } = answer.drafts[0]!;
-    if (draft_id !== null) await converseWith(call, { message: "yes", confirm_draft: draft_id });
+    if (draft_id !== null) await replyByModel(call, { message: "yes", confirm_draft: draft_id });
     return (await deps.store.list("changes", { limit: 10 })).length;
   };
   expect(await say(false)).toBe(0);

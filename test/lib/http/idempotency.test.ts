@@ -6,7 +6,7 @@ import { PROPOSAL } from "../../support/client.ts";
 import { DAY, HOUR, testClock } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
-import { service, serviceOf } from "../../support/service.ts";
+import { service, makeService } from "../../support/service.ts";
 
 const KEY = { "idempotency-key": "k-1" };
 const propose = (api: Awaited<ReturnType<typeof service>>, headers: HeadersInit = KEY) =>
@@ -15,14 +15,14 @@ const propose = (api: Awaited<ReturnType<typeof service>>, headers: HeadersInit 
 test("an answer is replayed after a restart, and by another instance", async () => {
   const api = await service();
   const first = await propose(api);
-  const other = serviceOf(await restarted(api.deps));
+  const other = makeService(await restarted(api.deps));
   expect((await propose(other)).text).toBe(first.text);
   expect(await other.steps()).toHaveLength(1);
 });
 
 test("two instances asked at once with one key write once", async () => {
   const api = await service();
-  const other = serviceOf(await restarted(api.deps));
+  const other = makeService(await restarted(api.deps));
   const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => propose(index % 2 ? api : other)));
   expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
   expect(await api.steps()).toHaveLength(1);
@@ -31,7 +31,7 @@ test("two instances asked at once with one key write once", async () => {
 test("a key is its token's own", async () => {
   const api = await service({ adminToken: "old-token" });
   const first = await propose(api, { ...KEY, "x-svc-admin-token": "old-token" });
-  const rotated = serviceOf(await restarted(api.deps, { adminToken: "new-token" }));
+  const rotated = makeService(await restarted(api.deps, { adminToken: "new-token" }));
   const second = await propose(rotated, { ...KEY, "x-svc-admin-token": "new-token" });
   expect([first.status, second.status]).toEqual([201, 201]);
   expect(second.body.change_id).not.toBe(first.body.change_id);
@@ -83,7 +83,7 @@ test("a cycle after midnight forgets no answer whose 24 hours are not over", asy
 
 test("around midnight an instance whose clock is behind finds what one ahead of it has kept under the next day", async () => {
   const ahead = await service({ clock: testClock("2026-01-03T00:00:01.000Z") });
-  const behind = serviceOf(await restarted(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
+  const behind = makeService(await restarted(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
   const first = await propose(ahead);
   expect((await propose(behind)).text).toBe(first.text);
   expect(await behind.steps()).toHaveLength(1);

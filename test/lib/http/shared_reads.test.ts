@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sharedReads } from "../../../lib/http/shared_reads.ts";
 import { opened } from "../../support/deps.ts";
-import { serviceOf } from "../../support/service.ts";
+import { makeService } from "../../support/service.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 
@@ -73,7 +73,7 @@ async function sharing() {
   };
   const { nextTurn, come } = turns();
   const deps = await opened({ store: { ...kept, get }, nextTurn });
-  return { service: serviceOf(deps), come, reads: () => reads };
+  return { service: makeService(deps), come, reads: () => reads };
 }
 
 test("what is asked of the service at once is worked out once, each under its own id; other pages are not mixed up", async () => {
@@ -109,6 +109,6 @@ test("a long answer that many are given is whole for each of them, and the one t
   for (const { body, headers } of answers)
     expect([body.value, headers.get("content-type")]).toEqual([value, "application/json"]);
   const { nextTurn: _, ...deps } = service.deps;
-  const alone = await serviceOf(deps as typeof service.deps).get(path);
+  const alone = await makeService(deps as typeof service.deps).get(path);
   expect(answers.map(({ text }) => text)).toEqual([alone.text, alone.text, alone.text]);
 });

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
-import { consoleBefore, unpackedConsole } from "../../../lib/http/with_console.ts";
+import { serveConsole, unpackedConsole } from "../../../lib/http/with_console.ts";
 
 const FILES = {
   "index.html": { text: "<!doctype html>", etag: '"1"' },
@@ -16,7 +16,7 @@ test("the files are those that were packed", async () => {
 });
 
 describe.each(["", "/governance"])("the console below %j", (base) => {
-  const handler = consoleBefore(
+  const handler = serveConsole(
     async () => FILES,
     async () => new Response("of the API"),
     { base },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { daysOf, lastDays, weekOf } from "../../../lib/kit/days.ts";
+import { listDays, lastDays, isoWeek } from "../../../lib/kit/days.ts";
 
 test.each([
   ["2026-01-05T00:00:00.000Z", "2026-W02", "2026-01-05", "2026-01-11"],
@@ -9,11 +9,11 @@ test.each([
   ["2021-01-03T12:00:00.000Z", "2020-W53", "2020-12-28", "2021-01-03"],
   ["2024-12-30T00:00:00.000Z", "2025-W01", "2024-12-30", "2025-01-05"],
 ])("%s lies in %s", (moment, name, from, to) => {
-  expect(weekOf(Date.parse(moment))).toEqual({ name, from, to });
+  expect(isoWeek(Date.parse(moment))).toEqual({ name, from, to });
 });
 
 test("a window of days ends today and has so many days, over the end of a month and of February", () => {
   const window = lastDays(Date.parse("2024-03-01T00:00:00.000Z"), 3);
   expect(window).toEqual({ from: "2024-02-28", to: "2024-03-01" });
-  expect(daysOf(window)).toEqual(["2024-02-28", "2024-02-29", "2024-03-01"]);
+  expect(listDays(window)).toEqual(["2024-02-28", "2024-02-29", "2024-03-01"]);
 });

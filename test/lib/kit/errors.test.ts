@@ -7,7 +7,7 @@ import { PROPOSAL } from "../../support/client.ts";
 import { opened } from "../../support/deps.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
 import { form } from "../../support/requests.ts";
-import { service, serviceOf } from "../../support/service.ts";
+import { service, makeService } from "../../support/service.ts";
 
 const SECRET = "SVC_ADMIN_TOKEN=hunter2 at /home/svc/state.json";
 
@@ -62,7 +62,7 @@ test("a read that fails is a constant 500 too", async () => {
   );
   expect(api).toBeUndefined();
   const deps = await opened({ store });
-  const broken = serviceOf({ ...deps, store: { ...store, texts: () => Promise.reject(new Error(SECRET)) } });
+  const broken = makeService({ ...deps, store: { ...store, texts: () => Promise.reject(new Error(SECRET)) } });
   expect(await broken.get("runtime")).toMatchObject({ status: 500, body: { code: "internal" } });
 });
 

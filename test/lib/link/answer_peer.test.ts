@@ -5,7 +5,7 @@ import { type Ask, LinkError } from "../../../lib/link/messages.ts";
 import { savePeer } from "../../../lib/link/peer_records.ts";
 import { acceptInsights, listInsights } from "../../../lib/link/registry.ts";
 import { insightMaker } from "../../../lib/link/shared.ts";
-import { syncWith } from "../../../lib/link/sync.ts";
+import { syncPeer } from "../../../lib/link/sync.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, testClock } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
@@ -122,20 +122,20 @@ describe("a sync", () => {
   test("reads every insight once, in pages, and later only what changed", async () => {
     await insights(...Array.from({ length: 60 }, (_, i) => `ui.t${i}`));
     const log: string[] = [];
-    expect(await syncWith(own, self, asking(log))).toEqual({ kept: 60, updated: 0 });
+    expect(await syncPeer(own, self, asking(log))).toEqual({ kept: 60, updated: 0 });
     expect(log).toEqual(["query_product_evolution", "query_product_evolution", "get_checkpoint"]);
-    expect(await syncWith(own, self, asking())).toEqual({ kept: 0, updated: 0 });
+    expect(await syncPeer(own, self, asking())).toEqual({ kept: 0, updated: 0 });
     await svc.bring("applied", { kpi: "csat", target: "ui.late" });
     svc.deps.clock.advance(7 * DAY);
     await svc.post("kpi", { csat: 4.4 });
     await insightMaker(svc.deps, self)();
-    expect(await syncWith(own, self, asking())).toEqual({ kept: 1, updated: 60 });
+    expect(await syncPeer(own, self, asking())).toEqual({ kept: 1, updated: 60 });
     expect(await listInsights(own.store)).toHaveLength(61);
   });
 
   test("starts again with a peer that lost its insights", async () => {
     await insights("ui.one");
-    await syncWith(own, self, asking());
+    await syncPeer(own, self, asking());
     await own.store.transact((tx) =>
       tx.put("peers", self.peer_id, {
         ...self,
@@ -150,16 +150,16 @@ describe("a sync", () => {
     await own.store.transact(async (tx) => {
       for (const { insight_id } of await listInsights(own.store)) tx.delete("co_evolution", insight_id);
     });
-    expect(await syncWith(own, self, asking())).toMatchObject({ kept: 1 });
+    expect(await syncPeer(own, self, asking())).toMatchObject({ kept: 1 });
   });
 
   test("reads a peer anew that goes by other names than before", async () => {
     await insights("ui.one");
-    await syncWith(own, self, asking());
+    await syncPeer(own, self, asking());
     const renamed = { ...self, instance_id: "renamed", product_type: "erp" };
     await own.store.transact((tx) => savePeer(tx, renamed));
     const ask: Ask = (message, body) => answerPeer({ ...deps, self: renamed }, peer, { message, body });
-    expect(await syncWith(own, renamed, ask)).toEqual({ kept: 0, updated: 1 });
+    expect(await syncPeer(own, renamed, ask)).toEqual({ kept: 0, updated: 1 });
     expect(await listInsights(own.store)).toMatchObject([{ origin_instance_id: "renamed", product_type: "erp" }]);
   });
 
@@ -171,7 +171,7 @@ describe("a sync", () => {
     ],
     ["nothing", null],
   ])("takes an answer with %s for none", async (_, body) => {
-    await expect(syncWith(own, self, async () => ({ status: 200, body }))).rejects.toThrow(LinkError);
+    await expect(syncPeer(own, self, async () => ({ status: 200, body }))).rejects.toThrow(LinkError);
     expect(await listInsights(own.store)).toEqual([]);
   });
 
@@ -184,7 +184,7 @@ describe("a sync", () => {
             status: 200,
             body: { insights: [{}], next: ++asked, last: 1_000_000, product_id: "acme-crm", product_type: "crm" },
           };
-    await syncWith(own, self, greedy);
+    await syncPeer(own, self, greedy);
     expect(asked).toBe(10);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   type Frame,
-  frameOf,
+  makeFrame,
   type FrameReader,
   frameReader,
   PROVEN_LIMIT,
@@ -16,12 +16,12 @@ const all = (reader: FrameReader, limit = UNPROVEN_LIMIT): Frame[] => {
 };
 
 test("a frame is a big-endian length of what follows, a type, a body", () => {
-  expect(frameOf(3, bytes(9, 8))).toEqual(bytes(0, 0, 0, 3, 3, 9, 8));
-  expect(frameOf(1, new Uint8Array(0x1234)).subarray(0, 5)).toEqual(bytes(0, 0, 0x12, 0x35, 1));
+  expect(makeFrame(3, bytes(9, 8))).toEqual(bytes(0, 0, 0, 3, 3, 9, 8));
+  expect(makeFrame(1, new Uint8Array(0x1234)).subarray(0, 5)).toEqual(bytes(0, 0, 0x12, 0x35, 1));
 });
 
 test.each([1, 2, 3, 5, 7, 64])("the same frames come out of chunks of %i bytes", (size) => {
-  const sent = [frameOf(1, bytes(1, 2, 3)), frameOf(6, bytes()), frameOf(4, new Uint8Array(200).fill(7))];
+  const sent = [makeFrame(1, bytes(1, 2, 3)), makeFrame(6, bytes()), makeFrame(4, new Uint8Array(200).fill(7))];
   const stream = Uint8Array.from(sent.flatMap((frame) => [...frame]));
   const reader = frameReader();
   const read: Frame[] = [];

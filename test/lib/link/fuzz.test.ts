@@ -7,12 +7,12 @@ import { PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
 import type { LinkEvent, Role, Session } from "../../../lib/link/session.ts";
 import { LONG } from "../../support/length.ts";
 import { end, shake } from "./ends.ts";
-import { mutator, randomFrom } from "./mutations.ts";
+import { mutator, seededRandom } from "./mutations.ts";
 
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? (LONG ? 5_000 : 1_000));
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 
-const random = randomFrom(SEED);
+const random = seededRandom(SEED);
 const mutated = mutator(random);
 
 /** An end in some state, the frames that would be right now, and the events that those would bring. */

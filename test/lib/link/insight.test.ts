@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { reconnectDelay } from "../../../lib/link/backoff.ts";
-import { evidenceOf } from "../../../lib/link/evidence.ts";
+import { peerEvidence } from "../../../lib/link/evidence.ts";
 import { checkIdentity } from "../../../lib/link/handshake.ts";
-import { type Insight, insightOf, summaryOf } from "../../../lib/link/insight.ts";
-import { relationOf, replaces, trustOf } from "../../../lib/link/trust.ts";
+import { type Insight, makeInsight, insightSummary } from "../../../lib/link/insight.ts";
+import { findRelation, replaces, trustWeight } from "../../../lib/link/trust.ts";
 import { identity } from "./ends.ts";
 
 const insight = (over: Partial<Insight> = {}): Insight => ({
@@ -38,7 +38,7 @@ describe("relation and trust", () => {
     [product(null), product(null), "other", 0],
     [product("a", ""), product("b", ""), "other", 0],
   ] as const)("of %j to %j", (own, peer, relation, trust) => {
-    expect([relationOf(own, peer), trustOf(relation)]).toEqual([relation, trust]);
+    expect([findRelation(own, peer), trustWeight(relation)]).toEqual([relation, trust]);
   });
 });
 
@@ -105,7 +105,7 @@ describe("an insight", () => {
   const change = { kind: "config" as const, target: "ui.banner", rationale: "because", tenant_id: "globex" };
 
   test("tells of the change and nothing of its people", () => {
-    expect(insightOf(outcome, change, made)).toEqual({
+    expect(makeInsight(outcome, change, made)).toEqual({
       insight_id: "ins_9",
       origin_instance_id: "acme-crm@a",
       product_id: "acme-crm",
@@ -124,15 +124,17 @@ describe("an insight", () => {
   });
 
   test("is made once something was measured, and not before", () => {
-    expect(insightOf({ ...outcome, realised_delta: null }, change, made)).toBeUndefined();
-    expect(insightOf({ ...outcome, verdict: "too_early" }, change, made)).toBeUndefined();
-    expect(insightOf({ ...outcome, kpi: null }, change, made)).toBeUndefined();
-    expect(insightOf(outcome, change, { ...made, self: { ...identity("a"), product_id: null } })).toBeUndefined();
-    expect(insightOf({ ...outcome, expected_delta_k: null }, change, made)?.summary).toMatch(/expected nothing stated/);
+    expect(makeInsight({ ...outcome, realised_delta: null }, change, made)).toBeUndefined();
+    expect(makeInsight({ ...outcome, verdict: "too_early" }, change, made)).toBeUndefined();
+    expect(makeInsight({ ...outcome, kpi: null }, change, made)).toBeUndefined();
+    expect(makeInsight(outcome, change, { ...made, self: { ...identity("a"), product_id: null } })).toBeUndefined();
+    expect(makeInsight({ ...outcome, expected_delta_k: null }, change, made)?.summary).toMatch(
+      /expected nothing stated/,
+    );
   });
 
   test("says losses with their sign", () => {
-    expect(summaryOf({ ...insight(), expected_delta_k: 0, realised_delta: -0.25, verdict: "regressed" })).toBe(
+    expect(insightSummary({ ...insight(), expected_delta_k: 0, realised_delta: -0.25, verdict: "regressed" })).toBe(
       "config on limits.uploads: expected 0, realised -0.25 on csat (regressed)",
     );
   });
@@ -142,7 +144,7 @@ describe("evidence", () => {
   const change = { kind: "config" as const, target: "limits.uploads", kpi: "csat" };
 
   test("is the mean by trust, with the number of insights that would weigh as much", () => {
-    const found = evidenceOf(change, [
+    const found = peerEvidence(change, [
       insight({ realised_delta: 2 }),
       insight({ insight_id: "ins_2", realised_delta: -1, trust: 0.55, verdict: "regressed" }),
     ]);
@@ -161,12 +163,12 @@ describe("evidence", () => {
 
   test("counts equal trust once each, and so does a single weak insight", () => {
     expect(
-      evidenceOf(
+      peerEvidence(
         change,
         Array.from({ length: 3 }, () => insight({ trust: 0.55 })),
       )?.effective_n,
     ).toBe(3);
-    expect(evidenceOf(change, [insight({ trust: 0.55 })])?.effective_n).toBe(1);
+    expect(peerEvidence(change, [insight({ trust: 0.55 })])?.effective_n).toBe(1);
   });
 
   test.each([
@@ -178,20 +180,20 @@ describe("evidence", () => {
     ["a target that only begins alike", { target: "limitsx.uploads" }],
     ["a target below", { target: "limits.uploads.size" }],
   ])("takes no insight with %s", (_, over) => {
-    expect(evidenceOf(change, [insight(over)])).toBeNull();
+    expect(peerEvidence(change, [insight(over)])).toBeNull();
   });
 
   test("looks beside the target where nothing is on it, and not otherwise", () => {
     const beside = insight({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
-    expect(evidenceOf(change, [beside])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
-    expect(evidenceOf(change, [beside, insight({ target: "LIMITS.uploads" })])).toMatchObject({
+    expect(peerEvidence(change, [beside])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
+    expect(peerEvidence(change, [beside, insight({ target: "LIMITS.uploads" })])).toMatchObject({
       match: "target",
       n: 1,
     });
-    expect(evidenceOf({ ...change, target: "limits" }, [insight({ target: "other" })])).toBeNull();
+    expect(peerEvidence({ ...change, target: "limits" }, [insight({ target: "other" })])).toBeNull();
   });
 
   test("is none for a change without a KPI: deltas of different KPIs do not add up", () => {
-    expect(evidenceOf({ ...change, kpi: null }, [insight()])).toBeNull();
+    expect(peerEvidence({ ...change, kpi: null }, [insight()])).toBeNull();
   });
 });

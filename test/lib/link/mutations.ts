@@ -1,12 +1,12 @@
 /** Streams of frames as a faulty or hostile end may send them. */
 import { concatBytes } from "@noble/hashes/utils.js";
-import { frameOf } from "../../../lib/link/frames.ts";
+import { makeFrame } from "../../../lib/link/frames.ts";
 
 /** A whole number of 0 or more, below `below`. */
 export type Random = (below: number) => number;
 
 /** Numbers that a seed repeats (mulberry32). */
-export function randomFrom(seed: number): Random {
+export function seededRandom(seed: number): Random {
   let state = seed;
   return (below) => {
     state = (state + 0x6d2b79f5) | 0;
@@ -45,10 +45,10 @@ export function mutator(random: Random): (frames: Uint8Array[]) => Uint8Array {
     (frames) => joined([...frames].reverse()),
     (frames) => joined([randomBytes(random(40)), ...frames]),
     (frames) => joined([...frames, randomBytes(random(2000))]),
-    (frames) => joined([frameOf(random(256), randomBytes(random(1200))), ...frames]),
+    (frames) => joined([makeFrame(random(256), randomBytes(random(1200))), ...frames]),
     (frames) => joined(frames).slice(0, random(joined(frames).length)),
     (frames) => without(joined(frames)),
-    (frames) => joined([frames[0]!, frameOf(1 + random(7), randomBytes(random(100))), ...frames.slice(1)]),
+    (frames) => joined([frames[0]!, makeFrame(1 + random(7), randomBytes(random(100))), ...frames.slice(1)]),
     () => randomBytes(random(3000)),
     (frames) => lengthened(joined(frames)),
   ];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { frameOf, PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
+import { makeFrame, PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
 import { challengeFrame, helloFrame } from "../../../lib/link/handshake.ts";
-import { portableMac, sessionKeys, transcriptOf } from "../../../lib/link/keys.ts";
+import { portableMac, sessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
 import { toBytes } from "../../../lib/link/payload.ts";
 import type { LinkEvent, Session } from "../../../lib/link/session.ts";
 import { end, established, flipped, identity, KEY, kinds, OTHER_KEY, shake } from "./ends.ts";
@@ -99,18 +99,18 @@ describe("the handshake", () => {
     ["a name of 201 characters", { product_id: "x".repeat(201) }, /product_id/],
   ])("refuses a HELLO with %s", (_, changed, reason) => {
     const hello = { v: 1, kid: KEY.kid, ...identity("a"), nonce: "0".repeat(64), ...changed };
-    const { send, events } = end("server").receive(frameOf(1, toBytes(hello)));
+    const { send, events } = end("server").receive(makeFrame(1, toBytes(hello)));
     expect(send).toEqual([]);
     expect(reasonOf(events)).toMatch(reason);
   });
 
   test("takes an absent product for none, and ignores what it does not know", () => {
     const hello = { v: 1, kid: KEY.kid, peer_id: "a".repeat(32), instance_id: "i", nonce: "0".repeat(64), more: 1 };
-    expect(end("server").receive(frameOf(1, toBytes(hello))).send).toHaveLength(1);
+    expect(end("server").receive(makeFrame(1, toBytes(hello))).send).toHaveLength(1);
   });
 
   test("begins with a HELLO and nothing else", () => {
-    for (const first of [frameOf(3, new Uint8Array(32)), frameOf(4, toBytes({ id: 1 })), frameOf(1, toBytes([]))])
+    for (const first of [makeFrame(3, new Uint8Array(32)), makeFrame(4, toBytes({ id: 1 })), makeFrame(1, toBytes([]))])
       expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
   });
 
@@ -208,8 +208,8 @@ describe("a session", () => {
   test.each([0, 7])("ends at a frame that is authentic and has %i bytes of a sequence number", (length) => {
     const { server, frames } = established();
     const [hello, challenge] = frames.map(({ bytes }) => bytes);
-    const { client: key } = sessionKeys(KEY.key, transcriptOf(hello!, challenge!));
-    const frame = frameOf(6, new Uint8Array(length + 32));
+    const { client: key } = sessionKeys(KEY.key, makeTranscript(hello!, challenge!));
+    const frame = makeFrame(6, new Uint8Array(length + 32));
     frame.set(portableMac(key)(frame.subarray(0, -32)), frame.length - 32);
     expect(reasonOf(server.receive(frame).events)).toMatch(/too short/);
   });

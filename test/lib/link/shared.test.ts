@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
+import { insightMaker, newestShared, readShared } from "../../../lib/link/shared.ts";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import type { SharedInsight } from "../../../lib/link/insight.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -49,7 +49,7 @@ describe("an own insight", () => {
     expect(await make()).toHaveLength(1);
     expect(await make()).toEqual([]);
     expect(await insightMaker(svc.deps, self)()).toEqual([]);
-    expect((await sharedAfter(svc.deps.store, self, 0, 50)).last).toBe(1);
+    expect((await readShared(svc.deps.store, self, 0, 50)).last).toBe(1);
   });
 
   test("ends with its outcome: the rollback's figures are the last", async () => {
@@ -167,7 +167,7 @@ describe("an own insight", () => {
     await feed(4.4);
     await make();
     const renamed = { ...self, instance_id: "acme-crm@elsewhere" };
-    expect((await sharedAfter(svc.deps.store, renamed, 0, 50)).insights).toMatchObject([
+    expect((await readShared(svc.deps.store, renamed, 0, 50)).insights).toMatchObject([
       { origin_instance_id: "acme-crm@elsewhere" },
     ]);
   });
@@ -181,17 +181,17 @@ test("pages follow the order of change: an update comes again, what was read doe
   await svc.post("kpi", { csat: 4.1, nrr_quarterly: 1 });
   await make();
   const store = svc.deps.store;
-  const all = await sharedAfter(store, self, 0, 50);
+  const all = await readShared(store, self, 0, 50);
   expect(all).toMatchObject({ next: 1, last: 1, insights: [{ target: "ui.banner" }] });
   await applied({ target: "ui.third" });
   horizon();
   await svc.post("kpi", { csat: 4.2 });
   await make();
-  const rest = await sharedAfter(store, self, all.next, 50);
+  const rest = await readShared(store, self, all.next, 50);
   expect(rest.insights.map(({ target }) => target).sort()).toEqual(["ui.banner", "ui.third"]);
-  expect(await sharedAfter(store, self, rest.next, 50)).toMatchObject({ insights: [], next: rest.next });
-  expect((await sharedAfter(store, self, all.next, 1)).next).toBe(all.next + 1);
-  expect((await sharedAfter(store, self, 999, 50)).insights).toHaveLength(2);
+  expect(await readShared(store, self, rest.next, 50)).toMatchObject({ insights: [], next: rest.next });
+  expect((await readShared(store, self, all.next, 1)).next).toBe(all.next + 1);
+  expect((await readShared(store, self, 999, 50)).insights).toHaveLength(2);
 });
 
 test("an outcome whose time is over keeps its last figures, and is not looked at again", async () => {

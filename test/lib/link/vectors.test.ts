@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
-import { clientProof, secretKey, serverProof, sessionKeys, transcriptOf } from "../../../lib/link/keys.ts";
+import { clientProof, secretKey, serverProof, sessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
 import { session } from "../../../lib/link/session.ts";
 
 const page = readFileSync(new URL("../../../lib/link/README.md", import.meta.url), "utf8");
@@ -12,7 +12,7 @@ const openingOf = (name: string) => JSON.parse(new TextDecoder().decode(bytes(na
 
 test("keys and proofs are as published", () => {
   const { kid, key } = secretKey(vectors["secret"]!);
-  const transcript = transcriptOf(bytes("hello"), bytes("challenge"));
+  const transcript = makeTranscript(bytes("hello"), bytes("challenge"));
   const proof = clientProof(key, transcript);
   const keys = sessionKeys(key, transcript);
   const made = { kid, key, transcript, client_proof: proof, server_proof: serverProof(key, transcript, proof) };

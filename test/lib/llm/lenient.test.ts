@@ -1,6 +1,6 @@
 /** Answers of servers that speak the protocol in their own way. */
 import { expect, test } from "vitest";
-import { textOf } from "../../../lib/llm/converse.ts";
+import { requireText } from "../../../lib/llm/converse.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { toolbox } from "../../../lib/chat/tools.ts";
 import { opened } from "../../support/deps.ts";
@@ -29,12 +29,12 @@ test("content in parts, arguments as an object and a call without an id are take
 
 test("an answer that was cut by its length is marked as cut", async () => {
   const { text, isCut } = await answered({ message: { content: "Half a" }, finish_reason: "length" });
-  expect(textOf(text, isCut)).toBe("Half a\n(The answer was cut at the length limit of the model.)");
+  expect(requireText(text, isCut)).toBe("Half a\n(The answer was cut at the length limit of the model.)");
 });
 
 test("thoughts of a model are left out of its answer", () => {
-  expect(textOf("<think>secret plan</think>\nFine.")).toBe("Fine.");
-  expect(() => textOf("<think>never closed")).toThrow("it said nothing");
+  expect(requireText("<think>secret plan</think>\nFine.")).toBe("Fine.");
+  expect(() => requireText("<think>never closed")).toThrow("it said nothing");
 });
 
 test("schemas of tools hold neither pattern nor format", async () => {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as esbuild from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { killIn, type Server, serve, temporaryFolder } from "../../e2e/server.ts";
+import { killServers, type Server, serve, temporaryFolder } from "../../e2e/server.ts";
 import { manifest } from "../../support/intents.ts";
 import { withAgents } from "../../support/mcp.ts";
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "intent.json"), JSON.stringify(manifest(withAgents())));
   server = await serve(folder, ["--product-intent=intent.json"]);
 });
-afterAll(() => killIn(folder));
+afterAll(() => killServers(folder));
 
 const NO_DIAGNOSTIC_TOOLS = [
   "sep-2575-server-rejects-undeclared-capability",

@@ -6,7 +6,7 @@ import { checkedFetch } from "../../support/checked_fetch.ts";
 import { client, PROPOSAL } from "../../support/client.ts";
 import { MINUTE } from "../../support/clock.ts";
 import { opened } from "../../support/deps.ts";
-import { asAgent, mcpClient, messageOf, SECRET, withAgents } from "../../support/mcp.ts";
+import { asAgent, mcpClient, makeMessage, SECRET, withAgents } from "../../support/mcp.ts";
 
 const URL_MODE = { elicitation: { url: {} } };
 
@@ -17,7 +17,7 @@ async function served(store = memoryStore(), headers: Record<string, string> = a
   const mcp = mcpClient(fetch, headers);
   /** Waits for a decision on a change; `more` are further members of the request. */
   const wait = async (change_id: string, more: object = {}, clientCapabilities: object = URL_MODE) => {
-    const { params, headers } = messageOf("modern", "tools/call", { name: "wait_for_decision" });
+    const { params, headers } = makeMessage("modern", "tools/call", { name: "wait_for_decision" });
     const meta = { ...(params["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": clientCapabilities };
     const args = { change_id, timeout_seconds: 1 };
     const message = { name: "wait_for_decision", arguments: args, _meta: meta, ...more };

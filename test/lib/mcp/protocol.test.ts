@@ -4,7 +4,7 @@ import { app } from "../../../handlers/index.ts";
 import { client } from "../../support/client.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { opened, type TestOptions } from "../../support/deps.ts";
-import { asAgent, mcpClient, messageOf, SECRET, withAgents } from "../../support/mcp.ts";
+import { asAgent, mcpClient, makeMessage, SECRET, withAgents } from "../../support/mcp.ts";
 
 const ADMIN = "correct horse battery staple";
 const READS = [
@@ -74,7 +74,7 @@ test("the older era has a ping; what it takes as notification is answered with n
 });
 
 describe("refused in the words of the protocol", () => {
-  const good = messageOf("modern", "tools/list");
+  const good = makeMessage("modern", "tools/list");
   const listing = { jsonrpc: "2.0", id: 7, method: "tools/list", params: good.params };
   const meta = good.params["_meta"] as Record<string, unknown>;
   const without = (key: string) => ({
@@ -145,7 +145,7 @@ describe("refused in the words of the protocol", () => {
 
   test("the name in the header is that in the body, encoded or not", async () => {
     const mcp = await served();
-    const { params, headers } = messageOf("modern", "tools/call", { name: "product_state", arguments: {} });
+    const { params, headers } = makeMessage("modern", "tools/call", { name: "product_state", arguments: {} });
     const calling = { jsonrpc: "2.0", id: 7, method: "tools/call", params };
     const named = async (name: string) => (await mcp.send(calling, { ...headers, "mcp-name": name })).body;
     expect(await named(`=?base64?${btoa("product_state")}?=`)).toHaveProperty("result");
@@ -159,7 +159,7 @@ test("a name that is no text is no name", async () => {
   const textless = { toString: 1, valueOf: 1 };
   for (const name of [undefined, null, 7, [], textless, ["product_state"], "constructor", "x".repeat(50_000)])
     for (const era of ["modern", "legacy"] as const) {
-      const { params, headers } = messageOf(era, "tools/call", { arguments: {} });
+      const { params, headers } = makeMessage(era, "tools/call", { arguments: {} });
       const named = typeof name === "string" ? { "mcp-name": name } : {};
       const { status, body } = await mcp.send(
         { jsonrpc: "2.0", id: 7, method: "tools/call", params: { ...params, ...(name !== undefined && { name }) } },
@@ -269,7 +269,7 @@ test("an answer about a change links to its page, in the versions that have such
       },
       headers,
     );
-  const modern = messageOf("modern", "tools/call", { name: "propose_change" });
+  const modern = makeMessage("modern", "tools/call", { name: "propose_change" });
   for (const { body } of [
     await call(modern.headers as Record<string, string>, { _meta: modern.params["_meta"] }),
     await call({ "mcp-protocol-version": "2025-06-18" }),

@@ -4,7 +4,7 @@ import { app } from "../../../handlers/index.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { client } from "../../support/client.ts";
 import { opened } from "../../support/deps.ts";
-import { asAgent, mcpClient, messageOf, withAgents } from "../../support/mcp.ts";
+import { asAgent, mcpClient, makeMessage, withAgents } from "../../support/mcp.ts";
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -14,7 +14,7 @@ async function served() {
   const mcp = mcpClient(fetch, asAgent);
   /** A request of a client that takes tasks. */
   const ask = async (method: string, params: Record<string, unknown>, capabilities: object = TASKS) => {
-    const { params: told, headers } = messageOf("modern", method, params);
+    const { params: told, headers } = makeMessage("modern", method, params);
     const meta = { ...(told["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": capabilities };
     const name = params["name"] ?? params["taskId"];
     const body = { jsonrpc: "2.0", id: 1, method, params: { ...told, ["_meta"]: meta } };

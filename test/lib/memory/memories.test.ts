@@ -8,7 +8,7 @@ import { inBatches } from "../../support/batches.ts";
 import { DAY, START } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
-import { chatService, memoriesIn } from "../chat/fixture.ts";
+import { chatService, readMemories } from "../chat/fixture.ts";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import { projectionDeps } from "../projections/hand_made.ts";
 
@@ -185,7 +185,7 @@ test("two hundred memories in Chinese and Japanese are each found by a word of t
 test("a long text is kept by its beginning, and stays well-formed where it is cut", async () => {
   const store = memoryStore();
   await add(store, `${"a".repeat(1999)}😀 tail`);
-  const [kept] = await memoriesIn(store);
+  const [kept] = await readMemories(store);
   expect(kept!.text).toHaveLength(2000);
   expect(kept!.text.isWellFormed()).toBe(true);
 });

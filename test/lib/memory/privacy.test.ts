@@ -5,7 +5,7 @@ import { remember } from "../../../lib/projections/memory.ts";
 import { checkedFetch } from "../../support/checked_fetch.ts";
 import { START } from "../../support/clock.ts";
 import { asAgent, mcpClient, withAgents } from "../../support/mcp.ts";
-import { chatService, memoriesIn } from "../chat/fixture.ts";
+import { chatService, readMemories } from "../chat/fixture.ts";
 import { using, withModel } from "../chat/with_model.ts";
 
 const SECRET = "The zebra contract is worth ninety";
@@ -77,7 +77,7 @@ test("questions are not remembered", async () => {
   await service.say("When is the zebra launched?");
   await service.say("斑马项目什么时候上线？");
   await service.say("The zebra is launched on Friday. Is that right?");
-  expect((await memoriesIn(service.deps.store)).map(({ text }) => text)).toEqual([
+  expect((await readMemories(service.deps.store)).map(({ text }) => text)).toEqual([
     "The zebra is launched on Friday. Is that right?",
   ]);
 });

@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
-import { type ErrorCode, statusOf } from "../../../lib/kit/errors.ts";
+import { type ErrorCode, httpStatus } from "../../../lib/kit/errors.ts";
 import type { OpenApi } from "../../../lib/openapi/document.ts";
 import type { Operation } from "../../../lib/openapi/operation.ts";
 
@@ -52,7 +52,7 @@ export function checker(document: OpenApi): (target: Target, response: Response)
     const body: unknown = await response.json();
     const check = ajv.getSchema(pointer(["paths", template, method, "responses", key]))!;
     expect(check(body), `${operation.operationId} ${status}: ${ajv.errorsText(check.errors)}`).toBe(true);
-    if (key === "default") expect(statusOf((body as { code: ErrorCode }).code)).toBe(status);
+    if (key === "default") expect(httpStatus((body as { code: ErrorCode }).code)).toBe(status);
     return { status, media: media!, body };
   };
 }

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { clientGenerators } from "../../support/client_generators.ts";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { FULL } from "../../support/length.ts";
 import { buildServedDocument } from "./document_under.ts";
 
@@ -57,7 +57,7 @@ async function compileClient(argumentsFor: ArgumentsFor, document: unknown, home
   );
 }
 
-const DOCUMENT = buildServedDocument({ product: { ...intentOf(), identity: {} as never } });
+const DOCUMENT = buildServedDocument({ product: { ...makeIntent(), identity: {} as never } });
 
 /** They are 280 MB, so they are fetched in the full run alone. */
 const home =

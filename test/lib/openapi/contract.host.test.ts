@@ -4,13 +4,13 @@ import type { Operation } from "../../../lib/openapi/operation.ts";
 import { type Client, client, PROPOSAL } from "../../support/client.ts";
 import { DAY, type TestClock } from "../../support/clock.ts";
 import { opened, type TestOptions } from "../../support/deps.ts";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { app } from "../../../handlers/index.ts";
-import { documentUnder } from "./document_under.ts";
+import { makeTestDocument } from "./document_under.ts";
 import { checker, type Target } from "./checker.ts";
-import { type Field, fieldsOf, misfits, requestOf, type Sent, sentWith, type Values } from "./generated.ts";
+import { type Field, listFields, misfits, makeRequest, type Sent, makeSent, type Values } from "./generated.ts";
 
-const DOCUMENT = documentUnder({ product: { ...intentOf(), identity: {} as never } });
+const DOCUMENT = makeTestDocument({ product: { ...makeIntent(), identity: {} as never } });
 /** Speaks a protocol of its own, in which no refusal names a field; test/lib/mcp holds it to that. */
 const MCP = "/mcp";
 const TARGETS: Target[] = Object.entries(DOCUMENT.paths)
@@ -107,7 +107,7 @@ async function service(options: TestOptions = {}) {
   const deps = await opened(options);
   const fetch = app(deps);
   const ask = async (target: Target, sent: Sent, headers: HeadersInit = {}) =>
-    read(target, await fetch(requestOf(target, sent, headers)));
+    read(target, await fetch(makeRequest(target, sent, headers)));
   return { ...client(fetch), ask, clock: deps.clock };
 }
 
@@ -166,13 +166,13 @@ const start = async (operation: Operation) => {
 /** The fields of an operation that go together, without those that say where a page begins. */
 function togetherOf(operation: Operation): Field[] {
   const apart = [...(APART[operation.operationId] ?? []), "before", "after"];
-  return fieldsOf(operation).filter(({ name }) => !apart.includes(name));
+  return listFields(operation).filter(({ name }) => !apart.includes(name));
 }
 
 const isStrict = ({ operation }: Target): boolean =>
   operation.requestBody?.content["application/json"]?.schema["additionalProperties"] === false;
 const mustHave = ({ operation }: Target): Field[] =>
-  fieldsOf(operation).filter(({ required, place }) => required && place !== "path");
+  listFields(operation).filter(({ required, place }) => required && place !== "path");
 
 describe("what the document allows is taken", () => {
   test.each(TARGETS.filter(isAnswered).map(named))("$name", async (target) => {
@@ -180,7 +180,7 @@ describe("what the document allows is taken", () => {
     const form = target.operation.requestBody?.content["application/x-www-form-urlencoded"];
     for (const as of form ? (["json", "form"] as const) : (["json"] as const)) {
       const api = await start(target.operation);
-      const { status, body } = await api.ask(target, sentWith(togetherOf(target.operation), api.values, as));
+      const { status, body } = await api.ask(target, makeSent(togetherOf(target.operation), api.values, as));
       if (target.template.includes("{")) expect(body?.code).not.toBe("invalid_field");
       else expect(status, JSON.stringify(body)).toBeLessThan(300);
     }
@@ -212,8 +212,8 @@ describe("each media type of an answer is given to who asks for it", () => {
     const api = await service({ evolved });
     const asked = ASKED[media] ?? {};
     const values = { ...asked, change_id: (await api.propose()).change_id };
-    const fields = fieldsOf(target.operation).filter(({ name, required }) => required || name in asked);
-    const told = await api.ask(target, sentWith(fields, values), { accept: media });
+    const fields = listFields(target.operation).filter(({ name, required }) => required || name in asked);
+    const told = await api.ask(target, makeSent(fields, values), { accept: media });
     expect([told.status, told.media]).toEqual([200, media]);
   });
 
@@ -238,23 +238,23 @@ describe("each media type of an answer is given to who asks for it", () => {
 
 describe("what comes of the least, and of each field that stands apart, is documented", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
-    const fields = fieldsOf(target.operation);
+    const fields = listFields(target.operation);
     const least = fields.filter(({ required }) => required);
     for (const name of ["", ...(APART[target.name] ?? [])]) {
       const api = await start(target.operation);
-      await api.ask(target, sentWith([...least, ...fields.filter((field) => field.name === name)], api.values));
+      await api.ask(target, makeSent([...least, ...fields.filter((field) => field.name === name)], api.values));
     }
   });
 });
 
 describe("what the document does not allow is refused, and the field named", () => {
   const wrong = ({ operation }: Target) =>
-    fieldsOf(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
+    listFields(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
   test.each(TARGETS.filter((target) => wrong(target).length > 0).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     for (const { field, value } of wrong(target))
       for (const as of ["json", "form"] as const) {
-        const sent = sentWith(togetherOf(target.operation), api.values, as);
+        const sent = makeSent(togetherOf(target.operation), api.values, as);
         sent[field.place][field.name] = value;
         const { status, body } = await api.ask(target, sent);
         const what = `${field.name}=${String(value).slice(0, 40)} as ${as}`;
@@ -269,7 +269,7 @@ describe("what is required is asked for", () => {
     const api = await start(target.operation);
     for (const { name } of mustHave(target)) {
       const rest = togetherOf(target.operation).filter((field) => field.name !== name);
-      const { status, body } = await api.ask(target, sentWith(rest, api.values));
+      const { status, body } = await api.ask(target, makeSent(rest, api.values));
       // A protocol of others has errors of its own, in a sentence.
       const told = body.fields?.[0]?.field ?? body.errorDetails;
       expect([status, told], name).toEqual([400, expect.stringContaining(name)]);
@@ -280,7 +280,7 @@ describe("what is required is asked for", () => {
 describe("a field that is none of a strict request's own is refused", () => {
   test.each(TARGETS.filter(isStrict).map(named))("$name", async (target) => {
     const api = await start(target.operation);
-    const sent = sentWith(togetherOf(target.operation), api.values);
+    const sent = makeSent(togetherOf(target.operation), api.values);
     sent.body["no_such_field"] = 1;
     const { status, body } = await api.ask(target, sent);
     expect([status, body.fields?.[0]?.field]).toEqual([400, "no_such_field"]);
@@ -289,7 +289,7 @@ describe("a field that is none of a strict request's own is refused", () => {
 
 describe("what comes without an intent, and without the token, is documented", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
-    const sent = sentWith(togetherOf(target.operation), { change_id: "chg_1" });
+    const sent = makeSent(togetherOf(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
     const isProduct = /^\/api\/(?:product\/|inbox$|gate\b|find\b)/.test(target.template);
     expect(disabled.body?.code === "product_runtime_disabled").toBe(isProduct);
@@ -309,7 +309,7 @@ describe("what comes of broken bodies and of pages of other sites is documented"
       .map(named),
   )("$name", async (target) => {
     const api = await start(target.operation);
-    const sent = sentWith(togetherOf(target.operation), api.values);
+    const sent = makeSent(togetherOf(target.operation), api.values);
     // A protocol of others has its own errors, and no codes of ours.
     const coded = async (headers: HeadersInit) => {
       const { status, body } = await api.ask(target, sent, headers);

@@ -4,10 +4,10 @@ import * as z from "zod";
 import { endpoints } from "../../../handlers/index.ts";
 import type { Deps } from "../../../lib/deps.ts";
 import type { Declaration } from "../../../lib/http/endpoint.ts";
-import { intentOf } from "../../support/intents.ts";
-import { documentUnder, buildServedDocument } from "./document_under.ts";
+import { makeIntent } from "../../support/intents.ts";
+import { makeTestDocument, buildServedDocument } from "./document_under.ts";
 
-const product = { ...intentOf({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
+const product = { ...makeIntent({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
 const DOCUMENT = buildServedDocument({ product });
 
 const inputOf = ({ input }: Pick<(typeof endpoints)[number], "input">): z.ZodType =>
@@ -106,7 +106,7 @@ test("each field, parameter and shared shape is described in a line", () => {
 });
 
 test("each operation shows an example: of what is asked, or of the answer where nothing is", () => {
-  const operations = Object.values(documentUnder({ product }).paths).flatMap((methods) => Object.values(methods));
+  const operations = Object.values(makeTestDocument({ product }).paths).flatMap((methods) => Object.values(methods));
   const silent = operations.filter(({ parameters = [], requestBody, responses }) => {
     const media = [requestBody, ...Object.values(responses)].flatMap((part) => Object.values(part?.content ?? {}));
     return ![...parameters, ...media].some(({ example }) => example !== undefined);

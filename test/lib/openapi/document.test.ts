@@ -5,13 +5,13 @@ import { changeId, finiteNumber, flag, freeText, wholeNumber, word } from "../..
 import { changeSchema } from "../../../lib/changes/rules/change.ts";
 import { QUERIES } from "../../../lib/link/port.ts";
 import { answer } from "../../../lib/http/answer.ts";
-import { openApiOf } from "../../../lib/openapi/document.ts";
+import { makeOpenApi } from "../../../lib/openapi/document.ts";
 import type { Operation } from "../../../lib/openapi/operation.ts";
 import { listedCodes } from "../../../lib/openapi/responses.ts";
 import type { ErrorCode } from "../../../lib/kit/errors.ts";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { endpoints } from "../../../handlers/index.ts";
-import { documentUnder } from "./document_under.ts";
+import { makeTestDocument } from "./document_under.ts";
 
 const declared = (declaration: Partial<Declaration>) =>
   endpoint(
@@ -30,7 +30,7 @@ const declared = (declaration: Partial<Declaration>) =>
   );
 
 function operationOf(declaration: Partial<Declaration>): Operation {
-  const { paths } = openApiOf([declared(declaration)], "1.2.3");
+  const { paths } = makeOpenApi([declared(declaration)], "1.2.3");
   const [methods] = Object.values(paths);
   return (methods!.get ?? methods!.post)!;
 }
@@ -38,7 +38,7 @@ function operationOf(declaration: Partial<Declaration>): Operation {
 const codesOf = ({ responses }: Operation) => listedCodes(responses["default"]!);
 
 test("every endpoint is an operation with a name of its own", () => {
-  const { paths } = documentUnder({});
+  const { paths } = makeTestDocument({});
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   expect(operations).toHaveLength(endpoints.length);
   const ids = operations.map(({ operationId }) => operationId);
@@ -49,7 +49,7 @@ test("every endpoint is an operation with a name of its own", () => {
 });
 
 test("a path parameter is required and in the path, a query parameter keeps its default", () => {
-  const { paths } = openApiOf(
+  const { paths } = makeOpenApi(
     [
       declared({
         path: "/api/thing/:change_id",
@@ -119,7 +119,7 @@ test("a field of a POST may say that it stands in the address", () => {
 });
 
 test("a question to peers stands in the address, and its path is asked for", () => {
-  const { parameters, requestBody } = documentUnder({}).paths["/api/peer/query"]!.post!;
+  const { parameters, requestBody } = makeTestDocument({}).paths["/api/peer/query"]!.post!;
   expect(requestBody).toBeUndefined();
   expect(parameters!.filter((parameter) => parameter.in === "query")).toEqual([
     {
@@ -158,10 +158,11 @@ test("a record whose names are known is told as an object with these fields", ()
 });
 
 test("the KPIs of the intent are the fields of its feed", () => {
-  const product = { ...intentOf({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
+  const product = { ...makeIntent({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
   const fieldsUnder = (deps: { product?: typeof product }) =>
     Object.keys(
-      documentUnder(deps).paths["/api/product/kpi"]!.post!.requestBody!.content["application/json"]!.schema.properties!,
+      makeTestDocument(deps).paths["/api/product/kpi"]!.post!.requestBody!.content["application/json"]!.schema
+        .properties!,
     );
   expect(fieldsUnder({})).not.toContain("churn");
   expect(fieldsUnder({ product })).toContain("churn");
@@ -185,21 +186,21 @@ test("one response lists the codes of all errors: those of the endpoint's kind, 
 });
 
 test("a token that only a protected host asks for is shown as such", () => {
-  const chat = (protectAll: boolean) => documentUnder({ protectAll }).paths["/api/chat"]!.post!;
+  const chat = (protectAll: boolean) => makeTestDocument({ protectAll }).paths["/api/chat"]!.post!;
   expect(chat(false).security).toEqual([{ AdminToken: [] }, {}]);
   expect(chat(true).security).toEqual([{ AdminToken: [] }]);
   expect(codesOf(chat(false)).ofKind).toContain("unauthorized");
 });
 
 test("reads show a token where they are protected, and what everybody may ask shows none", () => {
-  const reads = (protectReads: boolean, path: string) => documentUnder({ protectReads }).paths[path]!.get!.security;
+  const reads = (protectReads: boolean, path: string) => makeTestDocument({ protectReads }).paths[path]!.get!.security;
   expect(reads(false, "/api/state")).toEqual([]);
   expect(reads(true, "/api/state")).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
   expect(reads(true, "/livez")).toEqual([]);
 });
 
 test("what an agent may ask for shows its secret beside the token", () => {
-  const { paths } = documentUnder({});
+  const { paths } = makeTestDocument({});
   for (const path of ["propose", "withdraw"])
     expect(paths[`/api/product/${path}`]!.post!.security).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
   expect(paths["/api/product/approve"]!.post!.security).toEqual([{ AdminToken: [] }]);
@@ -207,7 +208,7 @@ test("what an agent may ask for shows its secret beside the token", () => {
 
 test("headers are told where they are understood", () => {
   const names = (operation: Operation) => (operation.parameters ?? []).map(({ name }) => name);
-  const { paths } = documentUnder({});
+  const { paths } = makeTestDocument({});
   expect(names(paths["/api/product/approve"]!.post!)).toEqual(["If-Match", "Idempotency-Key"]);
   expect(names(paths["/api/product/kpi"]!.post!)).toEqual(["Idempotency-Key"]);
   expect(names(paths["/api/state"]!.get!)).toEqual([]);
@@ -237,12 +238,12 @@ test("text is its own media type, and of a union each is one", () => {
 test("a body that is answered under a further status is shown there too", () => {
   const output = z.object({ ready: z.boolean() });
   const ready = Object.assign(declared({ path: "/readyz", output }), { also: [503] });
-  const { responses } = openApiOf([ready], "1.2.3").paths["/readyz"]!.get!;
+  const { responses } = makeOpenApi([ready], "1.2.3").paths["/readyz"]!.get!;
   expect(responses[503]!.content).toEqual(responses[200]!.content);
 });
 
 test("shared shapes are named once, those that nobody needs are left out", () => {
-  const { components } = openApiOf([declared({ output: z.object({ changes: z.array(changeSchema()) }) })], "1.2.3");
+  const { components } = makeOpenApi([declared({ output: z.object({ changes: z.array(changeSchema()) }) })], "1.2.3");
   expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Place", "Review", "LateNote"]);
   expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
     type: "array",

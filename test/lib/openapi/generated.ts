@@ -25,7 +25,7 @@ export interface Sent {
 }
 
 /** The fields of an operation. */
-export function fieldsOf({ parameters = [], requestBody }: Operation): Field[] {
+export function listFields({ parameters = [], requestBody }: Operation): Field[] {
   const body = requestBody?.content["application/json"]?.schema;
   return [
     ...parameters.flatMap(({ in: place, name, schema, required = false }) =>
@@ -41,7 +41,7 @@ export function fieldsOf({ parameters = [], requestBody }: Operation): Field[] {
 }
 
 /** A request with these fields, each a value that its schema allows; `known` are values that fit the service's records. */
-export function sentWith(fields: readonly Field[], known: Values, as: Sent["as"] = "json"): Sent {
+export function makeSent(fields: readonly Field[], known: Values, as: Sent["as"] = "json"): Sent {
   const sent: Sent = { path: {}, query: {}, body: {}, as };
   for (const { place, name, schema } of fields) sent[place][name] = name in known ? known[name] : sample(schema);
   return sent;
@@ -71,7 +71,7 @@ export function misfits(schema: JsonSchema): unknown[] {
 }
 
 /** Writes the request. */
-export function requestOf(
+export function makeRequest(
   { template, method }: Target,
   { path, query, body, as }: Sent,
   headers: HeadersInit,

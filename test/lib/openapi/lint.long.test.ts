@@ -1,7 +1,7 @@
 /** The document as Redocly's linter sees it, under its `recommended` rules and some that ask for more, each warning an error. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, test } from "vitest";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { buildServedDocument } from "./document_under.ts";
 
 /** Beyond `recommended`: everything is described, and examples are what their schemas allow. */
@@ -30,7 +30,7 @@ async function problemsOf(document: unknown): Promise<string[]> {
 
 test.each([
   ["without an intent", {}],
-  ["with one", { product: { ...intentOf(), identity: {} as never } }],
+  ["with one", { product: { ...makeIntent(), identity: {} as never } }],
 ])("the linter finds nothing in the document %s", async (_, circumstances) => {
   expect(await problemsOf(buildServedDocument(circumstances))).toEqual([]);
 });

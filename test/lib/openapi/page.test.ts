@@ -1,15 +1,15 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
-import { pageOf } from "../../../lib/openapi/page.ts";
+import { renderPage } from "../../../lib/openapi/page.ts";
 import { fieldRows } from "../../../lib/openapi/field_rows.ts";
-import { sampleOf } from "../../../lib/openapi/sample.ts";
+import { makeSample } from "../../../lib/openapi/sample.ts";
 import { escapeHtml } from "../../../lib/kit/escape_html.ts";
-import { intentOf } from "../../support/intents.ts";
-import { documentUnder } from "./document_under.ts";
+import { makeIntent } from "../../support/intents.ts";
+import { makeTestDocument } from "./document_under.ts";
 
-const DOCUMENT = documentUnder({ product: { ...intentOf(), identity: {} as never } });
-const PAGE = pageOf(DOCUMENT);
+const DOCUMENT = makeTestDocument({ product: { ...makeIntent(), identity: {} as never } });
+const PAGE = renderPage(DOCUMENT);
 const OPERATIONS = Object.values(DOCUMENT.paths).flatMap((methods) => Object.values(methods));
 
 /** What stands on the page of an operation. */
@@ -56,7 +56,7 @@ test("an example answer is one that the document allows", () => {
       if (!schema) continue;
       const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
       const check = ajv.compile(JSON.parse(text) as JsonSchema);
-      expect(check(sampleOf(schema, schemas)), `${operationId}: ${ajv.errorsText(check.errors)}`).toBe(true);
+      expect(check(makeSample(schema, schemas)), `${operationId}: ${ajv.errorsText(check.errors)}`).toBe(true);
     }
 });
 

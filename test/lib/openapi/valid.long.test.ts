@@ -1,11 +1,11 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
-import { intentOf } from "../../support/intents.ts";
+import { makeIntent } from "../../support/intents.ts";
 import { buildServedDocument } from "./document_under.ts";
 
 test.each([
   ["without an intent", {}],
-  ["with one", { product: { ...intentOf(), identity: {} as never } }],
+  ["with one", { product: { ...makeIntent(), identity: {} as never } }],
 ])("the document is OpenAPI 3.1 %s", async (_, deps) => {
   const validator = new Validator();
   const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(buildServedDocument(deps))));

@@ -3,7 +3,7 @@ import { ACTIONS, ACTIONS_KEPT, actionSchema } from "../../../lib/operations/act
 import { runAction } from "../../../lib/operations/actions.ts";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { gate } from "../../support/scripted_adapter.ts";
-import { filesInMemory, linkOf, openOperations } from "./operations_service.ts";
+import { filesInMemory, makeLink, openOperations } from "./operations_service.ts";
 
 const SYNCED: SyncReport = { shared: 1, peers: [] };
 
@@ -16,7 +16,7 @@ const run = (
 test("each action runs, answers with its result and is kept", async () => {
   const service = await openOperations({
     evolved: filesInMemory(),
-    link: linkOf(async () => SYNCED),
+    link: makeLink(async () => SYNCED),
     checkpoint: { make: async () => ({ length: 3 }) },
   });
   await service.bring("applied");
@@ -69,7 +69,7 @@ test("an unknown action is refused with the names there are", async () => {
 test("the same action twice at once is 409; another one goes on", async () => {
   const begun = gate();
   const held = gate();
-  const service = await openOperations({ link: linkOf(() => (begun.open(), held.opened.then(() => SYNCED))) });
+  const service = await openOperations({ link: makeLink(() => (begun.open(), held.opened.then(() => SYNCED))) });
   const first = run(service, "sync_peers");
   await begun.opened;
   const second = await run(service, "sync_peers");
@@ -85,14 +85,14 @@ test("the same action twice at once is 409; another one goes on", async () => {
 
 test("an action whose process died shows as interrupted, and can be run again after a minute", async () => {
   const begun = gate();
-  const service = await openOperations({ link: linkOf(() => (begun.open(), new Promise<never>(() => {}))) });
+  const service = await openOperations({ link: makeLink(() => (begun.open(), new Promise<never>(() => {}))) });
   void run(service, "sync_peers");
   await begun.opened;
   service.deps.clock.advance(59_999);
   expect((await run(service, "sync_peers")).status).toBe(409);
   service.deps.clock.advance(1);
   expect((await service.get("/api/action/list")).body.actions).toMatchObject([{ status: "interrupted" }]);
-  service.deps.link = linkOf(async () => SYNCED);
+  service.deps.link = makeLink(async () => SYNCED);
   expect((await run(service, "sync_peers")).body.status).toBe("completed");
 });
 

@@ -6,7 +6,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { fails, gate } from "../../support/scripted_adapter.ts";
-import { filesInMemory, linkOf, openOperations } from "./operations_service.ts";
+import { filesInMemory, makeLink, openOperations } from "./operations_service.ts";
 
 const NOBODY: SyncReport = { shared: 0, peers: [] };
 
@@ -26,7 +26,7 @@ async function everythingDue() {
   const service = await openOperations({
     intent: INTENT,
     evolved: filesInMemory(),
-    link: linkOf(async () => (synced.push("sync"), NOBODY)),
+    link: makeLink(async () => (synced.push("sync"), NOBODY)),
   });
   await service.post("kpi", { incident_rate: 0.02 });
   const applied = await service.bring("applied", { kpi: "incident_rate" });
@@ -71,7 +71,7 @@ test("a quick cycle does not wait for one that hangs, and leaves its turn", asyn
   const { opened, open } = gate();
   let woken = 0;
   const service = await openOperations({
-    link: linkOf(() => opened.then(() => NOBODY)),
+    link: makeLink(() => opened.then(() => NOBODY)),
     wake: () => void woken++,
   });
   const hanging = service.cycle();
@@ -90,7 +90,7 @@ test("peers that do not answer hold a cycle up for 10 seconds at most", async ()
     asked.open();
     return new Promise(() => {});
   };
-  const service = await openOperations({ link: linkOf(silent) });
+  const service = await openOperations({ link: makeLink(silent) });
   const cycle = service.cycle();
   await asked.opened;
   await vi.advanceTimersByTimeAsync(10_000);
@@ -100,7 +100,7 @@ test("peers that do not answer hold a cycle up for 10 seconds at most", async ()
 test("a step that fails does not keep the others from their work", async () => {
   const service = await openOperations({
     intent: INTENT,
-    link: linkOf(() => Promise.reject(new Error("no network"))),
+    link: makeLink(() => Promise.reject(new Error("no network"))),
     evolved: { ...filesInMemory(), write: () => Promise.reject(new Error("disk full")) },
   });
   const pending = await service.bring("pending_consent");

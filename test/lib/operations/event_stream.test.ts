@@ -11,7 +11,7 @@ import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { runNextTask } from "../../../lib/operations/task_runner.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { tornStore } from "../../support/torn_store.ts";
-import { fetchOf, openOperations } from "./operations_service.ts";
+import { makeFetch, openOperations } from "./operations_service.ts";
 
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 
@@ -58,7 +58,7 @@ function reader(stream: ReadableStream<Uint8Array>) {
 /** A service whose commits are signalled, listening on a real port. */
 async function listening(commits: CommitSignal = createCommitSignal()) {
   const service = await openOperations({ commits });
-  const server = await serveHttp(fetchOf(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
+  const server = await serveHttp(makeFetch(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
   onTestFinished(async () => {
     commits.close();
     await server.stop();
@@ -219,7 +219,7 @@ test("a client that goes frees its place; a stopping process ends every stream",
 test("no more than 64 readers at a time", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits });
-  const fetch = fetchOf(service.deps);
+  const fetch = makeFetch(service.deps);
   const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
   const streams = await Promise.all(Array.from({ length: 64 }, ask));
   const refused = await ask();
@@ -233,7 +233,7 @@ test("no more than 64 readers at a time", async () => {
 test("no more than 16 readers at one address, or of one person that the proxy names", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits, identityHeader: "x-person" });
-  const fetch = fetchOf(service.deps);
+  const fetch = makeFetch(service.deps);
   const ask = async (ip: string, person?: string) => {
     const headers = person === undefined ? {} : { "x-person": person };
     return fetch(Object.assign(new Request("http://127.0.0.1/api/events", { headers }), { ip }));
@@ -262,7 +262,7 @@ test("a reader whose stream failed with the store does not count any more", asyn
       list: (collection, options) => read(() => base.list(collection, options)),
     },
   });
-  const fetch = fetchOf(service.deps);
+  const fetch = makeFetch(service.deps);
   const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
   const streams = (await Promise.all(Array.from({ length: 64 }, ask))).map(({ body }) => body!.getReader());
   for (const stream of streams) await stream.read();
@@ -300,7 +300,7 @@ test.each(["x", "1", "1.2", "1.2.3.4.5", "-1.0.0.0", "1.2.3.9999999999999999"])(
 
 test("HEAD answers at once and opens no stream", async () => {
   const { deps } = await openOperations();
-  const response = await fetchOf(deps)(new Request("http://127.0.0.1/api/events", { method: "HEAD" }));
+  const response = await makeFetch(deps)(new Request("http://127.0.0.1/api/events", { method: "HEAD" }));
   expect(response.status).toBe(200);
   expect(response.body).toBeNull();
 });

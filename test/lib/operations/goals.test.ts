@@ -1,6 +1,6 @@
 /** Goals: where a KPI stands, as far as anybody knows. */
 import { expect, test } from "vitest";
-import { goalsOf } from "../../../lib/operations/goals.ts";
+import { listGoals } from "../../../lib/operations/goals.ts";
 import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { NO_KPIS, type KpiState } from "../../../lib/changes/rules/kpi.ts";
 import { DAY } from "../../support/clock.ts";
@@ -27,7 +27,7 @@ test.each<[string, number | null, number, string | undefined, string, boolean | 
     fed_at === null
       ? NO_KPIS
       : { values: { csat: { value: value!, at: fed_at, entry: 2, first: 4, first_at: at(0) } }, last_at: fed_at };
-  const [goal] = goalsOf(kpis, kpis, intent, BEGUN + days * DAY);
+  const [goal] = listGoals(kpis, kpis, intent, BEGUN + days * DAY);
   expect(goal).toMatchObject({ status, on_pace, fed_at, deadline: deadline ?? null, current: value });
 });
 
@@ -41,7 +41,7 @@ test.each<[number, "met" | "behind", 0 | 1]>([
     values: { csat: { value, at: fed_at, entry: 2, first: 4, first_at: fed_at } },
     last_at: fed_at,
   };
-  const [goal] = goalsOf(kpis, kpis, { kpis: { csat: { baseline: 4, target: 4, weight: 1 } } }, BEGUN + 10 * DAY);
+  const [goal] = listGoals(kpis, kpis, { kpis: { csat: { baseline: 4, target: 4, weight: 1 } } }, BEGUN + 10 * DAY);
   expect(goal).toMatchObject({ status, progress });
 });
 

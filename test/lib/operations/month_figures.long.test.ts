@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
 import { monthToRead } from "../../support/month/month.ts";
-import { type Reckoning, reckonAt } from "../../support/month/reckoning.ts";
+import { type Reckoning, reckon } from "../../support/month/reckoning.ts";
 
 let now: Reckoning;
 // oxlint-disable-next-line typescript/no-explicit-any -- the answer of the service
@@ -10,7 +10,7 @@ let state: any;
 let month: Month;
 beforeAll(async () => {
   month = await monthToRead();
-  now = reckonAt(month.ledger, month.deps.clock.iso());
+  now = reckon(month.ledger, month.deps.clock.iso());
   state = (await month.get("/api/state")).body;
 });
 

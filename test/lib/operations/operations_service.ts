@@ -38,7 +38,7 @@ export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
 ];
 
 /** One fetch over the endpoints of operations and all others. */
-export function fetchOf(deps: Deps): Handler {
+export function makeFetch(deps: Deps): Handler {
   const rest = app(deps);
   const own = OPERATIONS_ENDPOINTS.map((endpoint) => ({
     method: endpoint.method,
@@ -66,7 +66,7 @@ export async function openOperations(options: TestOptions = {}): Promise<Operati
   const host = scriptedAdapter();
   const deps = await opened({ adapter: host, ...options });
   return {
-    ...client(fetchOf(deps)),
+    ...client(makeFetch(deps)),
     deps,
     host,
     cycle: () => runCycle(deps),
@@ -75,7 +75,7 @@ export async function openOperations(options: TestOptions = {}): Promise<Operati
 }
 
 /** A link whose peers are asked by `sync`. */
-export const linkOf = (sync: () => Promise<SyncReport>): LinkPort => ({
+export const makeLink = (sync: () => Promise<SyncReport>): LinkPort => ({
   self: { peer_id: null, instance_id: null, product_id: null, product_type: null, address: null },
   peers: async () => [],
   query: async () => undefined,
@@ -84,4 +84,4 @@ export const linkOf = (sync: () => Promise<SyncReport>): LinkPort => ({
 });
 
 /** A model that answers by `complete`. */
-export const modelOf = (complete: Llm["complete"]): Llm => ({ model: "m", complete });
+export const makeModel = (complete: Llm["complete"]): Llm => ({ model: "m", complete });

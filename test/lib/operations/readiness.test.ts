@@ -3,7 +3,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { opened } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { service, serviceOf } from "../../support/service.ts";
+import { service, makeService } from "../../support/service.ts";
 
 test("a store that cannot be written makes the service unready, and livez go on", async () => {
   const store = failingStore(memoryStore());
@@ -20,7 +20,7 @@ test("a store that cannot be written makes the service unready, and livez go on"
 test("a product runtime that was not opened is not ready", async () => {
   const deps = await opened();
   await deps.store.transact((tx) => tx.delete("meta", "chain"));
-  expect((await serviceOf(deps).get("/readyz")).body).toMatchObject({
+  expect((await makeService(deps).get("/readyz")).body).toMatchObject({
     ready: false,
     checks: { intent: { ok: false } },
   });

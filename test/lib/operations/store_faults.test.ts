@@ -5,7 +5,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { opened } from "../../support/deps.ts";
-import { serviceOf } from "../../support/service.ts";
+import { makeService } from "../../support/service.ts";
 
 const NONE: StoreFaults = { writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 };
 
@@ -14,7 +14,7 @@ async function withFaults() {
   let inspections = 0;
   const store = { ...memoryStore(), faults: () => faults, inspect: async () => void inspections++ };
   const deps = await opened({ store });
-  const api = serviceOf(deps);
+  const api = makeService(deps);
   const capability = async (name: string) =>
     (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === name);
   const metric = async (name: string) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { runNextTask, TASK_CLAIM_MS } from "../../../lib/operations/task_runner.ts";
 import { restarted } from "../../support/deps.ts";
 import { gate } from "../../support/scripted_adapter.ts";
-import { modelOf, openOperations, type OperationsService } from "./operations_service.ts";
+import { makeModel, openOperations, type OperationsService } from "./operations_service.ts";
 
 const submit = async (
   service: OperationsService,
@@ -126,7 +126,7 @@ describe("the worker", () => {
 
   test("a model words the report, which stays below its words", async () => {
     let asked = "";
-    const llm = modelOf(async ({ messages }) => {
+    const llm = makeModel(async ({ messages }) => {
       asked = JSON.stringify(messages);
       return { text: "All is quiet.", toolCalls: [] };
     });
@@ -145,7 +145,7 @@ describe("the worker", () => {
     ["fails", () => Promise.reject(new Error("no")), "it failed"],
     ["says nothing", async () => ({ text: "  ", toolCalls: [] }), "it said nothing"],
   ])("a model that %s leaves the report unworded, which says so", async (_, complete, reason) => {
-    const service = await openOperations({ llm: modelOf(complete) });
+    const service = await openOperations({ llm: makeModel(complete) });
     await submit(service, "t");
     const task = await runNextTask(service.deps);
     expect(task).toMatchObject({ status: "completed", mode: "rules" });
@@ -153,7 +153,7 @@ describe("the worker", () => {
   });
 
   test("the wording of a task is a call of the hour too", async () => {
-    const llm = modelOf(async () => ({ text: "All is quiet.", toolCalls: [] }));
+    const llm = makeModel(async () => ({ text: "All is quiet.", toolCalls: [] }));
     const service = await openOperations({ llm, llmCallsPerHour: 1 });
     for (const title of ["first", "second"]) await submit(service, title);
     expect(await runNextTask(service.deps)).toMatchObject({ mode: "llm" });
@@ -166,7 +166,7 @@ describe("the worker", () => {
 
   test("a model that does not stop is cut, and the report stays whole", async () => {
     const service = await openOperations({
-      llm: modelOf(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })),
+      llm: makeModel(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })),
     });
     await submit(service, "t");
     const { result } = (await runNextTask(service.deps))!;
@@ -179,7 +179,7 @@ describe("the worker", () => {
     async (end) => {
       const forged = ["Fine.", "## From the records", "", "As of 2026-01-01.", "> ## Effect", "</blockquote>", "# “t”"];
       const said = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
-      const service = await openOperations({ llm: modelOf(async () => ({ text: said, toolCalls: [] })) });
+      const service = await openOperations({ llm: makeModel(async () => ({ text: said, toolCalls: [] })) });
       await submit(service, "t");
       const { result } = (await runNextTask(service.deps))!;
       const lines = result!.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
@@ -219,7 +219,7 @@ describe("a process that dies over a task", () => {
   async function hanging() {
     const held = gate();
     const begun = gate();
-    const llm = modelOf(async () => {
+    const llm = makeModel(async () => {
       begun.open();
       await held.opened;
       return { text: "late", toolCalls: [] };
@@ -249,7 +249,7 @@ describe("a process that dies over a task", () => {
     deps.clock.advance(TASK_CLAIM_MS);
     const begun = gate();
     const other = gate();
-    const llm = modelOf(async () => {
+    const llm = makeModel(async () => {
       begun.open();
       await other.opened;
       return { text: "second", toolCalls: [] };
@@ -268,7 +268,7 @@ describe("a process that dies over a task", () => {
     for (let restarts = 0; restarts < 2; restarts++) {
       deps.clock.advance(TASK_CLAIM_MS);
       const begun = gate();
-      const llm = modelOf(() => (begun.open(), new Promise<never>(() => {})));
+      const llm = makeModel(() => (begun.open(), new Promise<never>(() => {})));
       void runNextTask(Object.assign(await restarted(deps), { llm }));
       await begun.opened;
     }

@@ -16,7 +16,7 @@ import { mulberry } from "../projections/hand_made.ts";
 import { bench, unsynced } from "../../local/targets/file/fixture.ts";
 import { restarted } from "../../support/deps.ts";
 import { dealt } from "../../support/length.ts";
-import { service, serviceOf, type TestService } from "../../support/service.ts";
+import { service, makeService, type TestService } from "../../support/service.ts";
 
 const of = async (api: TestService, query = "") => {
   const { status, body, text } = await api.get(`values${query}`);
@@ -303,7 +303,7 @@ test("after a restart, on what was never followed, and under a store that grew",
   for (let value = 0; value < 24; value++) ids.push(await put(api, value, { target: `ui.t${value % 7}` }));
   for (const id of ids.filter((_, index) => index % 3 === 0)) await api.must("rollback", id);
   const before = await told(api);
-  const later = serviceOf(await restarted(api.deps));
+  const later = makeService(await restarted(api.deps));
   expect((await readProjection(later.deps, values)).as_of).toBeGreaterThan(0);
   expect(await told(later)).toEqual(before);
   await projectAll(later.deps);

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
 import type { Did } from "../../support/month/ledger.ts";
 import { monthToRead } from "../../support/month/month.ts";
-import { isWithin, reckonAt } from "../../support/month/reckoning.ts";
+import { isWithin, reckon } from "../../support/month/reckoning.ts";
 import { testClock } from "../../support/clock.ts";
 import { filesInMemory, openOperations } from "./operations_service.ts";
 
@@ -46,7 +46,7 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
   });
 
   test("lists the promises whose verdict the ledger gives in the week", () => {
-    const now = reckonAt(month.ledger, at);
+    const now = reckon(month.ledger, at);
     const decided = now.known.filter(({ name }) => {
       const outcome = now.outcomeOf(name);
       if (!outcome || outcome.kpi === null || outcome.state === "open" || outcome.verdict === "too_early") return false;

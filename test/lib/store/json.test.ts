@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { frozen, json, Json, jsonOf } from "../../../lib/store/json.ts";
+import { frozen, json, Json, toJson } from "../../../lib/store/json.ts";
 
-const textOf = (value: unknown): string => jsonOf(value, "changes/c1").text;
+const textOf = (value: unknown): string => toJson(value, "changes/c1").text;
 
 test.each([
   [Number.NaN, "changes/c1 cannot be stored: NaN is not a JSON number"],
@@ -43,11 +43,11 @@ test.each([
 
 test("what is put is copied, and what was made already is taken as it is", () => {
   const value = { list: [1] };
-  const copy = jsonOf(value, "x/y");
+  const copy = toJson(value, "x/y");
   value.list.push(2);
   expect(copy.value).toEqual({ list: [1] });
   const made = json({ a: 1 });
-  expect(jsonOf(made, "x/y")).toBe(made);
+  expect(toJson(made, "x/y")).toBe(made);
 });
 
 test("a text is read once, when someone asks", () => {

@@ -6,7 +6,7 @@ import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { OPERATIONS } from "../../../lib/client/generated/operations.ts";
 import type { Io } from "../../../local/command_line/run.ts";
-import { programOf } from "../../../local/command_line/program.ts";
+import { makeProgram } from "../../../local/command_line/program.ts";
 import { VERBS } from "../../../local/command_line/verbs/index.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { get } from "../../support/requests.ts";
@@ -208,7 +208,7 @@ test("waits: approved, denied, and not yet", async () => {
 });
 
 test("every verb and every option has its words, the API's own or the verb's", () => {
-  const { commands } = programOf(async () => {}, { out: () => {}, err: () => {} });
+  const { commands } = makeProgram(async () => {}, { out: () => {}, err: () => {} });
   const all = commands.flatMap((command) => [command, ...command.commands]);
   expect(all.length).toBeGreaterThan(VERBS.length);
   const silent = all.flatMap((command) => [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { diffIntents } from "../../../local/intent_diff/diff.ts";
-import { intentOf, type Manifest } from "../../support/intents.ts";
+import { makeIntent, type Manifest } from "../../support/intents.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 
@@ -8,7 +8,7 @@ const SIGN = { wider: "+", narrower: "-", other: "~" };
 
 /** Lists the differences as lines, the second intent with a higher epoch. */
 const lines = (old: Manifest, next: Manifest): string[] =>
-  diffIntents(intentOf(old).intent, intentOf({ update_epoch: 4, ...next }).intent).map(
+  diffIntents(makeIntent(old).intent, makeIntent({ update_epoch: 4, ...next }).intent).map(
     ({ effect, text }) => `${SIGN[effect]} ${text}`,
   );
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { linked, restartNode, rowOf, SECRET, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
+import { linked, restartNode, readPeerRow, SECRET, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
 import { recordingProxy } from "./recording_proxy.ts";
 
 const at = (host: string) => ({ host, port: 0 });
@@ -56,7 +56,7 @@ describe("five nodes of two products of one type and of another product", () => 
     for (const node of others) await node.log.logged("link down");
     for (const node of others) await node.outcome();
     for (const node of others) await node.link.sync();
-    expect(await rowOf(first, second)).toMatchObject({ state: "down" });
+    expect(await readPeerRow(first, second)).toMatchObject({ state: "down" });
     await second.outcome();
 
     const back = await restartNode(second);
@@ -66,7 +66,7 @@ describe("five nodes of two products of one type and of another product", () => 
     expect(await held(back)).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
     expect(await held(first)).toMatchObject({ "acme@2": 1 });
     expect(await held(last)).toEqual({});
-    expect(await rowOf(first, back)).toMatchObject({ state: "up", instance_id: "acme@2" });
+    expect(await readPeerRow(first, back)).toMatchObject({ state: "up", instance_id: "acme@2" });
   });
 });
 
@@ -97,7 +97,7 @@ describe("a pair of nodes", () => {
       for (const node of [again, second]) expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
       expect((await again.get("/api/peers")).body.peers).toHaveLength(1);
       expect((await second.get("/api/peers")).body.peers).toHaveLength(1);
-      expect(await rowOf(second, again)).toMatchObject({ state: "up", address: `127.0.0.1:${first.at.port}` });
+      expect(await readPeerRow(second, again)).toMatchObject({ state: "up", address: `127.0.0.1:${first.at.port}` });
 
       await stopNode(second);
       const gone = again.log.lines.length;
@@ -108,7 +108,7 @@ describe("a pair of nodes", () => {
       expect(await again.link.query("/api/product/identity")).toMatchObject([
         { status: 200, body: { instance_id: "acme@2" } },
       ]);
-      expect(await rowOf(back, again)).toMatchObject({ state: "up" });
+      expect(await readPeerRow(back, again)).toMatchObject({ state: "up" });
     },
   );
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { helloFrame } from "../../../lib/link/handshake.ts";
 import { secretKey } from "../../../lib/link/keys.ts";
 import { linked, restartNode, SECRET, startNode, stopAll, stopNode } from "./node.ts";
-import { closing, insightFrom, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { closing, makeRawInsight, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
 import { recordingProxy } from "./recording_proxy.ts";
 
 const at = (host: string) => ({ host, port: 0 });
@@ -81,7 +81,7 @@ describe("a hostile neighbour", () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const peer = await rawPeer(node.at, { self: { ...STRANGER, ...acme } });
     await peer.event("established");
-    const insight = insightFrom("acme@9", "ins_x");
+    const insight = makeRawInsight("acme@9", "ins_x");
     peer.socket.write(peer.link.request(1, "share_evolution_insight", { insights: [insight] }));
     expect(await peer.event("response")).toMatchObject({
       status: 200,

@@ -6,7 +6,7 @@ import { coEvolution } from "../../../handlers/product/co_evolution.ts";
 import { peerQuery } from "../../../handlers/peer_query.ts";
 import { peers } from "../../../handlers/peers.ts";
 import type { Deps } from "../../../lib/deps.ts";
-import { outputOf } from "../../../lib/http/endpoint.ts";
+import { outputSchema } from "../../../lib/http/endpoint.ts";
 import type { CheckpointSource } from "../../../lib/link/answer_peer.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { LinkPort } from "../../../lib/link/port.ts";
@@ -86,7 +86,7 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     const response = await (own ? own(deps) : fetch)(request);
     if (own && response.status === 200) {
       const body = await response.clone().json();
-      expect(outputOf(own).parse(body), `the declared output of ${own.path}`).toEqual(body);
+      expect(outputSchema(own).parse(body), `the declared output of ${own.path}`).toEqual(body);
     }
     return response;
   });
@@ -127,7 +127,7 @@ export const restartNode = (node: TestNode, over: Partial<NodeOptions> = {}): Pr
 export const stopAll = () => Promise.all([...running].map(stopNode));
 
 /** The row under which a node shows another. */
-export const rowOf = async (node: TestNode, other: TestNode) =>
+export const readPeerRow = async (node: TestNode, other: TestNode) =>
   (await node.get("/api/peers")).body.peers.find(
     (peer: { peer_id: string }) => peer.peer_id === other.link.self.peer_id,
   );

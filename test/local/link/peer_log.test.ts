@@ -3,7 +3,16 @@ import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { proveConsistency } from "../../../lib/audit/prove.ts";
 import type { Deps } from "../../../lib/deps.ts";
 import { copied } from "./copied_store.ts";
-import { linked, type NodeOptions, restartNode, rowOf, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
+import {
+  linked,
+  type NodeOptions,
+  restartNode,
+  readPeerRow,
+  startNode,
+  stopAll,
+  stopNode,
+  type TestNode,
+} from "./node.ts";
 
 const at = (host: string) => ({ host, port: 0 });
 const acme = { product_id: "acme", product_type: "crm" };
@@ -27,7 +36,7 @@ describe("a peer's audit log", () => {
       await node.outcome({ target: `ui.t${round}` });
       await peer.link.sync();
     }
-    expect(await rowOf(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
+    expect(await readPeerRow(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
   });
 
   test.each(checkpoints)(
@@ -48,7 +57,7 @@ describe("a peer's audit log", () => {
       peer.time.pass(1_000);
       await peer.log.logged("link up", lines);
       await peer.link.sync();
-      expect(await rowOf(peer, restored)).toMatchObject({
+      expect(await readPeerRow(peer, restored)).toMatchObject({
         log: "rewritten",
         log_reason: expect.stringMatching(/had \d+ entries/),
       });
@@ -56,7 +65,7 @@ describe("a peer's audit log", () => {
       await restored.outcome({ target: "ui.other" });
       await restored.outcome({ target: "ui.another" });
       await peer.link.sync();
-      expect(await rowOf(peer, restored)).toMatchObject({
+      expect(await readPeerRow(peer, restored)).toMatchObject({
         log: "rewritten",
         log_reason: expect.stringMatching(/entry|proof/),
       });
@@ -93,7 +102,7 @@ describe("a peer's audit log", () => {
       };
       const renamed = await comesBack(node, {});
       expect(renamed.link.self.peer_id).not.toBe(node.link.self.peer_id);
-      expect(await rowOf(watcher, renamed)).toMatchObject({ log: "rewritten" });
+      expect(await readPeerRow(watcher, renamed)).toMatchObject({ log: "rewritten" });
       const rows = await watcher.deps.store.list("notices", { limit: 100 });
       expect(rows.find(({ value }) => value.kind === "peer_log_rewritten")!.value.detail).toMatch(
         /had \d+ entries.*, by what acme@1 told of it$/,
@@ -101,7 +110,7 @@ describe("a peer's audit log", () => {
 
       const broken = { latest: () => Promise.reject(new Error("no")), consistency: () => Promise.resolve([]) };
       const silent = await comesBack(renamed, { checkpoint: () => broken });
-      expect(await rowOf(watcher, silent)).toMatchObject({ log: "rewritten" });
+      expect(await readPeerRow(watcher, silent)).toMatchObject({ log: "rewritten" });
     },
   );
 });

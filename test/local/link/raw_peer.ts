@@ -26,7 +26,7 @@ export const STRANGER: PeerIdentity = {
 };
 
 /** An insight about acme, as its origin would tell it. */
-export const insightFrom = (origin_instance_id: string, insight_id: string) => ({
+export const makeRawInsight = (origin_instance_id: string, insight_id: string) => ({
   insight_id,
   origin_instance_id,
   product_id: "acme",

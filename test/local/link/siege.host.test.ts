@@ -10,13 +10,13 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { afterAll, expect, test } from "vitest";
-import { FRAME, frameOf } from "../../../lib/link/frames.ts";
+import { FRAME, makeFrame } from "../../../lib/link/frames.ts";
 import { helloFrame } from "../../../lib/link/handshake.ts";
 import { secretKey } from "../../../lib/link/keys.ts";
 import { killAll, serve, type Server, temporaryFolder } from "../../e2e/server.ts";
-import { mutator, randomFrom } from "../../lib/link/mutations.ts";
+import { mutator, seededRandom } from "../../lib/link/mutations.ts";
 import { client } from "../../support/client.ts";
-import { closing, insightFrom, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { closing, makeRawInsight, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
 
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
@@ -26,7 +26,7 @@ const FRAMES_EACH = 10;
 const AT_ONCE = 16;
 
 const SECRET = "one secret of the siege test";
-const random = randomFrom(SEED);
+const random = seededRandom(SEED);
 const mutated = mutator(random);
 const randomBytes = (length: number) => Uint8Array.from({ length }, () => random(256));
 const acme = { product_id: "acme", product_type: "crm" };
@@ -50,7 +50,7 @@ async function startServer(): Promise<{ server: Server; at: { host: string; port
 }
 
 /** An insight as the good peer would tell it: if one gets through, it is kept. */
-const INSIGHT = insightFrom("hostile", "ins_forged");
+const INSIGHT = makeRawInsight("hostile", "ins_forged");
 const NONCE = new Uint8Array(32);
 const { kid } = secretKey(SECRET);
 const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
@@ -58,11 +58,11 @@ const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
 /** What a stranger without the secret may send: opening frames, garbage, giant lengths, and all of it mutated. */
 function strangersFrames(): Uint8Array[] {
   const hello = helloFrame(OUTSIDER, kid, NONCE);
-  const opening = [hello, frameOf(FRAME.proof, randomBytes(32))];
+  const opening = [hello, makeFrame(FRAME.proof, randomBytes(32))];
   const more = () =>
     random(4) === 0
       ? Uint8Array.of(random(256), random(256), random(256), random(256), random(8))
-      : frameOf(random(256), randomBytes(random(600)));
+      : makeFrame(random(256), randomBytes(random(600)));
   return [...opening, ...Array.from({ length: FRAMES_EACH - opening.length }, more)];
 }
 

@@ -13,7 +13,7 @@ import { newDoor } from "../../../local/moving/owner_door.ts";
 import { storeAddress } from "../../../local/moving/store_addresses.ts";
 import { openFile } from "../../../local/open_store.ts";
 import { openFileStore } from "../../../local/store/file_store.ts";
-import { doneWith, refusedWith, type Service, serviceOver, expectKept, writing } from "./movers.ts";
+import { runMover, runRejected, type Service, startService, expectKept, writing } from "./movers.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
 let folder: string;
@@ -31,11 +31,11 @@ const environment = (): Record<string, string> => ({
   SVC_ADMIN_TOKEN: "a",
   SVC_AGENT_TOKEN: "b",
 });
-const done = (...argv: string[]): Promise<string> => doneWith(environment(), ...argv);
-const refused = (...argv: string[]): Promise<string> => refusedWith(environment(), ...argv);
+const done = (...argv: string[]): Promise<string> => runMover(environment(), ...argv);
+const refused = (...argv: string[]): Promise<string> => runRejected(environment(), ...argv);
 
 /** A service on a file store, which owns it. */
-const serviceOn = async (path: string): Promise<Service> => serviceOver(await openFile(path, silentLog));
+const serviceOn = async (path: string): Promise<Service> => startService(await openFile(path, silentLog));
 
 /** A service with a few changes. */
 async function lived(path = live()): Promise<Service> {
@@ -163,7 +163,7 @@ test("the owner closes a silent connection, and sets the mark for a command that
   const lock = await acquireLock(live(), undefined, door.enter);
   const store = await openFileStore({ path: lock.path, log: silentLog });
   door.open(store.whole!);
-  const { api } = await serviceOver({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
+  const { api } = await startService({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
   await api.propose();
   const source = await storeAddress(live(), {}).departed();
   const lockedBy = await lockFolder(live());

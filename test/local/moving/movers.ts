@@ -14,7 +14,7 @@ import { opened } from "../../support/deps.ts";
 type Environment = Readonly<Record<string, string>>;
 
 /** What came of a command. */
-export async function calledWith(
+export async function callMover(
   env: Environment,
   ...argv: string[]
 ): Promise<{ code: number | void; out: string; err: string }> {
@@ -30,15 +30,15 @@ export async function calledWith(
 }
 
 /** What a command says that does what it is told. */
-export async function doneWith(env: Environment, ...argv: string[]): Promise<string> {
-  const { code, out, err } = await calledWith(env, ...argv);
+export async function runMover(env: Environment, ...argv: string[]): Promise<string> {
+  const { code, out, err } = await callMover(env, ...argv);
   expect([code, err]).toEqual([0, ""]);
   return out;
 }
 
 /** What a command says that does not. */
-export async function refusedWith(env: Environment, ...argv: string[]): Promise<string> {
-  const { code, err } = await calledWith(env, ...argv);
+export async function runRejected(env: Environment, ...argv: string[]): Promise<string> {
+  const { code, err } = await callMover(env, ...argv);
   expect(code).toBe(1);
   return err;
 }
@@ -50,7 +50,7 @@ export interface Service {
 }
 
 /** Opens a service over a store, which is closed when the test ends, or where it refuses. */
-export async function serviceOver(store: Store, { exclusive = true } = {}): Promise<Service> {
+export async function startService(store: Store, { exclusive = true } = {}): Promise<Service> {
   onTestFinished(() => store.close());
   const clock = testClock(new Date().toISOString());
   const deps = await opened({ store, exclusive, clock, ids: risingIds() }).catch(async (error: unknown) => {

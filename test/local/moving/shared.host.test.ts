@@ -16,7 +16,7 @@ import { openFile } from "../../../local/open_store.ts";
 import { program } from "../../e2e/server.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
-import { doneWith, expectKept, refusedWith, serviceOver, writing } from "./movers.ts";
+import { runMover, expectKept, runRejected, startService, writing } from "./movers.ts";
 import { silentLog } from "../../support/silent_log.ts";
 
 const [postgres, dynamoDb] = await Promise.all([startPostgres(), startDynamoDb()]);
@@ -69,15 +69,15 @@ if (postgres && dynamoDb) {
   ])("from %s to %s while two processes write: what was acknowledged is there", async (_a, _b, here, there) => {
     const [from, to] = [await here(), await there()];
     const services = [
-      await serviceOver(await open(from), { exclusive: false }),
-      await serviceOver(await open(from), { exclusive: false }),
+      await startService(await open(from), { exclusive: false }),
+      await startService(await open(from), { exclusive: false }),
     ];
     for (let count = 0; count < 20; count++) await services[0]!.api.propose();
     const writers = writing(services.map(({ api }) => api));
     const env = { ...KEYS, FROM: from.address, TO: to.address };
-    const said = await doneWith(env, "migrate", "env:FROM", "env:TO", "--actor", "ana");
+    const said = await runMover(env, "migrate", "env:FROM", "env:TO", "--actor", "ana");
     const taken = await writers;
-    const { store, api } = await serviceOver(await open(to), { exclusive: false });
+    const { store, api } = await startService(await open(to), { exclusive: false });
     await expectKept(store, taken);
 
     for (const { api: fenced } of services) {
@@ -86,13 +86,13 @@ if (postgres && dynamoDb) {
       expect(reply.body.error).toMatch(/it moved to .*, where its log goes on/);
       expect((await fenced.get("runtime")).status).toBe(200);
     }
-    await expect(serviceOver(await open(from), { exclusive: false })).rejects.toThrow(/where its log goes on/);
+    await expect(startService(await open(from), { exclusive: false })).rejects.toThrow(/where its log goes on/);
     const log = (await api.get("audit?event_type=store_moved")).body.entries;
     expect(JSON.parse(log[0].detail)).toMatchObject({ from: from.name, to: to.name, actor: "ana" });
     for (const text of [said, JSON.stringify(log)]) expect(text).not.toMatch(/password|test:/);
     await api.propose();
     const { length } = (await readHead(store))!;
-    expect(await doneWith(env, "migrate", "env:FROM", "env:TO")).toContain(to.name);
+    expect(await runMover(env, "migrate", "env:FROM", "env:TO")).toContain(to.name);
     expect((await readHead(store))!.length).toBe(length);
   });
 
@@ -101,7 +101,7 @@ if (postgres && dynamoDb) {
     ["DynamoDB", inDynamoDb],
   ])("a backup of %s, taken while it is written to, is whole, and the store goes on", async (_, here) => {
     const place = await here();
-    const { api, store } = await serviceOver(await open(place), { exclusive: false });
+    const { api, store } = await startService(await open(place), { exclusive: false });
     for (let count = 0; count < 20; count++) await api.propose();
     const { length } = (await readHead(store))!;
     const file = join(folderOf(), "b.jsonl");
@@ -115,14 +115,14 @@ if (postgres && dynamoDb) {
           summary: "meanwhile",
         });
     })();
-    expect(await doneWith({ ...KEYS, SVC_STATE: place.address }, "backup", file)).toContain("stays in use");
+    expect(await runMover({ ...KEYS, SVC_STATE: place.address }, "backup", file)).toContain("stays in use");
     isOver = true;
     await load;
     await api.propose();
     expect(await store.whole!.mark()).toBeUndefined();
     const path = join(dirname(file), "restored/state.json");
-    await doneWith({}, "restore", file, "--state", path);
-    const restored = await serviceOver(await openFile(path, silentLog));
+    await runMover({}, "restore", file, "--state", path);
+    const restored = await startService(await openFile(path, silentLog));
     expect((await readHead(restored.store))!.length).toBeGreaterThan(length);
     const { body } = await restored.api.get("audit/verify");
     expect(body).toMatchObject({ valid: true, state: { mismatched: 0 } });
@@ -158,30 +158,30 @@ if (postgres && dynamoDb) {
     const env = { SVC_STATE: address, SVC_STORE_NAME: "shop", TO: (await inPostgres()).address };
     const file = (one: string): string => join(folder, one);
     const folder = folderOf();
-    expect(await refusedWith(env, "backup", file("none.jsonl"))).toContain(`${name} has no store shop: it has none`);
+    expect(await runRejected(env, "backup", file("none.jsonl"))).toContain(`${name} has no store shop: it has none`);
     expect(await tables(address)).toEqual([]);
 
     const named = (store: string) => postgresStore({ url: address, name: store });
     const shop = await named("shop");
-    await (await serviceOver(shop, { exclusive: false })).api.propose();
+    await (await startService(shop, { exclusive: false })).api.propose();
     const { origin, length } = (await readHead(shop))!;
     for (const verb of ["backup", "export"])
-      expect(await refusedWith({ SVC_STATE: address }, verb, file(verb))).toContain(
+      expect(await runRejected({ SVC_STATE: address }, verb, file(verb))).toContain(
         `${name} has no store countersign: it has shop`,
       );
-    expect(await refusedWith(env, "migrate", address, "env:TO", "--to-name", "shop")).toContain("no store countersign");
+    expect(await runRejected(env, "migrate", address, "env:TO", "--to-name", "shop")).toContain("no store countersign");
     expect(await tables(env.TO)).toEqual([]);
 
-    expect(await doneWith(env, "backup", file("b.jsonl"))).toContain(origin);
+    expect(await runMover(env, "backup", file("b.jsonl"))).toContain(origin);
     expect(JSON.parse(readFileSync(file("b.jsonl"), "utf8").split("\n", 1)[0]!)).toMatchObject({
       from: `${name}, store shop`,
     });
-    await doneWith(env, "restore", file("b.jsonl"), "--store-name", "drill");
+    await runMover(env, "restore", file("b.jsonl"), "--store-name", "drill");
     const drill = await named("drill");
     onTestFinished(() => drill.close());
     expect(await readHead(drill)).toMatchObject({ origin, length: length + 1 });
 
-    expect(await doneWith(env, "migrate", "env:SVC_STATE", "env:TO", "--to-name", "corner")).toContain(
+    expect(await runMover(env, "migrate", "env:SVC_STATE", "env:TO", "--to-name", "corner")).toContain(
       ", store corner",
     );
     const corner = await postgresStore({ url: env.TO, name: "corner" });
@@ -196,11 +196,11 @@ if (postgres && dynamoDb) {
 
   test("a record that the destination cannot store fails the move, which can be given up", async () => {
     const [from, to] = [await inPostgres(), await inDynamoDb()];
-    const { api, store } = await serviceOver(await open(from), { exclusive: false });
+    const { api, store } = await startService(await open(from), { exclusive: false });
     await api.propose();
     await store.transact((tx) => tx.put("manifests", "large", { text: "x".repeat(500_000) } as never));
     const env = { ...KEYS, FROM: from.address, TO: to.address };
-    const said = await refusedWith(env, "migrate", "env:FROM", "env:TO");
+    const said = await runRejected(env, "migrate", "env:FROM", "env:TO");
     expect(said).toContain("manifests/large has 500011 bytes as JSON; a record in DynamoDB may have 405504");
     expect(said).toContain(
       "takes no writes now. Give the same command again, or give the move up: countersign unfence",
@@ -208,10 +208,10 @@ if (postgres && dynamoDb) {
     expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "x" })).status).toBe(
       503,
     );
-    await doneWith({ ...KEYS, SVC_STATE: from.address }, "unfence");
+    await runMover({ ...KEYS, SVC_STATE: from.address }, "unfence");
     await api.propose();
     await store.transact((tx) => tx.delete("manifests", "large"));
-    await doneWith(env, "migrate", "env:FROM", "env:TO");
+    await runMover(env, "migrate", "env:FROM", "env:TO");
   });
 
   test.each([
@@ -220,13 +220,13 @@ if (postgres && dynamoDb) {
   ])("into %s the same restore, given twice at once: one fails, and of the other all is there", async (_, there) => {
     const file = join(folderOf(), "b.jsonl");
     const state = join(folderOf(), "state.json");
-    const { api, store } = await serviceOver(await openFile(state, silentLog));
+    const { api, store } = await startService(await openFile(state, silentLog));
     await api.propose();
     for (let page = 0; page < 30; page++)
       await store.transact((tx) => {
         for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, { text: "x".repeat(200) } as never);
       });
-    await doneWith({ SVC_STATE: state }, "backup", file);
+    await runMover({ SVC_STATE: state }, "backup", file);
     const place = await there();
     const to = await open(place);
     const env = { ...KEYS, SVC_STATE: place.address };
@@ -239,7 +239,7 @@ if (postgres && dynamoDb) {
       .toBe(1);
     // Halted in the middle, so that the other comes before its end.
     first.kill("SIGSTOP");
-    await doneWith(env, "restore", file);
+    await runMover(env, "restore", file);
     first.kill("SIGCONT");
     expect(await ended).toEqual([1, null]);
     expect(await told).toContain("another move has taken over the store that this one loads");
@@ -252,7 +252,7 @@ if (postgres && dynamoDb) {
   test("a command killed while it loads leaves a fenced source and can be run again", async () => {
     const main = join(dirname(await program()), "command_line/main.js");
     const state = join(folderOf(), "state.json");
-    const { api, store } = await serviceOver(await openFile(state, silentLog));
+    const { api, store } = await startService(await openFile(state, silentLog));
     await api.propose();
     const record = { revision: 1, json: json({ text: "x".repeat(200) }) };
     for (let page = 0; page < 60; page++)
@@ -270,9 +270,9 @@ if (postgres && dynamoDb) {
     child.kill("SIGKILL");
     expect(await ended).toEqual([null, "SIGKILL"]);
 
-    await expect(serviceOver(await open(to), { exclusive: false })).rejects.toThrow(/a move into it has not ended/);
+    await expect(startService(await open(to), { exclusive: false })).rejects.toThrow(/a move into it has not ended/);
     const head = (await readHead(store))!;
-    await doneWith(KEYS, "migrate", state, to.address);
+    await runMover(KEYS, "migrate", state, to.address);
     expect(await readHead(loading)).toMatchObject({ origin: head.origin, length: head.length + 1 });
     expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" })).status).toBe(
       503,

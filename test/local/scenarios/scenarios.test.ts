@@ -10,7 +10,7 @@ import { play } from "../../../local/scenarios/play.ts";
 import { parseScenarios, type Scenario } from "../../../local/scenarios/read.ts";
 import { testIntent } from "../../../local/scenarios/test_intent.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
-import { intentOf, type Manifest } from "../../support/intents.ts";
+import { makeIntent, type Manifest } from "../../support/intents.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 
@@ -18,7 +18,7 @@ const EXAMPLE = join(import.meta.dirname, "../../../local/example");
 
 /** Plays one scenario, written as its members, and lists what differs. */
 async function differences(scenario: Partial<Scenario> & Pick<Scenario, "when" | "expect">, intent: Manifest = {}) {
-  const outcome = await play({ name: "one", given: [], ...scenario }, intentOf(intent).manifest);
+  const outcome = await play({ name: "one", given: [], ...scenario }, makeIntent(intent).manifest);
   return outcome.differences.map(({ path, message }) => `${path.join(".")} ${message}`);
 }
 
@@ -55,7 +55,7 @@ test("an answer that is not as expected is shown with its line", async () => {
     "      tier: minor",
   ];
   await writeFile(path, scenario.join("\n"));
-  const { text, passed } = await testIntent(intentOf().manifest, path);
+  const { text, passed } = await testIntent(makeIntent().manifest, path);
   expect(passed).toBe(false);
   expect(text.split("\n")).toEqual([
     `FAIL  eve proposes (${path}:1)`,
@@ -166,7 +166,7 @@ describe("callers", () => {
   });
 
   test("the runner's credentials leave every other member of an intent as it is", () => {
-    const { manifest, intent } = intentOf({ principals, "x-ticket": "GOV-1" });
+    const { manifest, intent } = makeIntent({ principals, "x-ticket": "GOV-1" });
     const equipped = equip(manifest);
     const again = loadIntent(JSON.stringify(equipped.intent), sha256).intent;
     const withoutCredentials = ({ policy, principals: known, ...rest }: typeof intent) => ({

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { backupScript } from "../../support/backup_script.ts";
-import { after, type Content, contentOf, live, perform, workload } from "./model.ts";
+import { after, type Content, readContent, live, perform, workload } from "./model.ts";
 import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
 
 const OTHERS = ["meta", "counts", "changes", "live"];
@@ -30,8 +30,8 @@ async function compare(folder: string): Promise<number> {
       content,
       workload(n).filter(({ collection }) => collection !== "audit"),
     );
-  expect(await contentOf(store, OTHERS)).toEqual(live(content));
-  const entries = await contentOf(store, ["audit"]);
+  expect(await readContent(store, OTHERS)).toEqual(live(content));
+  const entries = await readContent(store, ["audit"]);
   expect(Object.keys(entries)).toHaveLength(sequence);
   expect(Object.values(entries).map(([, value]) => value)).toEqual(
     Array.from({ length: sequence }, (_, index) => JSON.stringify(workload(index + 1)[0]!.value)),

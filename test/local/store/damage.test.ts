@@ -2,7 +2,7 @@
 import { copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { contentOf, COLLECTIONS, history, live, perform, workload } from "./model.ts";
+import { readContent, COLLECTIONS, history, live, perform, workload } from "./model.ts";
 import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
 
 let state: string;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const goesOn = async (): Promise<void> => {
   await store.transact((tx) => perform(tx, workload(61)));
-  expect(await contentOf(store, COLLECTIONS)).toEqual(live(history(61)[61]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(live(history(61)[61]!));
 };
 
 test("a sealed file that is removed is reported with what it holds, and what it held is served", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import type { Store } from "../../../lib/store/store.ts";
-import { listOver } from "../../../lib/store/engine/write_set.ts";
+import { mergeList } from "../../../lib/store/engine/write_set.ts";
 import type { Row, Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
@@ -138,7 +138,7 @@ test("a write that becomes durable while the page below it is read is listed onc
   const version = (id: string, revision: number): Version => ({ collection: "things", id, revision, json: json("x") });
   const written = new Map([["a", version("a", 2)]]);
   let give: (rows: readonly Row[]) => void;
-  const page = listOver(written, { limit: 10 }, () => new Promise<readonly Row[]>((resolve) => (give = resolve)));
+  const page = mergeList(written, { limit: 10 }, () => new Promise<readonly Row[]>((resolve) => (give = resolve)));
   written.clear();
   give!([version("a", 1), version("b", 1)]);
   expect((await page).map(({ id, revision }) => [id, revision])).toEqual([

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { RevisionConflict, type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { heldSyncs, judged, systemError } from "./faults.ts";
-import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { opened, readableLog, temporaryFolder } from "./opened.ts";
 
 let state: string;
@@ -200,7 +200,7 @@ test("without room to write ahead a commit is kept all the same", async () => {
   const store = await opened(state, { files });
   for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
   await store.close();
-  expect(await contentOf(await opened(state), COLLECTIONS)).toEqual(live(history(5)[5]!));
+  expect(await readContent(await opened(state), COLLECTIONS)).toEqual(live(history(5)[5]!));
 });
 
 describe("when the disk fails", () => {
@@ -247,11 +247,11 @@ describe("when the disk fails", () => {
       expect(reason.cause).toMatchObject({ code });
     }
     expect(tries()).toBe(1);
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[5]!));
     expect(store.status()).toMatchObject({ sequence: 5, failure: expect.stringContaining(code) as string });
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     await store.close();
-    expect(await contentOf(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
   test("afterwards nothing is written or tried again, and reads go on", async () => {
@@ -261,7 +261,7 @@ describe("when the disk fails", () => {
     let ran = false;
     await expect(store.transact(() => void (ran = true))).rejects.toThrow(StoreUnavailable);
     expect(ran).toBe(false);
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[5]!));
     await store.close();
     expect(tries()).toBe(1);
     expect(await readFile(journal)).toEqual(before);
@@ -298,9 +298,9 @@ describe("when the disk fails", () => {
     release();
     const outcomes = await Promise.allSettled([first, ...onTop]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[1]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[1]!));
     await store.close();
-    expect(await contentOf(await reopened(), COLLECTIONS)).toEqual(live(contents[1]!));
+    expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[1]!));
   });
 
   test("a write that stops half way leaves no half line", async () => {
@@ -320,7 +320,7 @@ describe("when the disk fails", () => {
     await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(/ENOSPC/);
     await store.close();
     const again = await opened(state);
-    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
   test("a write in many short pieces is a whole one", async () => {
@@ -332,7 +332,7 @@ describe("when the disk fails", () => {
     const store = await opened(state, { files });
     for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
     await store.close();
-    expect(await contentOf(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
   test.each(["rename", "syncFolder", "open"] as const)(
@@ -348,11 +348,11 @@ describe("when the disk fails", () => {
         for (let n = 6; n <= 20; n++, acknowledged++) await store.transact((tx) => perform(tx, workload(n)));
       };
       await expect(more()).rejects.toThrow(StoreUnavailable);
-      expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
+      expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
       await store.close();
       const again = await opened(state);
       expect(again.status().sequence).toBe(acknowledged);
-      expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
+      expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
     },
   );
 });

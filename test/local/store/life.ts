@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { type FileStore, openFileStore } from "../../../local/store/file_store.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { judged, systemError } from "./faults.ts";
-import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { readableLog } from "./opened.ts";
 import { type Loss, type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
@@ -65,7 +65,7 @@ export async function compare(disk: SimulatedDisk, acknowledged: number): Promis
   const same = async (store: FileStore, count: number): Promise<void> => {
     expect(store.status().sequence).toBe(count);
     expect(store.faults!().lost).toBeNull();
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
   };
   let store = await open(disk.files);
   const { sequence } = store.status();

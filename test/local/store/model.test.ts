@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { rounds } from "../../support/length.ts";
-import { after, type Content, contentOf, live, perform, seeded, type Write } from "./model.ts";
+import { after, type Content, readContent, live, perform, seeded, type Write } from "./model.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
@@ -57,7 +57,7 @@ async function walk({ seed, steps, state, files, crash }: Walk): Promise<void> {
       if (random() < 0.3) await files.remove(state);
       store = await open();
     }
-    if (step % 40 === 0) expect(await contentOf(store, COLLECTIONS)).toEqual(live(content));
+    if (step % 40 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(live(content));
   }
   await store.close();
 }

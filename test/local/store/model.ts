@@ -45,7 +45,7 @@ export function perform(tx: AnyTx, writes: readonly Write[]): void {
 }
 
 /** What the store lists of these collections, as the live part of a content; each page is checked against `get`. */
-export async function contentOf(store: AnyStore, collections: readonly string[]): Promise<Content> {
+export async function readContent(store: AnyStore, collections: readonly string[]): Promise<Content> {
   const content: Content = {};
   for (const collection of collections) {
     let last: string | undefined;

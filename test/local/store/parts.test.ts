@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
-import { fileOf, newCatalog, offsetOf, placeOf } from "../../../local/store/catalog.ts";
-import { idsOf, type Places, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
+import { placeFile, newCatalog, placeOffset, packPlace } from "../../../local/store/catalog.ts";
+import { listIds, type Places, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
 import { newRecent, type Recent } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 import { seeded } from "./model.ts";
@@ -99,7 +99,7 @@ describe("places by id", () => {
       copy.append(run);
     expect([copy.size, copy.page({ limit: Infinity })]).toEqual([all.length, all]);
     const [fifth] = all[4]!;
-    expect(idsOf(places.run(fifth)!)[0]).toBe(all[5]![0]);
+    expect(listIds(places.run(fifth)!)[0]).toBe(all[5]![0]);
     expect(places.page({ limit: Infinity, reverse: true })).toEqual([...all].reverse());
     for (const [id, place] of all) if (places.get(id) !== place) expect.fail(id);
     for (let step = 0; step < 500; step++) {
@@ -207,8 +207,8 @@ test("a place names a file and an offset up to four gigabytes", () => {
     [3, 2 ** 32 - 1],
     [2 ** 20, 123],
   ] as const) {
-    const place = placeOf(file, offset);
-    expect([fileOf(place), offsetOf(place)]).toEqual([file, offset]);
+    const place = packPlace(file, offset);
+    expect([placeFile(place), placeOffset(place)]).toEqual([file, offset]);
   }
 });
 

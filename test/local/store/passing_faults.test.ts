@@ -6,7 +6,7 @@ import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { LONG } from "../../support/length.ts";
 import { judged, systemError } from "./faults.ts";
-import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
@@ -23,7 +23,7 @@ const run = async (store: AnyFileStore, first: number, last: number): Promise<vo
 const refuse = (store: AnyFileStore, n: number): Promise<unknown> =>
   expect(store.transact((tx) => perform(tx, workload(n)))).rejects.toThrow(StoreUnavailable);
 const holds = async (store: AnyFileStore, count: number): Promise<void> =>
-  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
 
 /** A file layer whose calls of one kind fail while it is `broken`. */
 function breakable(failed: keyof Files, code: string, isMeant: (args: readonly unknown[]) => boolean = () => true) {

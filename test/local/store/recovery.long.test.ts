@@ -3,8 +3,8 @@ import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { lineOf, StoreDamaged, trailerOf } from "../../../local/store/journal_format.ts";
-import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { makeLine, StoreDamaged, makeTrailer } from "../../../local/store/journal_format.ts";
+import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { opened, readableLog, temporaryFolder } from "./opened.ts";
 
 let folder: string;
@@ -35,7 +35,7 @@ const catalog = (): string => `${state}.journal.catalog`;
 async function holds(count: number, options = {}): Promise<void> {
   const store = await opened(state, options);
   expect(store.status().sequence).toBe(count);
-  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
   await store.close();
 }
 
@@ -90,7 +90,7 @@ describe("the end of the journal", () => {
       "warn",
       { file: journal, set_aside: `${state}.torn-1` },
     ]);
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[5]!));
     await store.transact((tx) => perform(tx, workload(6)));
     await store.close();
     await holds(6);
@@ -164,14 +164,14 @@ describe("the middle of the journal", () => {
 
   test("a line with a checksum of its own that is no commit is refused", async () => {
     const all = await lines();
-    await rewrite([...all.slice(0, 4), lineOf({ hello: "world" }).trimEnd(), ...all.slice(4)]);
+    await rewrite([...all.slice(0, 4), makeLine({ hello: "world" }).trimEnd(), ...all.slice(4)]);
     await refused(journal, offsetOf(all, 4), /something else stands where commit 4 should/);
   });
 
   test("an audit entry that does not follow the one before is refused", async () => {
     const all = await lines();
     const body = all[6]!.replace('"audit":[6', '"audit":[9').replace(/,"crc".*/, "");
-    await rewrite([...all.slice(0, 6), `${body}${trailerOf(Buffer.from(body))}`]);
+    await rewrite([...all.slice(0, 6), `${body}${makeTrailer(Buffer.from(body))}`]);
     await refused(journal, offsetOf(all, 6), /0000000000000009 does not follow 0000000000000005/);
   });
 
@@ -190,7 +190,7 @@ describe("the middle of the journal", () => {
     const all = await lines();
     const { crc: _, ...header } = JSON.parse(all[0]!) as Record<string, unknown>;
     for (const format of ["countersign-journal/1", "countersign-journal/3"]) {
-      await rewrite([lineOf({ ...header, format }).trimEnd(), ...all.slice(1)]);
+      await rewrite([makeLine({ ...header, format }).trimEnd(), ...all.slice(1)]);
       await refused(journal, 0, /not of the format countersign-journal\/2.*Use the version that wrote it/s);
     }
   });

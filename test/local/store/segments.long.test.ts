@@ -5,12 +5,12 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { eachOperation, readHead, StoreDamaged } from "../../../local/store/journal_format.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
-import { newCatalog, placeOf } from "../../../local/store/catalog.ts";
+import { newCatalog, packPlace } from "../../../local/store/catalog.ts";
 import { writeCompacted } from "../../../local/store/compaction.ts";
 import { newRemains } from "../../../local/store/remains.ts";
 import { openSegment, scanLines, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
 import { judged, systemError } from "./faults.ts";
 import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
 
@@ -56,10 +56,10 @@ test("a journal file that would grow too large is sealed, and all of them are re
   for (const bytes of await sealedBytes()) expect(bytes).toBeLessThanOrEqual(4000);
   expect(store.status().segments).toBe((await sealedBytes()).length + 1);
   expect(store.status().segments).toBeGreaterThan(4);
-  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[60]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[60]!));
   await store.close();
   const again = await opened(state, SMALL);
-  expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
+  expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[60]!));
 });
 
 test("a commit larger than a journal file may be is kept whole", async () => {
@@ -99,7 +99,7 @@ describe("the catalog file", () => {
     expect(sealed.size).toBeGreaterThan(4);
     // Its header, and the few records that are held in memory: a scan reads a megabyte at a time.
     expect(longest).toBeLessThan(20_000);
-    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[60]!));
   });
 
   test.each([true, false])(
@@ -182,7 +182,7 @@ describe("compaction", () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
     await store.compact();
-    const before = await contentOf(store, COLLECTIONS);
+    const before = await readContent(store, COLLECTIONS);
     expect(before).toEqual(live(contents[60]!));
     const kept = await operations();
     expect(kept.filter(([collection]) => collection === "audit").map(([, id]) => Number(id))).toEqual(
@@ -194,9 +194,9 @@ describe("compaction", () => {
     await rm(state);
     for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
     const again = await opened(state, SMALL);
-    expect(await contentOf(again, COLLECTIONS)).toEqual(before);
+    expect(await readContent(again, COLLECTIONS)).toEqual(before);
     await run(again, 61, 70);
-    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[70]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[70]!));
   });
 
   test("leaves nothing of deleted records but the highest revision, once no older file has them", async () => {
@@ -326,7 +326,7 @@ describe("compaction", () => {
     const [first, second] = segments as [Segment, Segment];
     await scanLines(nodeFiles, first, first.begins, (buffer, start, end, offset) =>
       eachOperation(buffer, readHead(buffer, start)!.body, end, ({ collection, id, start: at }) =>
-        catalog.put(collection, id, placeOf(1, offset + at - start)),
+        catalog.put(collection, id, packPlace(1, offset + at - start)),
       ),
     );
     const place: typeof catalog.place = (collection, id) => {
@@ -390,7 +390,7 @@ describe("compaction", () => {
     expect(compacted.length).toBeGreaterThan(0);
     expect(compacted[0]!.fields).toMatchObject({ file: segmentPath(1) });
     const again = await opened(state, SMALL);
-    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[100]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[100]!));
   });
 
   test("goes on while commits are made and records are read", async () => {
@@ -404,10 +404,10 @@ describe("compaction", () => {
     const compacting = store.compact();
     for (let n = many + 1; n <= many + 200; n++) {
       await store.transact((tx) => perform(tx, workload(n)));
-      if (n % 20 === 0) expect(await contentOf(store, COLLECTIONS)).toEqual(live(long[n]!));
+      if (n % 20 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(live(long[n]!));
     }
     await compacting;
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(long[many + 200]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(long[many + 200]!));
   });
 
   test("never takes out an audit entry, whatever is known of it", async () => {
@@ -440,7 +440,7 @@ describe("compaction", () => {
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
     const catalog = newCatalog(["audit"], () => undefined);
     const offset = offsetIn(segment);
-    catalog.put("things", "r1", placeOf(1, offset));
+    catalog.put("things", "r1", packPlace(1, offset));
     const parts = { files: nodeFiles, catalog, stopped: () => false };
     const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
     const damage = `byte ${offset}: a record should begin here`;
@@ -530,10 +530,10 @@ describe("compaction", () => {
     expect(again.faults!().compaction).toContain("EIO");
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     expect(again.status().failure).toBeUndefined();
-    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[70]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[70]!));
     await again.close();
     const third = await opened(state);
-    expect(await contentOf(third, COLLECTIONS)).toEqual(live(contents[70]!));
+    expect(await readContent(third, COLLECTIONS)).toEqual(live(contents[70]!));
   });
 });
 

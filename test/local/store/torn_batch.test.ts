@@ -7,7 +7,7 @@ import { rounds } from "../../support/length.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
-import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from "./model.ts";
+import { COLLECTIONS, readContent, history, live, perform, seeded, workload } from "./model.ts";
 import { type AnyFileStore, opened } from "./opened.ts";
 import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
@@ -73,7 +73,7 @@ const diskWith = (journal: Buffer, state: Buffer): SimulatedDisk => {
 const holds = async (files: Files, count: number): Promise<AnyFileStore> => {
   const store = await opened(STATE, { files });
   expect(store.status().sequence).toBe(count);
-  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
   return store;
 };
 

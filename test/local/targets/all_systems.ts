@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { killIn, serve } from "../../e2e/server.ts";
+import { killServers, serve } from "../../e2e/server.ts";
 import { client } from "../../support/client.ts";
 import { encodeBase64, startEtcd } from "../../support/etcd_server.ts";
 import { loadFlagdReader } from "../../support/flagd_core.ts";
@@ -127,7 +127,7 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
     }
     reader.destroy();
   } finally {
-    await killIn(folder);
+    await killServers(folder);
     await Promise.all([git.remove(), host.stop(), etcd?.stop(), postgres?.stop()]);
     await rm(folder, { recursive: true, force: true });
   }

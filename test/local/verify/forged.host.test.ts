@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { main } from "../../../local/verify/main.ts";
 import { pythonMissing, runPythonOften } from "../../tamper/verifiers.ts";
-import { checkpointOf, rehashed } from "../../tamper/world.ts";
+import { makeCheckpoint, rehashed } from "../../tamper/world.ts";
 import { writeCertificate, writeExport, type FuzzWorld, fuzzWorld } from "./fuzz_world.ts";
 import type { Input } from "./inputs.ts";
 import { bentDer } from "./mutations.ts";
@@ -101,7 +101,7 @@ function proposedMinor(facts: Detail, rules: Detail = {}): Input {
 
 /** An export with contents against a signed checkpoint of all of it. */
 function exported(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
-  const note = checkpointOf(entries, entries.length, world.key);
+  const note = makeCheckpoint(entries, entries.length, world.key);
   const files = { audit: writeExport(entries, []), note, pem: world.key.pem, ...more };
   return { files, args: ["audit", "--checkpoint", "note", "--key", "pem", ...args] };
 }

@@ -3,10 +3,10 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
-import { act, decide, type Pen, person, proven, statementOf } from "../../support/signed.ts";
+import { act, decide, type Pen, person, proven, requestStatement } from "../../support/signed.ts";
 import { keyPair } from "../../support/independent_witness.ts";
 import { data, MTH, PATH } from "../../lib/audit/reference_tree.ts";
-import { checkpointOf, newKey, parse, signerOf, type SigningKey, write } from "../../tamper/world.ts";
+import { makeCheckpoint, newKey, parse, makeSigner, type SigningKey, write } from "../../tamper/world.ts";
 
 /** A passkey whose client data a test writes itself, byte for byte. */
 export interface RawPasskey {
@@ -82,7 +82,7 @@ async function makeWorld(): Promise<FuzzWorld> {
     minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 100, agents: true },
     break_glass: { approvers: ["cy", "dora"], required: 1, review_hours: 72 },
   };
-  const api = await service({ intent: { principals, policy }, checkpointSigner: signerOf(key) });
+  const api = await service({ intent: { principals, policy }, checkpointSigner: makeSigner(key) });
   const approve = (change_id: string, name: string) =>
     decide(api, pens[name]!, "approve", { change_id, approver: name, note: `"${name}"\u2028` });
   const done = await api.propose({ target: "ui.done", proposer: "pat" });
@@ -97,13 +97,13 @@ async function makeWorld(): Promise<FuzzWorld> {
   const minor = proposed.body;
   await api.must("apply", minor.change_id);
   const urgent = { change_id: (await api.propose({ target: "ui.urgent" })).change_id, approver: "dora", note: "down" };
-  const said = await statementOf(api, { decision: "approve_emergency", ...urgent });
+  const said = await requestStatement(api, { decision: "approve_emergency", ...urgent });
   await api.post("approve", { ...urgent, emergency: true, ...proven(pens["dora"]!, said) });
   await api.must("apply", urgent.change_id);
   const gone = await api.propose({ target: "ui.gone" });
   await decide(api, pens["bo"]!, "deny", { change_id: gone.change_id, approver: "bo" });
   const erasure = { change_id: gone.change_id, note: "asked for" };
-  const statement = await statementOf(api, { decision: "erase", approver: "ana", ...erasure });
+  const statement = await requestStatement(api, { decision: "erase", approver: "ana", ...erasure });
   await api.post("erase", { actor: "ana", ...erasure, ...proven(pens["ana"]!, statement) });
   await act(api, pens["cy"]!, "freeze", { actor: "cy", note: "" });
   await act(api, pens["bo"]!, "unfreeze", { actor: "bo" });
@@ -152,7 +152,7 @@ export function writeCertificate(
     ids,
   }: { name: string; content: string; intents: readonly string[]; ids: readonly number[] },
 ): string {
-  const note = checkpointOf(log, log.length, world.key);
+  const note = makeCheckpoint(log, log.length, world.key);
   const text = note.slice(0, note.indexOf("\n\n") + 1);
   const cosigned = note + world.witness.cosigned(text, 1_800_000_000);
   const leaves = log.map(({ current_hash }) => data(current_hash));

@@ -1,7 +1,7 @@
 /** Makes the inputs of the fuzz test: files, and what both verifiers are called with. */
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { checkpointOf, rehashed } from "../../tamper/world.ts";
+import { makeCheckpoint, rehashed } from "../../tamper/world.ts";
 import { type Carried, writeCertificate, writeExport, type FuzzWorld } from "./fuzz_world.ts";
 import { bentBytes, bentDer, bentJson, bentText, type Below, ODD_JSON, pick } from "./mutations.ts";
 
@@ -132,7 +132,7 @@ function exportInput(world: FuzzWorld, below: Below): Input {
   const args = ["audit.jsonl", ...(withContents ? ["--changes"] : [])];
   const kept = below(4);
   if (kept < 2) {
-    const note = checkpointOf(entries, 1 + below(entries.length), world.key);
+    const note = makeCheckpoint(entries, 1 + below(entries.length), world.key);
     const cosigned = note + world.witness.cosigned(note.slice(0, note.indexOf("\n\n") + 1), 1_800_000_000);
     files["note"] = below(3) === 0 ? bentText(cosigned, below) : cosigned;
     if (below(8) === 0)

@@ -12,7 +12,7 @@ import { data, PATH } from "../../lib/audit/reference_tree.ts";
 import { rebuilt } from "../../support/certificate_parts.ts";
 import { DAY } from "../../support/clock.ts";
 import { mandated, PENS } from "../../support/mandates.ts";
-import { checkpointOf, rehashed } from "../../tamper/world.ts";
+import { makeCheckpoint, rehashed } from "../../tamper/world.ts";
 
 type Detail = Record<string, unknown>;
 type Intent = { principals: Record<string, Detail>; policy: Detail };
@@ -37,7 +37,7 @@ function certify(log: readonly AuditEntry[], other?: string, from = honest): str
         `index ${entry.id - 1}`,
         ...PATH(entry.id - 1, leaves).map((one) => one.toString("base64")),
         "",
-        checkpointOf(all, all.length),
+        makeCheckpoint(all, all.length),
       ].join("\n"),
     );
   let isFirst = true;

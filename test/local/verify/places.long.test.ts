@@ -8,7 +8,7 @@ import { routedAdapter } from "../../../lib/targets/routing.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { sshPen } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
-import { person, proven, statementOf } from "../../support/signed.ts";
+import { person, proven, requestStatement } from "../../support/signed.ts";
 import { pythonMissing, verify, verifyInPython } from "../../tamper/verifiers.ts";
 import { rehashed, write } from "../../tamper/world.ts";
 
@@ -20,7 +20,7 @@ async function signedLog(): Promise<AuditEntry[]> {
   const { change_id } = await api.propose({ target: "flags/a", value: "1" });
   const seen = JSON.stringify(["absent"]);
   const fields = { decision: "approve", approver: "ana", change_id, seen };
-  const proof = proven(pen, await statementOf(api, fields));
+  const proof = proven(pen, await requestStatement(api, fields));
   const reply = await api.post("approve", { change_id, approver: "ana", seen, ...proof });
   expect(reply.status).toBe(200);
   return (await api.get("audit?limit=100")).body.entries;

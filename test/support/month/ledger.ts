@@ -90,7 +90,7 @@ export interface Ledger {
 }
 
 /** The acts on one change, in order. */
-export const actsOn = ({ acts }: Ledger, name: string): Act[] => acts.filter(({ change }) => change === name);
+export const listActs = ({ acts }: Ledger, name: string): Act[] => acts.filter(({ change }) => change === name);
 
 /** The change of this name; a misspelt name throws. */
 export function changeNamed({ changes }: Ledger, name: string): LedgerChange {

@@ -1,7 +1,7 @@
 /** The ledger of the simulated month holds what the service holds: what later tests build on. */
 import { beforeAll, expect, test } from "vitest";
 import type { Month } from "./acts.ts";
-import { type Act, actsOn, type Did } from "./ledger.ts";
+import { type Act, listActs, type Did } from "./ledger.ts";
 import { monthToRead } from "./month.ts";
 
 /** The audit entry that an act leaves behind. */
@@ -53,7 +53,7 @@ test("every entry of the log is an act of the ledger, at its moment", async () =
 
 test("what a change ended with is its last act", () => {
   for (const [name, { status, ended }] of month.ledger.changes) {
-    const acts = actsOn(month.ledger, name).map(({ did }) => did);
+    const acts = listActs(month.ledger, name).map(({ did }) => did);
     if (ended) expect(acts, name).toContain(ended);
     if (status === "applied" || status === "rolled_back") expect(acts, name).toContain(status);
   }

@@ -2,7 +2,7 @@
  * The figures of the month a second way: reckoned from the ledger alone, act by act, by the words of the specification and
  * none of the service's code.
  */
-import { type Act, actsOn, changeNamed, type Did, type Ledger, type LedgerChange, type Standing } from "./ledger.ts";
+import { type Act, listActs, changeNamed, type Did, type Ledger, type LedgerChange, type Standing } from "./ledger.ts";
 import { ANA, BO, CHEN, ERIN, INTENT } from "./who_and_what.ts";
 
 const HOUR_MS = 3_600_000;
@@ -10,8 +10,7 @@ const DAY_MS = 24 * HOUR_MS;
 type Kpi = keyof typeof INTENT.kpis;
 
 /** A moment so many hours later. */
-export const hoursAfter = (at: string, hours: number): string =>
-  new Date(Date.parse(at) + hours * HOUR_MS).toISOString();
+export const addHours = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR_MS).toISOString();
 
 /** The outcome of an applied change. */
 export interface ReckonedOutcome {
@@ -35,7 +34,7 @@ interface Span {
 }
 
 /** What the ledger says as of a moment. */
-export function reckonAt(ledger: Ledger, at: string) {
+export function reckon(ledger: Ledger, at: string) {
   const acts = ledger.acts.filter((act) => act.at <= at);
   const known = [...ledger.changes.values()].filter(({ name }) => actOf(name, "proposed"));
   const feeds = acts.filter(({ did }) => did === "fed");
@@ -49,7 +48,7 @@ export function reckonAt(ledger: Ledger, at: string) {
     if (actOf(name, "rolled_back")) return "rolled_back";
     if (actOf(name, "applied")) return "applied";
     const isApproved =
-      tier === "minor" || actsOn({ ...ledger, acts }, name).some(({ leaves }) => leaves === "approved");
+      tier === "minor" || listActs({ ...ledger, acts }, name).some(({ leaves }) => leaves === "approved");
     return isApproved ? "approved" : "pending_consent";
   }
 
@@ -68,7 +67,7 @@ export function reckonAt(ledger: Ledger, at: string) {
     const isThere = (other: LedgerChange) => other.target === target && other.tenant === tenant;
     const goal: { baseline?: number; deadline?: string } = kpi === null ? {} : INTENT.kpis[kpi as Kpi];
     const deadline = goal.deadline && new Date(Date.parse(goal.deadline) + DAY_MS).toISOString();
-    const sevenDays = hoursAfter(applied, 7 * 24);
+    const sevenDays = addHours(applied, 7 * 24);
     const horizon = deadline !== undefined && deadline > applied && deadline < sevenDays ? deadline : sevenDays;
     const replaced = acts
       .filter(({ did, at, change }) => did === "applied" && at > applied && isThere(changeNamed(ledger, change!)))
@@ -151,7 +150,7 @@ export function reckonAt(ledger: Ledger, at: string) {
   }
 
   function memory() {
-    const from = dayBefore(at, 89);
+    const from = subtractDays(at, 89);
     const closed = known.filter(({ name }) => (closedAt(name)?.slice(0, 10) ?? "") >= from);
     const records = closed.map((change) => ({ change, ...recordOf(change) }));
     const expected = records.reduce((sum, record) => sum + record.expected, 0);
@@ -185,7 +184,7 @@ export function reckonAt(ledger: Ledger, at: string) {
   }
 
   function reliability() {
-    const from = dayBefore(at, 29);
+    const from = subtractDays(at, 29);
     const all = attempts(from, at.slice(0, 10));
     const failed = all.filter((one) => one.failed).length;
     return { value: all.length === 0 ? null : 1 - failed / all.length, from, all, n: all.length, failed };
@@ -262,7 +261,7 @@ export function reckonAt(ledger: Ledger, at: string) {
 }
 
 /** What the ledger says as of a moment. */
-export type Reckoning = ReturnType<typeof reckonAt>;
+export type Reckoning = ReturnType<typeof reckon>;
 
 const ENDED: Did[] = ["denied", "withdrawn", "expired", "revoked", "lapsed"];
 const round = (delta: number): number => Number(delta.toPrecision(12));
@@ -272,5 +271,5 @@ export const isWithin = (moment: string, from: string, to: string): boolean =>
   moment.slice(0, 10) >= from && moment.slice(0, 10) <= to;
 
 /** The day so many days before that of a moment. */
-export const dayBefore = (at: string, days: number): string =>
+export const subtractDays = (at: string, days: number): string =>
   new Date(Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) - days * DAY_MS).toISOString().slice(0, 10);

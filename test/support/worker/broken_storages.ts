@@ -1,10 +1,10 @@
 /** Storages that break what the store relies on, so that it breaks the contract. */
 import type { ObjectStorage } from "../../../lib/store/durable_object.ts";
-import { storageWith } from "./object_cases.ts";
+import { overrideStorage } from "./object_cases.ts";
 
 /** Every query rewritten. */
 const asking = (storage: ObjectStorage, rewrite: (query: string) => string): ObjectStorage =>
-  storageWith(storage, { sql: { exec: (query, ...bindings) => storage.sql.exec(rewrite(query), ...bindings) } });
+  overrideStorage(storage, { sql: { exec: (query, ...bindings) => storage.sql.exec(rewrite(query), ...bindings) } });
 
 const IGNORED = "select ? as ignored, ? as ignored, ? as ignored";
 

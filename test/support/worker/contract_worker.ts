@@ -2,11 +2,11 @@
 import { DurableObject } from "cloudflare:workers";
 import { endpoints } from "../../../handlers/index.ts";
 import { type EdgeEnv, edgeHost, type EdgeObject } from "../../../lib/hosts/edge/worker.ts";
-import { TOLD, type Told, toldFrom, toldText } from "./told.ts";
+import { TOLD, type Told, parseTold, toldText } from "./told.ts";
 
 type Namespace = EdgeEnv["COUNTERSIGN"];
 
-const toldBy = (request: Request): Told => toldFrom(request.headers.get(TOLD)!);
+const toldBy = (request: Request): Told => parseTold(request.headers.get(TOLD)!);
 
 /** The same request without what the test says beside it, or with it. */
 function retold(request: Request, told?: Told): Request {

@@ -1,6 +1,6 @@
 /** A store in a Durable Object that gives itself out as a file, and takes one. */
 import { DurableObject } from "cloudflare:workers";
-import { exportStore, importStore, linesOf } from "../../../lib/changes/moving/library.ts";
+import { exportStore, importStore, splitLines } from "../../../lib/changes/moving/library.ts";
 import { durableObjectStore } from "../../../lib/store/durable_object.ts";
 
 export class Product extends DurableObject {
@@ -19,7 +19,7 @@ export class Product extends DurableObject {
     const store = this.#store;
     if (how === "import") {
       const file = new Blob([await request.arrayBuffer()]);
-      const lines = () => linesOf(file.stream());
+      const lines = () => splitLines(file.stream());
       const { log } = await importStore({ name: "the file", lines }, "import", { to: store, name: "an object" });
       return JSON.stringify(log);
     }

@@ -8,7 +8,7 @@ import { put, remove } from "../../contract/store_records.ts";
 import { gate } from "../scripted_adapter.ts";
 
 /** The same storage with some of it replaced. */
-export const storageWith = (storage: ObjectStorage, over: Partial<ObjectStorage>): ObjectStorage => ({
+export const overrideStorage = (storage: ObjectStorage, over: Partial<ObjectStorage>): ObjectStorage => ({
   sql: { exec: (query, ...bindings) => storage.sql.exec(query, ...bindings) },
   transactionSync: (run) => storage.transactionSync(run),
   sync: () => storage.sync(),
@@ -22,7 +22,7 @@ const storeOn = (storage: ObjectStorage): AnyStore => durableObjectStore(storage
 export const objectCases: Record<string, (storage: ObjectStorage) => Promise<void>> = {
   async "no answer leaves before what it tells of is durable: a write, a look, a refusal"(storage) {
     const { opened, open } = gate();
-    const store = storeOn(storageWith(storage, { sync: () => opened }));
+    const store = storeOn(overrideStorage(storage, { sync: () => opened }));
     const answers: string[] = [];
     const noted = (name: string, work: Promise<unknown>) => work.catch(() => name).then(() => answers.push(name));
     const done = Promise.all([
@@ -50,7 +50,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       await opened;
       throw new Error("the disk is gone");
     };
-    const store = storeOn(storageWith(storage, { sync: failing }));
+    const store = storeOn(overrideStorage(storage, { sync: failing }));
     const waiting = [put(store, "things", "a", 1), store.get("things", "a"), put(store, "things", "b", 1)];
     const outcomes = Promise.allSettled(waiting);
     open();
@@ -69,7 +69,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
 
   async "close waits for what is not durable yet"(storage) {
     const { opened, open } = gate();
-    const store = storeOn(storageWith(storage, { sync: () => opened }));
+    const store = storeOn(overrideStorage(storage, { sync: () => opened }));
     const written = put(store, "things", "a", 1);
     let closed = false;
     const closing = store.close().then(() => (closed = true));
@@ -85,7 +85,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       if (query.startsWith("insert") && ++inserts === 2) throw new Error("database or disk is full");
       return storage.sql.exec(query, ...bindings);
     };
-    const store = storeOn(storageWith(storage, { sql: { exec } }));
+    const store = storeOn(overrideStorage(storage, { sql: { exec } }));
     const refused = store.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 1)));
     await rejects(refused, StoreUnavailable);
     equal(await store.list("things", { limit: 9 }), []);
@@ -99,7 +99,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       statements++;
       return storage.sql.exec(query, ...bindings);
     };
-    const store = storeOn(storageWith(storage, { sql: { exec } }));
+    const store = storeOn(overrideStorage(storage, { sql: { exec } }));
     const ids = Array.from({ length: 300 }, (_, index) => `r${index}`);
     for (let from = 0; from < ids.length; from += 50)
       await store.transact((tx) => ids.slice(from, from + 50).forEach((id) => tx.put("things", id, id)));
@@ -119,7 +119,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       rows += cursor.rowsRead;
       return { toArray: () => found };
     };
-    const store = storeOn(storageWith(storage, { sql: { exec } }));
+    const store = storeOn(overrideStorage(storage, { sql: { exec } }));
     const ids = Array.from({ length: 50 }, (_, index) => `q${100 + index}`);
     await store.transact((tx) => ids.forEach((id) => tx.put("queue", id, 1)));
     await store.transact((tx) => ids.slice(0, 49).forEach((id) => tx.delete("queue", id)));

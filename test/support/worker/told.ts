@@ -20,6 +20,6 @@ export interface Told {
 export const toldText = (told: Told): string => encodeURIComponent(JSON.stringify(told));
 
 /** What a header says. */
-export const toldFrom = (text: string): Told => JSON.parse(decodeURIComponent(text)) as Told;
+export const parseTold = (text: string): Told => JSON.parse(decodeURIComponent(text)) as Told;
 
 export const TOLD = "x-test-told";

@@ -1,7 +1,7 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused } from "../../core/api.ts";
 import { useNow } from "../../core/hooks.tsx";
-import { standingOf } from "../../domain/sentences.ts";
+import { describeStanding } from "../../domain/sentences.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
 
@@ -12,7 +12,7 @@ export function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown
     <Notice tone="warn" alert>
       <p>
         <strong>Changed since you opened it.</strong> Nothing of yours was recorded.{" "}
-        <Sentence parts={standingOf(now, time)} />
+        <Sentence parts={describeStanding(now, time)} />
       </p>
       {error instanceof Refused && (
         <p class="quiet">

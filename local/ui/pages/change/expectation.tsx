@@ -7,7 +7,7 @@ import { href } from "../../core/router.tsx";
 import { useServiceState } from "../../core/shared.ts";
 import { readOutcomes } from "../../domain/outcomes.ts";
 import { listOperations } from "../../domain/kpi_operations.ts";
-import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
+import { goalDirection, readKpiSeries } from "../../domain/kpi_series.ts";
 import { titled, words } from "../../domain/statuses.ts";
 import { Chart, type ChartLine } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -74,7 +74,7 @@ function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; 
         {titled(kpi)} was never fed. <a href={href(["kpis"], { kpi })}>Feed it</a>, or the outcome stays open.
       </p>
     );
-  const direction = directionOf(kpi, state?.goals ?? []);
+  const direction = goalDirection(kpi, state?.goals ?? []);
   return (
     <Chart
       label={`${titled(kpi)} over time, with the baseline of this change`}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
-import { decisionOn } from "../../domain/statement.ts";
+import { decisionMatter } from "../../domain/statement.ts";
 import { type Act, ActDialog } from "../../parts/act.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -64,7 +64,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
           of={ITEMS[item]}
           fields={{ change_id: change.change_id, item }}
           signed={{
-            matter: ({ name, note }) => decisionOn(change, { decision: "note", approver: name, note, item }),
+            matter: ({ name, note }) => decisionMatter(change, { decision: "note", approver: name, note, item }),
             facts: [["Content", <code title={change.digest}>{brief(change.digest)}</code>]],
           }}
           onClose={() => add(undefined)}

@@ -4,7 +4,7 @@ import type { InboxItem } from "../../core/api_types.ts";
 import { figure } from "../../core/format.ts";
 import { type KeyAction, useValue } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
-import { changeHref, goTo, href } from "../../core/router.tsx";
+import { changeHref, navigate, href } from "../../core/router.tsx";
 import { personName } from "../../core/session.ts";
 import { readInbox } from "../../domain/inbox.ts";
 import { shortly, asPlain } from "../../domain/sentences.ts";
@@ -29,14 +29,14 @@ export function useNeighbours(id: string): Neighbours {
   const next = at === -1 ? (waiting[place.current] ?? waiting[0]) : waiting[at + 1];
   const before = waiting[(at === -1 ? place.current : at) - 1];
   const left = data && data.reviews.length + (data.totals.waiting_for_you ?? data.totals.pending) - (at === -1 ? 0 : 1);
-  const open = (item: InboxItem | undefined) => item && goTo(changeHref(item.change_id));
+  const open = (item: InboxItem | undefined) => item && navigate(changeHref(item.change_id));
   return {
     next,
     left,
     keys: [
       { key: "n", label: "Next change that waits for you", run: () => open(next) },
       { key: "b", label: "The one before", run: () => open(before) },
-      { key: "u", label: "Back to the inbox", run: () => goTo(href([])) },
+      { key: "u", label: "Back to the inbox", run: () => navigate(href([])) },
     ],
   };
 }

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { actOf } from "../../domain/statement.ts";
+import { actMatter } from "../../domain/statement.ts";
 import { titled } from "../../domain/statuses.ts";
 import { type Act, ActDialog } from "../../parts/act.tsx";
 import { Line } from "../../parts/field.tsx";
@@ -25,7 +25,7 @@ export function FeedDialog({ names, onClose }: { names: readonly string[]; onClo
       of={FEED}
       fields={Object.fromEntries(stated)}
       signed={{
-        matter: ({ name, note }) => actOf({ decision: "feed_kpis", actor: name, note, kpis }),
+        matter: ({ name, note }) => actMatter({ decision: "feed_kpis", actor: name, note, kpis }),
         facts: stated.map(([kpi, text]) => [titled(kpi), text]),
       }}
       onClose={onClose}

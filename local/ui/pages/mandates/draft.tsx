@@ -5,7 +5,7 @@ import { KINDS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Mandate } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";
-import { goTo, href } from "../../core/router.tsx";
+import { navigate, href } from "../../core/router.tsx";
 import { personName } from "../../core/session.ts";
 import { useFindHelp, useIntent } from "../../core/shared.ts";
 import { readValue } from "../../domain/kinds.ts";
@@ -116,7 +116,7 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
       const made = await post<Mandate>("api/product/mandates", fields, { key: key(fields) });
       // A draft writes no entry, of which other pages would hear.
       await reload();
-      goTo(href(["mandates", made.mandate_id]));
+      navigate(href(["mandates", made.mandate_id]));
     },
     () => {},
   );

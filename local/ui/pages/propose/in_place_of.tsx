@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { get, post } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
-import { intentionOf, isInTheWay, type Way } from "../../domain/again.ts";
+import { describeIntention, isInTheWay, type Way } from "../../domain/again.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { readHeld, type Side } from "../../domain/held.ts";
 import { statusMark } from "../../domain/statuses.ts";
@@ -22,7 +22,7 @@ export interface Instead {
 }
 
 /** Reads the change, and asks the host product where its value is wanted, before the form is shown. */
-export function InPlaceOf({
+export function SupersededChange({
   id,
   take,
   children,
@@ -77,7 +77,7 @@ export function Intention({
   return (
     <Notice tone={apart !== undefined || inTheWay ? "warn" : "wait"}>
       <p>
-        {intentionOf(of, take)} <ChangeName of={of} />. <Mark of={statusMark(of)} />
+        {describeIntention(of, take)} <ChangeName of={of} />. <Mark of={statusMark(of)} />
       </p>
       {take && !held && (
         <p>

@@ -11,13 +11,13 @@ export const ANA = "session=ana";
 export const NOBODY = "session=nobody";
 
 /** What runs. */
-export interface LogIn {
+export interface LoginServer {
   port: number;
   close(): Promise<void>;
 }
 
 /** Starts it on a free port. */
-export async function startLogIn(): Promise<LogIn> {
+export async function startLogin(): Promise<LoginServer> {
   const server: Server = createServer(({ url = "", headers: { cookie = "" } }, response) => {
     if (url.startsWith("/oauth2/start"))
       return void response.writeHead(302, { location: "https://id.acme.example/" }).end();

@@ -10,7 +10,7 @@ import { type Envelope, signedBytes } from "../../../../lib/kit/dsse.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { restarted } from "../../../support/deps.ts";
-import { service, serviceOf, type TestService } from "../../../support/service.ts";
+import { service, makeService, type TestService } from "../../../support/service.ts";
 import { commandLine } from "../../../local/command_line/called.ts";
 
 const X = "a".repeat(40);
@@ -106,7 +106,7 @@ test("the policy of a statement is the intent under which the consents were judg
   const before = api.deps.product!.manifest_hash;
   const intent = { update_epoch: 9, policy: { required_approvers: { standard: 2 } } };
   const options = { adapter: undefined, intent, attestationSigner: signerOf(PAIR), targets: targets() };
-  const later = serviceOf(await restarted(api.deps, options));
+  const later = makeService(await restarted(api.deps, options));
   // Today's intent asks for two consents, and this change has one: it was applied under the former.
   const { policies } = statementIn((await fetchOne(later, other)).body).predicate.verifier;
   expect(policies).toMatchObject([{ digest: { sha256: before } }]);
@@ -139,7 +139,7 @@ test("a change whose target no system covers any more is not attested", async ()
   const id = await api.bring("applied", release);
   const targets = [{ name: "rest", match: ["ui.*"], adapter: scriptedAdapter() }];
   const options = { adapter: undefined, attestationSigner: signerOf(PAIR), targets };
-  const now = serviceOf(await restarted(api.deps, options));
+  const now = makeService(await restarted(api.deps, options));
   expect(await fetchOne(now, id)).toMatchObject({ status: 409, body: { code: "not_in_force" } });
 });
 

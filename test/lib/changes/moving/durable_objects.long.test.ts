@@ -7,7 +7,7 @@ import { joined } from "../../../support/joined.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
 import { importStore } from "../../../../lib/changes/moving/import_store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
-import { linesOf } from "../../../../lib/store/move/lines.ts";
+import { splitLines } from "../../../../lib/store/move/lines.ts";
 import { testClock } from "../../../support/clock.ts";
 import { service } from "../../../support/service.ts";
 import { bundled } from "../../../support/worker/build.ts";
@@ -59,7 +59,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   expect(JSON.parse(await ask("two", "import", next))).toMatchObject({ length: length + 1, origin });
   const out = await ask("two", "export");
   const to = memoryStore();
-  const lines = () => linesOf(new Blob([out]).stream());
+  const lines = () => splitLines(new Blob([out]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
   expect((await joined(contentsExport(to))).startsWith(told)).toBe(true);

@@ -5,7 +5,7 @@ import { events } from "../../../support/client.ts";
 import { SECOND } from "../../../support/clock.ts";
 import { restarted } from "../../../support/deps.ts";
 import { gate, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
-import { core, coreOf, type Core } from "../../../support/core.ts";
+import { core, makeCore, type Core } from "../../../support/core.ts";
 
 /** Waits for an event of the code under test, without a clock. */
 async function until(seen: () => boolean | Promise<boolean>): Promise<void> {
@@ -21,7 +21,7 @@ async function midApply() {
   adapter.on("apply", () => hold.opened, 1);
   const running = first.act("apply", change_id);
   await until(() => adapter.calls.includes("apply"));
-  const second = coreOf(await restarted(first.deps));
+  const second = makeCore(await restarted(first.deps));
   return { adapter, first, second, change_id, running, finish: hold.open };
 }
 
@@ -138,7 +138,7 @@ test("the next cycle resolves an ended lease", async () => {
 
 test("two processes that take over at once run the adapter once", async () => {
   const { adapter, first, second, change_id, finish, running } = await midApply();
-  const third = coreOf(await restarted(first.deps));
+  const third = makeCore(await restarted(first.deps));
   first.deps.clock.advance(60 * SECOND);
   const replies = await Promise.all([second.act("apply", change_id), third.act("apply", change_id)]);
   expect(replies.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1);
@@ -175,7 +175,7 @@ test("a process that was held up before its work leaves the host alone when its 
   const adapter = scriptedAdapter();
   const first = await core({ adapter });
   const change_id = await first.bring("approved");
-  const second = coreOf(await restarted(first.deps));
+  const second = makeCore(await restarted(first.deps));
   const hold = gate();
   adapter.on("validate", () => hold.opened, 1);
   const late = first.act("apply", change_id);

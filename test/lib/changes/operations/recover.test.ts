@@ -10,7 +10,7 @@ import { failingStore } from "../../../support/failing_store.ts";
 import { unsureStore } from "../../../support/unsure_store.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { fails, gate, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
-import { core, coreOf, type Core } from "../../../support/core.ts";
+import { core, makeCore, type Core } from "../../../support/core.ts";
 
 type Operation = "apply" | "rollback";
 type Step = "validate" | "apply" | "verify" | "rollback";
@@ -37,7 +37,7 @@ async function stopped(operation: Operation, at: Step, host: HostState | "as it 
 }
 
 const start = async (before: Core, exclusive: boolean): Promise<Core> =>
-  coreOf(await restarted(before.deps, { exclusive }));
+  makeCore(await restarted(before.deps, { exclusive }));
 
 const CRASHES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
   ["apply", "validate", "as it was", "approved", "change_apply_failed"],
@@ -86,7 +86,7 @@ test("a start that may not be alone leaves the claim until its time is over", as
 
 test("without its adapter the operation is recorded as failed", async () => {
   const { before, change_id } = await stopped("apply", "apply", "applied");
-  const api = coreOf(await restarted(before.deps, { adapter: undefined, exclusive: true }));
+  const api = makeCore(await restarted(before.deps, { adapter: undefined, exclusive: true }));
   expect((await api.change(change_id)).status).toBe("approved");
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
 });
@@ -117,7 +117,7 @@ test("an operation that cannot be settled is told of, and keeps neither the serv
     error: () => {},
     warn: (message: string, fields?: object) => warned.push([message, fields]),
   };
-  const api = coreOf(await restarted(before.deps, { exclusive: true, adapter, log }));
+  const api = makeCore(await restarted(before.deps, { exclusive: true, adapter, log }));
   expect((await api.change(change_id)).status).toBe("applied");
   expect(warned).toContainEqual([
     "an interrupted operation cannot be settled",

@@ -6,7 +6,7 @@ import type { Store } from "../../../../lib/store/store.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../../lib/targets/port.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
-import { core, type Core, coreOf } from "../../../support/core.ts";
+import { core, type Core, makeCore } from "../../../support/core.ts";
 import { restarted, type TestDeps } from "../../../support/deps.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { dealt } from "../../../support/length.ts";
@@ -46,7 +46,7 @@ async function edited() {
     return died();
   };
   const start = async (adapter: ProductAdapter, on: Store): Promise<Core> =>
-    coreOf(await restarted({ ...first.deps, store: on } as TestDeps, { adapter, exclusive: true }));
+    makeCore(await restarted({ ...first.deps, store: on } as TestDeps, { adapter, exclusive: true }));
   return {
     change_id,
     first,

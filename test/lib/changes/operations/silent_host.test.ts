@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import type { HostState } from "../../../../lib/changes/operations/adapter_port.ts";
 import type { Action } from "../../../support/client.ts";
-import { coreOf, core, type Core } from "../../../support/core.ts";
+import { makeCore, core, type Core } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
 /** An operation that timed out on a host that did its work, or left it as given, and then is silent. */
@@ -78,7 +78,7 @@ test("a host that answers that it holds neither may be asked for the same operat
 
 test("another process settles it as well, and it counts once", async () => {
   const { adapter, api, change_id } = await silent("apply", "applied");
-  const second = coreOf(await restarted(api.deps));
+  const second = makeCore(await restarted(api.deps));
   answers(adapter);
   const settled = await Promise.all([api.cycle(), second.cycle()]);
   expect(settled.map(({ recovered }) => recovered).sort()).toEqual([0, 1]);
@@ -88,8 +88,8 @@ test("another process settles it as well, and it counts once", async () => {
 test("what the host shows late without a consent that still stands is taken back", async () => {
   const { adapter, api, change_id } = await silent("apply", "applied");
   answers(adapter);
-  const product = { ...api.deps.product!, ...intentOf({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
-  const later = coreOf({ ...api.deps, product });
+  const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
+  const later = makeCore({ ...api.deps, product });
   adapter.on("rollback", fails("refused"), 2);
   const told = (await later.audit()).length;
   for (let cycle = 0; cycle < 2; cycle++) expect((await later.cycle()).recovered).toBe(0);

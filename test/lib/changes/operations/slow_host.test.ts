@@ -4,10 +4,10 @@ import { Unanswered } from "../../../../lib/kit/time_limit.ts";
 import { webhookAdapter } from "../../../../lib/targets/webhook.ts";
 import { events } from "../../../support/client.ts";
 import { HOUR, MINUTE, pass, testClock } from "../../../support/clock.ts";
-import { core, coreOf } from "../../../support/core.ts";
+import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { fails, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
 const late = () => {
@@ -60,7 +60,7 @@ test("a host that shows nothing of it is asked for ten minutes after the lease, 
 
 test("another process asks on, and takes nothing shown for nothing done no sooner", async () => {
   const { adapter, api, change_id } = await slow();
-  const next = coreOf(await restarted(api.deps, { exclusive: true }));
+  const next = makeCore(await restarted(api.deps, { exclusive: true }));
   expect((await next.change(change_id)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block" }),
   );
@@ -82,8 +82,8 @@ test.each([
     "an approver left",
     {},
     async (api: Awaited<ReturnType<typeof slow>>["api"]) => {
-      const product = { ...api.deps.product!, ...intentOf({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
-      return coreOf({ ...api.deps, product });
+      const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
+      return makeCore({ ...api.deps, product });
     },
   ],
   [
@@ -185,7 +185,7 @@ test("a host that keeps nothing of what it took back is believed where it showed
   adapter.on("rollback", (change) => (forgets(change), new Promise(() => {})), 1);
   void api.act("rollback", second);
   while (adapter.host.has(second)) await new Promise((resolve) => setImmediate(resolve));
-  const next = coreOf(await restarted(api.deps, { exclusive: true }));
+  const next = makeCore(await restarted(api.deps, { exclusive: true }));
   expect((await next.change(second)).status).toBe("rolled_back");
   adapter.host.delete(third);
   adapter.on("rollback", fails("away"));

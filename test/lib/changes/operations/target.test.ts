@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { events } from "../../../support/client.ts";
 import { HOUR, SECOND, pass } from "../../../support/clock.ts";
-import { core, coreOf, type Core } from "../../../support/core.ts";
+import { core, makeCore, type Core } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
 import { fails, gate, hangs, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
@@ -50,7 +50,7 @@ const applies = ({ calls }: ScriptedAdapter) => calls.filter((step) => step === 
 
 test.each(["here", "in another process"])("a second apply on the target is 409 while one runs, %s", async (where) => {
   const { adapter, api, first, second, running, finish } = await midApply();
-  const asking = where === "here" ? api : coreOf(await restarted(api.deps, { intent: BLOCK }));
+  const asking = where === "here" ? api : makeCore(await restarted(api.deps, { intent: BLOCK }));
   expect(await asking.act("apply", second)).toMatchObject(inUse(second, first));
   const { gates } = await asking.change(second);
   expect(gates).toContainEqual({
@@ -114,7 +114,7 @@ test.each([
   adapter.on("apply", hangs, 1);
   void api.act("apply", first);
   while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
-  const next = coreOf(await restarted(api.deps, { intent: BLOCK }));
+  const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
   expect(await next.act("apply", second)).toMatchObject(inUse(second, first));
   adapter.host.set(first, left);
   next.deps.clock.advance(60 * SECOND);
@@ -181,7 +181,7 @@ test("a consent that lapsed while the host was silent does not count when it ans
 
 test("without an adapter what an earlier one left is settled first", async () => {
   const { api, first, second } = await silent("applied");
-  const without = coreOf(await restarted(api.deps, { adapter: undefined }));
+  const without = makeCore(await restarted(api.deps, { adapter: undefined }));
   expect((await without.act("apply", second)).status).toBe(200);
   expect((await without.change(first)).status).toBe("approved");
   expect(await leftOver(without)).toEqual([]);
@@ -197,7 +197,7 @@ test("revoke settles first what a crash left, as an apply does", async () => {
     const before = applies(adapter);
     void api.act("apply", change_id);
     while (applies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
-    const next = coreOf(await restarted(api.deps, { intent: BLOCK }));
+    const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
     expect(await next.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
     next.deps.clock.advance(60 * SECOND);
     adapter.host.set(change_id, left);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sha256 } from "../../../../local/node_ports.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { core, coreOf } from "../../../support/core.ts";
+import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { editableTarget } from "../../../support/editable_target.ts";
 
@@ -47,7 +47,7 @@ test("a rollback waits while a restore may still come, and follows it in the log
 test("a restore that turns out done after a restart is recorded once", async () => {
   const { api, adapter, system, events, rollback, value } = await unanswered("lost answer", "open");
   await rollback();
-  const next = coreOf(await restarted(api.deps, { adapter, exclusive: true }));
+  const next = makeCore(await restarted(api.deps, { adapter, exclusive: true }));
   system.said = "done";
   await next.cycle();
   expect((await rollback({}, next)).status).toBe(200);

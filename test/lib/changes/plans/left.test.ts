@@ -9,7 +9,7 @@ import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { routedAdapter } from "../../../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
-import { core, coreOf } from "../../../support/core.ts";
+import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
 import { memoryTarget, type WriteFault } from "../../../support/memory_target.ts";
@@ -51,7 +51,7 @@ test("a failed plan goes back after a crash in the middle of that, and is never 
   expect(isDead).toBe(true);
   for (const { edits } of [a, b]) edits.length = 0;
   clock.advance(20 * MINUTE);
-  const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
   expect((await next.change(id)).status).toBe("approved");
   const held = ENTRIES.slice(0, 2).map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
@@ -79,7 +79,7 @@ test.each([["a", "b"], ["a"], ["b"]])(
         return [name, { system: moved.includes(name) ? { ...system, place } : system }];
       }),
     );
-    const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(elsewhere, store, clock) }));
+    const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(elsewhere, store, clock) }));
     for (const name of ["a", "b"]) systems.get(name)!.faults.push("rejected", "rejected", "rejected");
     const revoked = await next.act("revoke", id);
     const isFree = moved.length === 2;
@@ -165,7 +165,7 @@ test("an erasure removes each value of a plan, and a system that is gone does no
   const effects = async () => JSON.stringify(await store.list("effects", { limit: 99 }));
   expect(await effects()).toContain("two");
   systems.delete("a");
-  const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await store.transact((tx) => {
     for (const name of [memories.name, outcomes.name]) tx.put("cursors", name, { entry: 1e6 } as never);
   });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Store } from "../../../../lib/store/store.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
-import { type Core, core, coreOf } from "../../../support/core.ts";
+import { type Core, core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import type { WriteFault } from "../../../support/memory_target.ts";
 import { bringPlan, memorySystems, planBench, planEntry, routeSystems } from "../../../support/plan_bench.ts";
@@ -53,7 +53,7 @@ test.each(["a/1", "b/1"])("an interrupted apply goes back where the lease on %s 
   expect(raw()).not.toContain(undefined);
   await dropLease(store, lost);
   clock.advance(20 * MINUTE);
-  const next = coreOf(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  const next = makeCore(await restarted(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
   await next.cycle();
   expect([raw(), await store.list("leases", { limit: 9 })]).toEqual([[undefined, undefined], []]);
   expect((await next.change(id)).status).toBe("approved");
@@ -78,7 +78,7 @@ async function stranded(moved: readonly string[], down: readonly string[]): Prom
     }),
   );
   clock.advance(20 * MINUTE);
-  return { next: coreOf(await restarted(api.deps, { store, adapter: routeSystems(today, store, clock) })), id };
+  return { next: makeCore(await restarted(api.deps, { store, adapter: routeSystems(today, store, clock) })), id };
 }
 
 test.each([

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { verifyProof } from "../../../../lib/changes/proofs/verify.ts";
-import { keyIdOf } from "../../../../lib/changes/rules/key_material.ts";
+import { signingKeyId } from "../../../../lib/changes/rules/key_material.ts";
 import { keySchema } from "../../../../lib/changes/rules/keys.ts";
 import type { KnownKey } from "../../../../lib/changes/rules/signing.ts";
 import { sha256 } from "../../../../local/node_ports.ts";
@@ -15,7 +15,7 @@ import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../../suppo
 const STATEMENT = '{"decision":"approve","note":"é"}';
 const keyOf = (line: object): KnownKey => {
   const key = keySchema().parse(line);
-  return { ...key, id: keyIdOf(key, sha256) };
+  return { ...key, id: signingKeyId(key, sha256) };
 };
 
 /** Why it is refused; "" where it holds. */

@@ -4,7 +4,7 @@ import type { Store } from "../../../../lib/store/store.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../../lib/targets/port.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { type Core, coreOf } from "../../../support/core.ts";
+import { type Core, makeCore } from "../../../support/core.ts";
 import { restarted, type TestDeps } from "../../../support/deps.ts";
 import { dice } from "../../../support/dice.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
@@ -20,7 +20,7 @@ async function mortalRollout() {
   const one = await rolloutOnTarget();
   const { api, store, system, change_id, clock } = one;
   const start = async (over: Store, set: TargetSystem): Promise<Core> =>
-    coreOf(
+    makeCore(
       await restarted({ ...api.deps, store: over } as TestDeps, {
         adapter: targetAdapter(set, { store: over, clock }),
         exclusive: true,

@@ -4,7 +4,7 @@ import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts"
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
 import { MINUTE } from "../../../support/clock.ts";
-import { coreOf } from "../../../support/core.ts";
+import { makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
 import { FOREIGN, rolloutOnTarget } from "../../../support/target_rollout.ts";
@@ -104,7 +104,7 @@ test("no hold, no number of failed tries and no restart ends a rollback that is 
   expect(faults).toHaveLength(1);
   clock.advance(1 * MINUTE);
   await decide();
-  const later = coreOf(await restarted(api.deps, { adapter, intent: { principals: AGENTS } }));
+  const later = makeCore(await restarted(api.deps, { adapter, intent: { principals: AGENTS } }));
   clock.advance(8 * MINUTE);
   expect((await decideRollouts(later.deps)).rolled_back).toEqual([change_id]);
   const blocked = (await events()).filter((type) => type === "stage_held");

@@ -1,11 +1,11 @@
 /** Rules of the intent for rollouts: what may be rolled out, what needs no consent, which guardrails act, and signed acts. */
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../../support/client.ts";
-import { core, coreOf } from "../../../support/core.ts";
+import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { sshPen } from "../../../support/passkeys.ts";
 import { actOnRollout, AGENTS, AS_OTHER, rollout, STAGES, totals } from "../../../support/rollouts.ts";
-import { person, proven, statementOf } from "../../../support/signed.ts";
+import { person, proven, requestStatement } from "../../../support/signed.ts";
 
 const WATCHED = { kpi: "incident_rate", kind: "binary", good: "down", allowed: 0.01 };
 const plan = (over: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED], ...over });
@@ -70,12 +70,12 @@ test("acts on a rollout are signed by who has keys, for one step and act", async
   const principals = { ...AGENTS, ana: person(ANA), eve: { kind: "person" } };
   const policy = { signed_only: false };
   const { api, change_id } = await rollout();
-  const signing = coreOf(await restarted(api.deps, { intent: { principals, policy } }));
+  const signing = makeCore(await restarted(api.deps, { intent: { principals, policy } }));
   const { act, exposure, detail } = actOnRollout(signing, change_id);
   expect((await act(0, "hold")).body.code).toBe("proof_required");
   const sign = async (action: string, asked: object = {}) => {
     const fields = { change_id, step: 0, action, ...asked };
-    const statement = await statementOf(signing, { decision: "stage", approver: "ana", ...fields });
+    const statement = await requestStatement(signing, { decision: "stage", approver: "ana", ...fields });
     return { change_id, step: 0, actor: "ana", ...proven(ANA, statement) };
   };
   const hold = await sign("hold");
@@ -96,11 +96,11 @@ test("the next step waits while the newest resume or manual advance lacks its si
   const { api, change_id } = await rollout({ stages: { steps } });
   const under = async (pen: typeof ANA) => {
     const principals = { ...AGENTS, bo: person(pen), eve: { kind: "person" } };
-    const signing = coreOf(await restarted(api.deps, { intent: { principals, policy: { signed_only: false } } }));
+    const signing = makeCore(await restarted(api.deps, { intent: { principals, policy: { signed_only: false } } }));
     const rolling = actOnRollout(signing, change_id);
     const act = async (step: number, action: string) => {
       const fields = { change_id, step, action };
-      const statement = await statementOf(signing, { decision: "stage", approver: "bo", ...fields });
+      const statement = await requestStatement(signing, { decision: "stage", approver: "bo", ...fields });
       return (await signing.post("stage", { ...fields, actor: "bo", ...proven(pen, statement) })).status;
     };
     const judge = async () => {

@@ -5,7 +5,7 @@ import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
 import { changeDetail } from "../../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../../support/client.ts";
-import { core, coreOf } from "../../../support/core.ts";
+import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import {
@@ -112,7 +112,7 @@ describe("a rollout", () => {
     const other = await api.bring("approved", { value: "14" });
     expect(refusal(await api.act("apply", other))).toEqual([409, "rollout_in_progress"]);
     const targets = [{ match: ["ui.*"], schema: { type: "number", maximum: 9 } }];
-    const later = coreOf(await restarted(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
+    const later = makeCore(await restarted(api.deps, { intent: { principals: AGENTS, policy: { targets } } }));
     expect(refusal(await later.act("apply", other))).toEqual([400, "value_not_allowed"]);
   });
 
@@ -264,7 +264,7 @@ describe("a rollout holds", () => {
     hours(24);
     await feed([sample(api)]);
     const intent = { principals: AGENTS, policy: { approvers: ["bo", "cleo"] } };
-    const later = coreOf(await restarted(api.deps, { intent }));
+    const later = makeCore(await restarted(api.deps, { intent }));
     const { decide, detail, exposure } = actOnRollout(later, change_id);
     await decide();
     expect(await detail("stage_held")).toMatchObject({
@@ -287,7 +287,7 @@ describe("a rollout holds", () => {
     const { api, change_id, feed, hours } = await rollout();
     hours(24);
     await feed([sample(api)]);
-    const later = coreOf(await restarted(api.deps, { intent: { principals: AGENTS, policy } }));
+    const later = makeCore(await restarted(api.deps, { intent: { principals: AGENTS, policy } }));
     const { decide, exposure } = actOnRollout(later, change_id);
     await decide();
     expect((await exposure())!).toMatchObject({ step: 0, waits_for: code });
@@ -351,7 +351,7 @@ describe("by hand", () => {
   test("resume and advance are for those who may approve, and not for the proposer", async () => {
     const { api } = await rollout();
     const approvers = ["ana", "bo"];
-    const later = coreOf(
+    const later = makeCore(
       await restarted(api.deps, { intent: { principals: AGENTS, policy: { approvers, self_approval: false } } }),
     );
     const stages = JSON.stringify({ ...STAGES, ...MANUAL });

@@ -1,11 +1,11 @@
 /** Rules for a change that was decided: erasing its content, adding a note, taking its place, tripping a guardrail. */
 import { expect, test } from "vitest";
 import type { Change, LateItem } from "../../../../lib/changes/rules/change.ts";
-import { refuseErasure, remainingOf } from "../../../../lib/changes/rules/erasure.ts";
-import { evidenceOf } from "../../../../lib/changes/rules/guardrail.ts";
+import { refuseErasure, remainingContent } from "../../../../lib/changes/rules/erasure.ts";
+import { guardrailEvidence } from "../../../../lib/changes/rules/guardrail.ts";
 import type { Intent } from "../../../../lib/changes/rules/intent.ts";
 import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
-import { lateNoteOf } from "../../../../lib/changes/rules/late_note.ts";
+import { makeLateNote } from "../../../../lib/changes/rules/late_note.ts";
 import { whyNotSuperseding } from "../../../../lib/changes/rules/supersede.ts";
 
 const INTENT = { kpis: {}, principals: {} } as unknown as Intent;
@@ -34,8 +34,8 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
 test("an erasure leaves no words and no number of users, only that there was a rationale", () => {
   const content = { target: "ui.a", value: 1, summary: "More", rationale: "why", affected_users: 4 } as never;
   const left = { target: "ui.a", summary: "erased", affected_users: null };
-  expect(remainingOf(content)).toEqual({ ...left, rationale: "erased" });
-  expect(remainingOf({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...left, rationale: "" });
+  expect(remainingContent(content)).toEqual({ ...left, rationale: "erased" });
+  expect(remainingContent({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...left, rationale: "" });
 });
 
 test.each<[string, Partial<Change>, LateItem, string | undefined]>([
@@ -50,7 +50,7 @@ test.each<[string, Partial<Change>, LateItem, string | undefined]>([
   ["where another item was added", { late_notes: [{ item: "note" }] as never }, "rationale", undefined],
 ])("a late note %s", (_, over, item, reason) => {
   const change = changeWith(over);
-  const add = () => lateNoteOf(change, { item, note: "late" }, INTENT);
+  const add = () => makeLateNote(change, { item, note: "late" }, INTENT);
   expect(isMissing(change, item)).toBe(reason === undefined);
   if (reason === undefined) expect(add()).toEqual({ status: change.status, item, note: "late", late: true });
   else expect(add).toThrow(`cannot add a late ${item} to chg_1: ${reason}`);
@@ -76,7 +76,7 @@ test.each<[string, number, number, number | undefined]>([
   ["a KPI that rose", 10, 13, undefined],
 ])("a guardrail and %s", (_, baseline, value, regression) => {
   const guardrail = { kpi: "k", action: "freeze", max_regression: 2 } as never;
-  const evidence = evidenceOf(guardrail, baseline, value, { kpis: {} } as Intent, "now");
+  const evidence = guardrailEvidence(guardrail, baseline, value, { kpis: {} } as Intent, "now");
   const facts = { kpi: "k", action: "freeze", baseline, value, regression, max_regression: 2, at: "now" };
   expect(evidence).toEqual(regression === undefined ? undefined : facts);
 });

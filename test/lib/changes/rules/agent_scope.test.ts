@@ -2,13 +2,13 @@
 import { expect, test } from "vitest";
 import { AppError } from "../../../../lib/kit/errors.ts";
 import { isInAgentScope, requireAgentScope } from "../../../../lib/changes/rules/agent_scope.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 
 const AGENT = "agent:one";
 const place = { tenant_id: "t1", kind: "config", target: "ui.a" } as const;
 
 const intentWith = (may?: object) =>
-  intentOf({ principals: { [AGENT]: { kind: "agent", token_sha256: "ab".repeat(32), may } } }).intent;
+  makeIntent({ principals: { [AGENT]: { kind: "agent", token_sha256: "ab".repeat(32), may } } }).intent;
 
 function refusalOf(may: object | undefined, over: object): string | undefined {
   try {

@@ -12,11 +12,11 @@ import {
   requireAutomation,
 } from "../../../../lib/changes/rules/apply_when.ts";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 
 const NOW = Date.UTC(2026, 0, 2);
 const at = (hours: number): string => new Date(NOW + hours * HOUR_MS).toISOString();
-const policyOf = (policy: object) => intentOf({ policy }).intent.policy;
+const policyOf = (policy: object) => makeIntent({ policy }).intent.policy;
 
 test.each<[unknown, string | undefined]>([
   ["manual", undefined],

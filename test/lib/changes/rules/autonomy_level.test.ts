@@ -1,7 +1,7 @@
 /** Levels of autonomy, by who proposed and who decided. */
 import { expect, test } from "vitest";
-import { proposerKindOf } from "../../../../lib/changes/rules/actor.ts";
-import { levelOf } from "../../../../lib/changes/rules/autonomy_level.ts";
+import { proposerKind } from "../../../../lib/changes/rules/actor.ts";
+import { autonomyLevel } from "../../../../lib/changes/rules/autonomy_level.ts";
 
 const at = "2026-01-10T00:00:00.000Z";
 test.each([
@@ -21,9 +21,9 @@ test.each([
   ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
   ["a proposal that expired", "pat", "policy:expiry", undefined, null],
 ])("level of %s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
-  const change = { proposer, proposer_kind: proposerKindOf(proposer), created_at: at };
+  const change = { proposer, proposer_kind: proposerKind(proposer), created_at: at };
   const by = { approver, authenticated: "claimed", principals: false } as const;
-  expect(levelOf(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+  expect(autonomyLevel(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
 });
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   ["an agent that withdraws its own", "agent", "agent", null],
 ] as const)("where the intent has principals, %s: %s, %s is %s", (_, proposer_kind, authenticated, level) => {
   const change = { proposer: "pat", proposer_kind, created_at: at };
-  expect(levelOf(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
-  const claimed = levelOf(change, { approver: "ana", authenticated, principals: false }, undefined);
+  expect(autonomyLevel(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
+  const claimed = autonomyLevel(change, { approver: "ana", authenticated, principals: false }, undefined);
   expect(claimed).toBe(level === "unattributed" ? "L1" : level);
 });

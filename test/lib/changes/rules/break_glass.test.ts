@@ -1,14 +1,14 @@
 /** Emergency consents by the rules alone: how many count, who gives and who reviews them. */
 import { expect, test } from "vitest";
 import {
-  emergencyOf,
+  countEmergencyConsents,
   isEmergency,
   requireEmergencyApprover,
   requireReviewer,
-  reviewersOf,
+  listReviewers,
 } from "../../../../lib/changes/rules/break_glass.ts";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
@@ -24,7 +24,7 @@ const change = (approvals: object[] = [], over: object = {}): Change =>
     ...over,
   }) as unknown as Change;
 const under = (policy: object = {}, principals: object = {}) =>
-  intentOf({
+  makeIntent({
     policy: { self_approval: false, break_glass: { approvers: ["Ona", "ben", "pat"], required: 2 }, ...policy },
     principals,
   }).intent;
@@ -41,11 +41,11 @@ test.each<[string, object[], object, number]>([
   ["of the proposer, who may", [emergency("ona"), emergency("pat")], { self_approval: true }, 2],
 ])("emergency consents count %s", (_, approvals, policy, given) => {
   const intent = under(policy);
-  expect(emergencyOf(change(approvals), intent)).toEqual({ given, needed: 2 });
+  expect(countEmergencyConsents(change(approvals), intent)).toEqual({ given, needed: 2 });
   expect(isEmergency(change(approvals), intent)).toBe(given === 2);
   expect(isEmergency(change(approvals, { review: undefined }), intent)).toBe(false);
-  expect(emergencyOf(change(approvals), intentOf().intent)).toBeUndefined();
-  expect(isEmergency(change(approvals), intentOf().intent)).toBe(false);
+  expect(countEmergencyConsents(change(approvals), makeIntent().intent)).toBeUndefined();
+  expect(isEmergency(change(approvals), makeIntent().intent)).toBe(false);
 });
 
 test("an emergency's consent is for those whom the intent names, and for nobody's own change", () => {
@@ -57,7 +57,7 @@ test("an emergency's consent is for those whom the intent names, and for nobody'
   const unnamed = (name: string) =>
     refused("not_an_approver", `${name} is not among those whom the intent names for an emergency`);
   expect(asking("cy")).toThrow(unnamed("cy"));
-  expect(asking("ona", intentOf().intent)).toThrow(unnamed("ona"));
+  expect(asking("ona", makeIntent().intent)).toThrow(unnamed("ona"));
   expect(asking("pat")).toThrow(refused("self_approval_forbidden", "pat proposed this change and may not approve it"));
   expect(asking("pat", under({ self_approval: true }))).not.toThrow();
 });
@@ -104,5 +104,5 @@ test.each<[string, object, object, string[] | undefined]>([
     ["kim", "ben"],
   ],
 ])("those who may review are %s", (_, policy, principals, names) => {
-  expect(reviewersOf(change([emergency("ona")]), under(policy, principals))).toEqual(names);
+  expect(listReviewers(change([emergency("ona")]), under(policy, principals))).toEqual(names);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { requireRevoker, wayOut } from "../../../../lib/changes/rules/closing.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
@@ -100,7 +100,7 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
     { bo: "not_an_approver" },
   ],
 ])("%s", (_, held, policy, words, tries) => {
-  const { intent } = intentOf({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
+  const { intent } = makeIntent({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
   expect(wayOut(held, intent)).toBe(words);
   for (const [name, expected] of Object.entries(tries)) {
     const tried = () => requireRevoker(held, name, intent);
@@ -110,7 +110,7 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
 });
 
 test("a refusal names who asked", () => {
-  expect(() => requireRevoker(change([by("ana")]), "cy", intentOf().intent)).toThrow(
+  expect(() => requireRevoker(change([by("ana")]), "cy", makeIntent().intent)).toThrow(
     "cy has not approved this change, and has nothing to take back",
   );
 });

@@ -9,16 +9,16 @@ import { isEmergency } from "../../../../lib/changes/rules/break_glass.ts";
 import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import type { Command } from "../../../../lib/changes/rules/command.ts";
-import { eventOf } from "../../../../lib/changes/rules/event.ts";
+import { parseEvent } from "../../../../lib/changes/rules/event.ts";
 import type { Freeze } from "../../../../lib/changes/rules/freeze.ts";
 import { holdsAt, refuseHeld } from "../../../../lib/changes/rules/hold.ts";
 import type { Intent, LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
 import { missingConsents } from "../../../../lib/changes/rules/missing.ts";
 import { overdueStep, refuseOverdue, whyOverdue } from "../../../../lib/changes/rules/overdue.ts";
-import { changeOf, type ChangeRecord, differences } from "../../../../lib/changes/rules/record.ts";
+import { toChange, type ChangeRecord, differences } from "../../../../lib/changes/rules/record.ts";
 import { refuseMovedTarget, type TargetOwner } from "../../../../lib/changes/rules/stale_target.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
-import { keysOf } from "../../../../lib/changes/rules/signing.ts";
+import { listKeys } from "../../../../lib/changes/rules/signing.ts";
 import type { Presented } from "../../../../lib/changes/rules/require_signature.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
 import { histories } from "../../../support/length.ts";
@@ -60,7 +60,7 @@ function ownersOf(
 /** The pure rules, put together as a request meets them. */
 function machine() {
   const records = new Map<string, ChangeRecord>();
-  const entries: Parameters<typeof eventOf>[0][] = [];
+  const entries: Parameters<typeof parseEvent>[0][] = [];
   const enact = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
     const before = records.get(change_id);
     const isSigned = "signature" in command && command.signature !== undefined && "key" in command.signature;
@@ -68,13 +68,13 @@ function machine() {
     const decided = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
     const event = { id: entries.length + 1, timestamp: iso(at), event_type: decided.event_type, change_id };
     entries.push({ ...event, detail: JSON.stringify(decided.detail) });
-    const state = evolve(before, eventOf(entries.at(-1)!));
+    const state = evolve(before, parseEvent(entries.at(-1)!));
     if (!state) throw new Error(`${command.type} does not follow`);
-    records.set(change_id, { ...state, change: changeOf(state, decided.content ?? before?.change) } as ChangeRecord);
+    records.set(change_id, { ...state, change: toChange(state, decided.content ?? before?.change) } as ChangeRecord);
   };
   const signatureOf = (name: string, key: string | undefined, { policy }: Intent): Presented | undefined => {
     if (key === undefined) return undefined;
-    const known = keysOf(name, policy.signing).find(({ id }) => id === key);
+    const known = listKeys(name, policy.signing).find(({ id }) => id === key);
     if (!known) return { refused: "this key does not stand under the name" };
     return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
   };
@@ -197,7 +197,7 @@ function live(seed: number, seen: Set<string>): void {
   }
   for (const [change_id, record] of records) {
     const own = entries.filter((entry) => entry.change_id === change_id);
-    const fold = own.reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, eventOf(entry)), undefined);
+    const fold = own.reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, parseEvent(entry)), undefined);
     expect(differences(fold!, JSON.parse(JSON.stringify(record)), portableSha256), `seed ${seed}`).toEqual([]);
   }
 }

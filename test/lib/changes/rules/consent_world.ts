@@ -2,8 +2,8 @@
 import { HOUR_MS } from "../../../../lib/kit/days.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, type LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
-import { keyIdOf } from "../../../../lib/changes/rules/key_material.ts";
-import { intentOf, type Manifest } from "../../../support/intents.ts";
+import { signingKeyId } from "../../../../lib/changes/rules/key_material.ts";
+import { makeIntent, type Manifest } from "../../../support/intents.ts";
 import { type numbers } from "../../../support/numbers.ts";
 import { sshPen, type SshPen } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
@@ -23,7 +23,7 @@ export const PENS: ReadonlyMap<string, SshPen> = new Map(
 );
 
 function identified(pen: SshPen): { id: string; pen: SshPen } {
-  return { id: keyIdOf(pen.key, portableSha256), pen };
+  return { id: signingKeyId(pen.key, portableSha256), pen };
 }
 
 /** A key that somebody may try: mostly the one that stands under the name, sometimes one taken away, or none. */
@@ -146,7 +146,7 @@ export function randomRules(
     const rules = { ...drawn(random, now), ...more(random) };
     const manifest = manifestOf(rules);
     try {
-      return { rules, manifest, loaded: intentOf(manifest) };
+      return { rules, manifest, loaded: makeIntent(manifest) };
     } catch (error) {
       if (!(error instanceof IntentInvalid)) throw error;
     }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { canonicalContent, type Content, digestOf } from "../../../../lib/changes/rules/content.ts";
+import { canonicalContent, type Content, contentDigest } from "../../../../lib/changes/rules/content.ts";
 
 const CONTENT: Content = {
   tenant_id: "t1",
@@ -20,7 +20,7 @@ const CONTENT: Content = {
   proposer: "pat",
 };
 
-const digest = (content: Content): string => digestOf(content, portableSha256);
+const digest = (content: Content): string => contentDigest(content, portableSha256);
 
 test("the digest is the SHA-256 of the content's canonical JSON", () => {
   const canonical =

@@ -1,14 +1,14 @@
 /** Groups of people, and rules that are for some tenants only. */
 import { describe, expect, test } from "vitest";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
-import { contradictionsIn } from "../../../../lib/changes/rules/contradictions.ts";
+import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
 import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
 import { closedNow, windowsFor } from "../../../../lib/changes/rules/windows.ts";
 import { whyNotMinor } from "../../../../lib/changes/rules/policy.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { core } from "../../../support/core.ts";
 
-const policyOf = (policy: object) => intentOf({ policy }).intent.policy;
+const policyOf = (policy: object) => makeIntent({ policy }).intent.policy;
 const FINANCE = { finance: ["fin", "Bo "], oncall: ["cy", "bo"] };
 
 describe("a group in a list of names", () => {
@@ -57,13 +57,13 @@ describe("a group in a list of names", () => {
 
   test("with an agent in it rejects the load", () => {
     const principals = { robo: { kind: "agent", token_sha256: "a".repeat(64) } };
-    expect(() => intentOf({ principals, policy: { groups: { a: ["ana", "Robo"] } } })).toThrow(
+    expect(() => makeIntent({ principals, policy: { groups: { a: ["ana", "Robo"] } } })).toThrow(
       "policy.groups.a.1 is an agent",
     );
   });
 
   test("is said among the rules in force", () => {
-    const { intent } = intentOf({ policy: { groups: FINANCE, approvers: ["group:finance"] } });
+    const { intent } = makeIntent({ policy: { groups: FINANCE, approvers: ["group:finance"] } });
     expect(rulesInForce(intent)).toContain('only "fin", "bo" may approve or deny');
     expect(rulesInForce(intent)).toContain('group:finance stands for "fin", "bo"');
   });
@@ -123,18 +123,18 @@ describe("a rule for some tenants", () => {
 
   test("contradicts another rule only where that is for all of its tenants", () => {
     const found = (ownersOf?: string[], tenants?: string[]) =>
-      contradictionsIn({
+      findContradictions({
         policy: policyOf({
           minor: { kinds: ["config"], targets: ["ui.*"], tenants },
           owners: [{ targets: ["ui.*"], tenants: ownersOf, approvers: ["ana"] }],
         }),
-      } as Parameters<typeof contradictionsIn>[0]).length;
+      } as Parameters<typeof findContradictions>[0]).length;
     expect([found(), found(undefined, ["t1"]), found(["t1", "t2"], ["t1"])]).toEqual([1, 1, 1]);
     expect([found(["t1"]), found(["t1"], ["t1", "t2"])]).toEqual([0, 0]);
   });
 
   test("is said with its tenants among the rules in force", () => {
-    const { intent } = intentOf({
+    const { intent } = makeIntent({
       policy: {
         minor: { kinds: ["config"], targets: ["ui.*"], tenants: ["t1"] },
         owners: [{ targets: ["price.*"], tenants: ["t1", "t2"], approvers: ["fin"] }],

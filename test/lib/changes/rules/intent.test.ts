@@ -8,7 +8,7 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, loadIntent } from "../../../../lib/changes/rules/intent.ts";
 import { intentJsonSchema } from "../../../support/intent_json_schema.ts";
 import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
-import { contradictionsIn } from "../../../../lib/changes/rules/contradictions.ts";
+import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
 import { dealt } from "../../../support/length.ts";
@@ -543,7 +543,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
 });
 
 const rulesOf = (rules: object) => rulesInForce(load(JSON.stringify(manifest(policy(rules)))).intent);
-const contradictionsOf = (rules: object) => contradictionsIn(load(JSON.stringify(manifest(policy(rules)))).intent);
+const contradictionsOf = (rules: object) => findContradictions(load(JSON.stringify(manifest(policy(rules)))).intent);
 
 test("a major change needs as many consents as a standard one unless the intent asks for more", () => {
   const required = (required_approvers: object) =>

@@ -2,7 +2,7 @@
 import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { keyIdOf, mayAsk, passkeyMaterial, sshMaterial } from "../../../../lib/changes/rules/key_material.ts";
+import { signingKeyId, mayAsk, passkeyMaterial, sshMaterial } from "../../../../lib/changes/rules/key_material.ts";
 
 const derOf = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" });
 const read = (bytes: Uint8Array) => passkeyMaterial(Buffer.from(bytes).toString("base64url"));
@@ -96,7 +96,7 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
     ...(application !== undefined && { application: new Uint8Array(Buffer.from(application)) }),
   });
   const digest = createHash("sha256").update(blob).digest("base64").replaceAll("=", "");
-  expect(keyIdOf({ type: "ssh", public_key: text }, portableSha256)).toBe(`SHA256:${digest}`);
+  expect(signingKeyId({ type: "ssh", public_key: text }, portableSha256)).toBe(`SHA256:${digest}`);
 });
 
 test.each<[string, string]>([
@@ -120,7 +120,7 @@ test.each<[string, string]>([
 test("a passkey is named by the digest of its public key", () => {
   const digest = createHash("sha256").update(EC).digest("base64").replaceAll("=", "");
   const public_key = EC.toString("base64url");
-  expect(keyIdOf({ type: "webauthn", public_key }, portableSha256)).toBe(`SHA256:${digest}`);
+  expect(signingKeyId({ type: "webauthn", public_key }, portableSha256)).toBe(`SHA256:${digest}`);
 });
 
 test.each<[string, { rp_id: string; origins?: string[] }, boolean]>([

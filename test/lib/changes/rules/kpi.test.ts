@@ -1,8 +1,8 @@
 /** The direction, goal, effect and words of KPIs. */
 import { expect, test } from "vitest";
-import { effectOf } from "../../../../lib/changes/rules/effect.ts";
+import { computeEffect } from "../../../../lib/changes/rules/effect.ts";
 import type { Intent, KpiGoal } from "../../../../lib/changes/rules/intent.ts";
-import { deadlineOf, directionOf, feed, goalOf, isStale, NO_KPIS } from "../../../../lib/changes/rules/kpi.ts";
+import { goalDeadline, kpiDirection, feed, findGoal, isStale, NO_KPIS } from "../../../../lib/changes/rules/kpi.ts";
 import { gainWords, movedWords, promiseWords } from "../../../../lib/changes/rules/kpi_words.ts";
 import { sideEffectWords, signedWords, worsenedWords } from "../../../../lib/changes/rules/kpi_words.ts";
 
@@ -36,7 +36,7 @@ test.each<[string, Record<string, number>, Record<string, KpiGoal>, KpiGoal | un
   ["is unknown from a baseline of 0", { a: 0 }, {}, undefined],
 ])("a goal %s", (_, values, kpis, goal) => {
   const kpi = Object.keys(values)[0] ?? "a";
-  expect(goalOf(kpi, fed(values), intentWith(kpis))).toEqual(goal);
+  expect(findGoal(kpi, fed(values), intentWith(kpis))).toEqual(goal);
 });
 
 test.each<[string, KpiGoal | undefined, 1 | -1]>([
@@ -46,7 +46,7 @@ test.each<[string, KpiGoal | undefined, 1 | -1]>([
   ["a", { baseline: 2, target: 2, weight: 1 }, 1],
   ["a", { baseline: 2, target: 1, weight: 1 }, -1],
 ])("the good direction of %s with the goal %o is %i", (kpi, goal, direction) => {
-  expect(directionOf(kpi, intentWith(goal ? { [kpi]: goal } : {}))).toBe(direction);
+  expect(kpiDirection(kpi, intentWith(goal ? { [kpi]: goal } : {}))).toBe(direction);
 });
 
 test("a value is stale after seven days", () => {
@@ -55,9 +55,9 @@ test("a value is stale after seven days", () => {
 });
 
 test("a deadline that is a date ends with its day, and one with a time at that time", () => {
-  expect(deadlineOf({ deadline: "2026-03-10" })).toBe(Date.parse("2026-03-11T00:00:00Z"));
-  expect(deadlineOf({ deadline: "2026-03-10T12:00:00Z" })).toBe(NOW);
-  expect(deadlineOf({})).toBe(Infinity);
+  expect(goalDeadline({ deadline: "2026-03-10" })).toBe(Date.parse("2026-03-11T00:00:00Z"));
+  expect(goalDeadline({ deadline: "2026-03-10T12:00:00Z" })).toBe(NOW);
+  expect(goalDeadline({})).toBe(Infinity);
 });
 
 const GOAL = { baseline: 10, target: 20, weight: 1 };
@@ -77,7 +77,7 @@ test.each<[string, number, KpiGoal, number | null, string | null]>([
     "its numbers are too large",
   ],
 ])("a KPI counts %s", (_, value, goal, attainment, reason) => {
-  const { value: effect, parts } = effectOf(fed({ a: value }), intentWith({ a: goal }), NOW);
+  const { value: effect, parts } = computeEffect(fed({ a: value }), intentWith({ a: goal }), NOW);
   expect(parts).toEqual([
     expect.objectContaining({ kpi: "a", value, attainment, reason, stale: false, target: goal.target, weight: 1 }),
   ]);
@@ -86,14 +86,14 @@ test.each<[string, number, KpiGoal, number | null, string | null]>([
 
 test("the effect is the weighted mean of the KPIs that count", () => {
   const kpis = { a: GOAL, b: { ...GOAL, weight: 3 } };
-  const { value, parts } = effectOf(fed({ b: 20, a: 10, none: 0 }), intentWith(kpis), NOW);
+  const { value, parts } = computeEffect(fed({ b: 20, a: 10, none: 0 }), intentWith(kpis), NOW);
   expect(value).toBe((0.5 + 3) / 4);
   expect(parts.map(({ kpi, reason }) => [kpi, reason])).toEqual([
     ["a", null],
     ["b", null],
     ["none", "its baseline is 0"],
   ]);
-  expect(effectOf(NO_KPIS, intentWith({}), NOW)).toEqual({ value: null, parts: [] });
+  expect(computeEffect(NO_KPIS, intentWith({}), NOW)).toEqual({ value: null, parts: [] });
 });
 
 test.each<[words: () => string, expected: string]>([

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { approvingMandate, isMandated } from "../../../../lib/changes/rules/mandate_approval.ts";
 import { findPartlyOwned, maySignMandate, missingSignatures } from "../../../../lib/changes/rules/mandate_signers.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
@@ -50,7 +50,7 @@ const principals = {
   una: person(UNATTENDED),
 };
 const intent = (over: object = {}) =>
-  intentOf({
+  makeIntent({
     policy: {
       approvers: ["ana", "bo", "una"],
       required_approvers: { standard: 1, major: 2 },

@@ -1,8 +1,8 @@
 /** The consents that a change still lacks, rule by rule. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { missingConsents, missingOrdinary, quorumOf } from "../../../../lib/changes/rules/missing.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { missingConsents, missingOrdinary, countQuorum } from "../../../../lib/changes/rules/missing.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
@@ -64,27 +64,27 @@ test.each<[string, object, Change, object[]]>([
     ],
   ],
 ])("are %s", (_, policy, asked, missing) => {
-  expect(missingConsents(asked, intentOf({ policy }).intent)).toEqual(missing);
+  expect(missingConsents(asked, makeIntent({ policy }).intent)).toEqual(missing);
 });
 
 test("an owner who cannot sign where signatures are needed cannot be reached", () => {
   const keys = { ana: person(passkey()) };
   const rules = { owners: [{ targets: ["*"], approvers: ["ana", "bo"], required: 1 }], approvers: ["ana"] };
-  const { intent } = intentOf({ principals: keys, policy: rules });
+  const { intent } = makeIntent({ principals: keys, policy: rules });
   expect(missingConsents(change(), intent).at(-1)).toEqual({ rule: "owners *", count: 1, of: ["ana"] });
 });
 
 test("an emergency's consents leave nothing missing, and count for no quorum", () => {
-  const { intent } = intentOf({ policy: { break_glass: { approvers: ["ana"] } } });
+  const { intent } = makeIntent({ policy: { break_glass: { approvers: ["ana"] } } });
   const approvals = [{ approver: "ana", note: "", at: "2026-01-02T00:00:00.000Z", emergency: true }];
   const urgent = change([], { approvals, review: { due: "2026-01-03T00:00:00.000Z" } });
   expect(missingConsents(urgent, intent)).toEqual([]);
   expect(missingOrdinary(urgent, intent)).toEqual([{ rule: QUORUM, count: 1, of: [] }]);
-  expect(quorumOf(urgent, intent)).toEqual({ given: 0, needed: 1 });
+  expect(countQuorum(urgent, intent)).toEqual({ given: 0, needed: 1 });
 });
 
 test("an owner counts for the quorum where approvers name them", () => {
   const owners = [{ targets: ["*"], approvers: ["fin"] }];
-  const { intent } = intentOf({ policy: { approvers: ["ana"], owners } });
-  expect(quorumOf(change(["fin", "Ana", "ana"]), intent)).toEqual({ given: 1, needed: 1 });
+  const { intent } = makeIntent({ policy: { approvers: ["ana"], owners } });
+  expect(countQuorum(change(["fin", "Ana", "ana"]), intent)).toEqual({ given: 1, needed: 1 });
 });

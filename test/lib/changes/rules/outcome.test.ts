@@ -9,9 +9,14 @@ import {
   measure,
   type Moment,
   openOutcome,
-  outcomeOf,
+  makeOutcome,
 } from "../../../../lib/changes/rules/outcome.ts";
-import { movementOf, outcomeWords, sharedWords, wordOf } from "../../../../lib/changes/rules/outcome_words.ts";
+import {
+  describeMovement,
+  outcomeWords,
+  sharedWords,
+  verdictWord,
+} from "../../../../lib/changes/rules/outcome_words.ts";
 
 const APPLIED = "2026-03-10T12:00:00.000Z";
 const HORIZON = "2026-03-17T12:00:00.000Z";
@@ -149,17 +154,17 @@ test("a movement is shared with the changes whose time overlaps, ten of them by 
 
 test("a final outcome stays, with what its KPI did later", () => {
   const record = opened();
-  expect(outcomeOf(record, after(14), OPEN.at)).toMatchObject({ state: "open", as_of: OPEN.at, later: null });
-  const final = outcomeOf(record, after(14), "2026-03-20T00:00:00.000Z");
+  expect(makeOutcome(record, after(14), OPEN.at)).toMatchObject({ state: "open", as_of: OPEN.at, later: null });
+  const final = makeOutcome(record, after(14), "2026-03-20T00:00:00.000Z");
   expect(final).toMatchObject({ state: "final", ended_by: "horizon", as_of: HORIZON, verdict: "met" });
   const ended = { ...record, final, ended_entry: 11 };
-  expect(outcomeOf(ended, after(14), HORIZON)).toEqual(final);
+  expect(makeOutcome(ended, after(14), HORIZON)).toEqual(final);
   const later = { ...after(0), kpis: kpisOf({ k: kpiValue(7, { entry: 12 }) }) };
-  expect(outcomeOf(ended, later, HORIZON)).toMatchObject({
+  expect(makeOutcome(ended, later, HORIZON)).toMatchObject({
     verdict: "met",
     later: { current: 7, realised_delta: -3, words: "fell by 3 (worse) since the apply" },
   });
-  expect(outcomeOf({ ...ended, baseline: null }, later, HORIZON).later).toMatchObject({
+  expect(makeOutcome({ ...ended, baseline: null }, later, HORIZON).later).toMatchObject({
     realised_delta: null,
     words: "not measured at the apply",
   });
@@ -187,27 +192,27 @@ const MOVED = {
   scope: "tenant",
 } as const;
 test.each<[words: () => string, expected: string]>([
-  [() => movementOf(MOVED), "k: expected to rise by 4, it rose by 2 (better)."],
-  [() => movementOf({ ...MOVED, expected_delta_k: null }), "k: nothing was expected, it rose by 2 (better)."],
+  [() => describeMovement(MOVED), "k: expected to rise by 4, it rose by 2 (better)."],
+  [() => describeMovement({ ...MOVED, expected_delta_k: null }), "k: nothing was expected, it rose by 2 (better)."],
   [
-    () => movementOf({ ...MOVED, realised_delta: null, shared_count: 1 }),
+    () => describeMovement({ ...MOVED, realised_delta: null, shared_count: 1 }),
     "k: expected to rise by 4, not measured since the apply.",
   ],
-  [() => movementOf({ ...MOVED, good: null }), "The change names no KPI."],
+  [() => describeMovement({ ...MOVED, good: null }), "The change names no KPI."],
   [
-    () => movementOf({ ...MOVED, shared_count: 2, scope: "other_tenant" }),
+    () => describeMovement({ ...MOVED, shared_count: 2, scope: "other_tenant" }),
     "k: expected to rise by 4, it rose by 2 (better), shared with 2 others, a KPI of another tenant.",
   ],
   [
     () => outcomeWords({ ...MOVED, trend_before: -1, trend_days: 30 }),
     "k: expected to rise by 4, it rose by 2 (better). In the 30 days before the apply it fell by 1 (worse).",
   ],
-  [() => outcomeWords({ ...MOVED, trend_before: null, trend_days: null }), movementOf(MOVED)],
+  [() => outcomeWords({ ...MOVED, trend_before: null, trend_days: null }), describeMovement(MOVED)],
   [() => sharedWords({ shared_count: 1 }), "shared with 1 other"],
   [() => sharedWords({ shared_count: 0 }), ""],
-  [() => wordOf({ verdict: "met", state: "final" }), "met"],
-  [() => wordOf({ verdict: "too_early", state: "open" }), "too early to judge"],
-  [() => wordOf({ verdict: "too_early", state: "final" }), "ended too early to judge"],
+  [() => verdictWord({ verdict: "met", state: "final" }), "met"],
+  [() => verdictWord({ verdict: "too_early", state: "open" }), "too early to judge"],
+  [() => verdictWord({ verdict: "too_early", state: "final" }), "ended too early to judge"],
 ])("words of an outcome, case %#", (words, expected) => {
   expect(words()).toBe(expected);
 });

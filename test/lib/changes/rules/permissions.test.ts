@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Action } from "../../../../lib/changes/rules/permission_lists.ts";
 import { permittedNames, requirePermission } from "../../../../lib/changes/rules/permissions.ts";
 import type { Actor } from "../../../../lib/changes/rules/actor.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
@@ -19,13 +19,13 @@ const LISTED = Object.fromEntries(
 const break_glass = { approvers: ["oncall"] };
 
 test("without any list everything is open", () => {
-  for (const action of ACTIONS) expect(permittedNames(action, intentOf().intent), action).toBeUndefined();
+  for (const action of ACTIONS) expect(permittedNames(action, makeIntent().intent), action).toBeUndefined();
   for (const action of ACTIONS)
-    expect(permittedNames(action, intentOf({ policy: { break_glass } }).intent), action).toBeUndefined();
+    expect(permittedNames(action, makeIntent({ policy: { break_glass } }).intent), action).toBeUndefined();
 });
 
 test("what releases a brake or removes evidence is for those who may approve", () => {
-  const { intent } = intentOf({ policy: { approvers: ["ana", "bo"], break_glass: { approvers: ["bo", "oncall"] } } });
+  const { intent } = makeIntent({ policy: { approvers: ["ana", "bo"], break_glass: { approvers: ["bo", "oncall"] } } });
   for (const action of ACTIONS)
     expect(permittedNames(action, intent), action).toEqual(
       ["unfreeze", "erase", "accept_clock", "accept_loss"].includes(action) ? ["ana", "bo", "oncall"] : undefined,
@@ -33,7 +33,7 @@ test("what releases a brake or removes evidence is for those who may approve", (
 });
 
 test("a list is for those whom it names, and for an emergency's approvers where one needs it", () => {
-  const { intent } = intentOf({ policy: { approvers: ["ana"], permissions: LISTED, break_glass } });
+  const { intent } = makeIntent({ policy: { approvers: ["ana"], permissions: LISTED, break_glass } });
   for (const action of ACTIONS)
     expect(permittedNames(action, intent), action).toEqual(
       ["freeze", "rollback"].includes(action) ? ["ops", "oncall"] : ["ops"],
@@ -42,8 +42,8 @@ test("a list is for those whom it names, and for an emergency's approvers where 
 
 test("without an emergency's approvers a list is what it names", () => {
   const permissions = { freeze: ["ops"] };
-  expect(permittedNames("freeze", intentOf({ policy: { permissions } }).intent)).toEqual(["ops"]);
-  expect(permittedNames("unfreeze", intentOf({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
+  expect(permittedNames("freeze", makeIntent({ policy: { permissions } }).intent)).toEqual(["ops"]);
+  expect(permittedNames("unfreeze", makeIntent({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
 });
 
 const claims = (actor: string | null, authenticated: Actor["authenticated"] = "claimed"): Actor => ({
@@ -99,7 +99,7 @@ test.each<[string, Actor, Action, object, string | undefined]>([
     undefined,
   ],
 ])("%s", (_, actor, action, manifest, refusal) => {
-  const judge = () => requirePermission(action, actor, intentOf(manifest as never).intent);
+  const judge = () => requirePermission(action, actor, makeIntent(manifest as never).intent);
   if (refusal === undefined) return expect(judge).not.toThrow();
   return expect(judge).toThrow(
     expect.objectContaining({

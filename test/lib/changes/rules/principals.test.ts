@@ -1,9 +1,9 @@
 /** Who is who in an intent: what is taken, what is refused, and how names are looked up. */
 import { describe, expect, test } from "vitest";
-import { listAgents, isAgent, principalOf, principalsToldOf } from "../../../../lib/changes/rules/principals.ts";
+import { listAgents, isAgent, findPrincipal, recordedPrincipals } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 
 const HASH = "ab".repeat(32);
 const OTHER = "cd".repeat(32);
@@ -12,7 +12,7 @@ const [PASSKEY, SSH] = [passkey().key, sshPen().key];
 const person = (...keys: object[]) => ({ kind: "person", ...(keys.length > 0 ? { keys } : {}) });
 
 const loading = (principals: unknown, policy: object = {}) => {
-  return () => intentOf({ principals, policy }).intent;
+  return () => makeIntent({ principals, policy }).intent;
 };
 
 test("people and agents are found under any spelling of their name", () => {
@@ -21,9 +21,9 @@ test("people and agents are found under any spelling of their name", () => {
     "agent:Pricing": agent(HASH.toUpperCase()),
     robo: agent(OTHER),
   })();
-  expect(principalOf("ANA@ACME.EXAMPLE ", intent)).toEqual({ kind: "person" });
-  expect(principalOf("ａｇｅｎｔ:pricing", intent)).toEqual(agent());
-  expect(principalOf("constructor", intent)).toBeUndefined();
+  expect(findPrincipal("ANA@ACME.EXAMPLE ", intent)).toEqual({ kind: "person" });
+  expect(findPrincipal("ａｇｅｎｔ:pricing", intent)).toEqual(agent());
+  expect(findPrincipal("constructor", intent)).toBeUndefined();
   expect(listAgents(intent)).toEqual([
     { name: "agent:pricing", token_sha256: HASH },
     { name: "robo", token_sha256: OTHER },
@@ -33,7 +33,7 @@ test("people and agents are found under any spelling of their name", () => {
 });
 
 test("without principals there are none, and a name that only agents may have is still an agent's", () => {
-  const { intent } = intentOf();
+  const { intent } = makeIntent();
   expect(intent.principals).toEqual({});
   expect([isAgent("agent:x", intent), isAgent("ana", intent)]).toEqual([true, false]);
 });
@@ -78,7 +78,7 @@ describe("refused:", () => {
 test("the log keeps which keys there are, by their fingerprints", () => {
   const intent = loading({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
   const print = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
-  expect(principalsToldOf(intent)).toEqual({
+  expect(recordedPrincipals(intent)).toEqual({
     ana: { kind: "person", keys: [print, print] },
     "agent:a": { kind: "agent", keys: [] },
   });

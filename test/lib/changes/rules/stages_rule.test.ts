@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { boundsRollouts, findStagesProblem, replacesGuardrails } from "../../../../lib/changes/rules/stages_rule.ts";
 import { requireStages } from "../../../../lib/changes/rules/require_stages.ts";
 import type { Stages } from "../../../../lib/rollout/stages.ts";
-import { intentOf } from "../../../support/intents.ts";
+import { makeIntent } from "../../../support/intents.ts";
 
 const principals = {
   ana: { kind: "person" },
@@ -11,7 +11,7 @@ const principals = {
   "agent:b": { kind: "agent", token_sha256: "b".repeat(64) },
 };
 const BASE = { policy: { signed_only: false }, principals };
-const rule = (stages: object) => intentOf({ ...BASE, policy: { ...BASE.policy, stages } }).intent.policy.stages;
+const rule = (stages: object) => makeIntent({ ...BASE, policy: { ...BASE.policy, stages } }).intent.policy.stages;
 const plan = (over: object = {}): Stages =>
   ({
     fed_by: "agent:a",
@@ -64,7 +64,7 @@ test.each<[object, string | undefined]>([
   [{ stages: undefined, value: undefined }, undefined],
 ])("a proposal with %j: %s", (over, problem) => {
   const kpis = { load: { baseline: 5, target: 4 } };
-  const { intent } = intentOf({ ...BASE, kpis, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
+  const { intent } = makeIntent({ ...BASE, kpis, policy: { ...BASE.policy, stages: { watch: ["conversion"] } } });
   const judge = () => requireStages(change(over), intent);
   if (problem === undefined) expect(judge).not.toThrow();
   else expect(judge).toThrow(`stages ${problem}`);

@@ -4,12 +4,12 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { type Actor, serviceItself } from "../../../../lib/changes/rules/actor.ts";
 import { type Change, STATUSES, type Status } from "../../../../lib/changes/rules/change.ts";
 import type { Command, Context, ProposeInput } from "../../../../lib/changes/rules/command.ts";
-import { type ChangeEvent, eventOf } from "../../../../lib/changes/rules/event.ts";
-import { type ChangeRecord, differences, changeOf } from "../../../../lib/changes/rules/record.ts";
+import { type ChangeEvent, parseEvent } from "../../../../lib/changes/rules/event.ts";
+import { type ChangeRecord, differences, toChange } from "../../../../lib/changes/rules/record.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
 import { allowedActions } from "../../../../lib/changes/rules/transitions.ts";
-import { intentOf, type Manifest } from "../../../support/intents.ts";
+import { makeIntent, type Manifest } from "../../../support/intents.ts";
 import { numbers } from "../../../support/numbers.ts";
 
 const INPUT: ProposeInput = {
@@ -22,7 +22,7 @@ const INPUT: ProposeInput = {
 const ANA: Actor = { actor: "ana", authenticated: "claimed" };
 
 const context = (policy: Manifest = {}, actor: Actor = ANA): Context => {
-  const { intent, manifest_hash } = intentOf({ policy });
+  const { intent, manifest_hash } = makeIntent({ policy });
   return { intent, manifest_hash, sha256: portableSha256, actor };
 };
 
@@ -40,7 +40,7 @@ function logOf(given: Context) {
     entries.push({ id, timestamp, event_type, change_id, detail: JSON.stringify(detail) });
     const state = evolve(before, { id, timestamp, event_type, change_id, detail });
     expect(state, `${asked.type} of a ${before?.change.status ?? "new"} change`).toBeDefined();
-    const after = { ...state!, change: changeOf(state!, content) };
+    const after = { ...state!, change: toChange(state!, content) };
     if ("status" in detail) expect(after.change.status).toBe(detail.status);
     records.set(change_id, after);
     return after;
@@ -48,7 +48,7 @@ function logOf(given: Context) {
   const fold = (change_id: string) =>
     entries
       .filter((entry) => entry.change_id === change_id)
-      .reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, eventOf(entry)), undefined);
+      .reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, parseEvent(entry)), undefined);
   return { command, fold, entries, records };
 }
 
@@ -180,7 +180,7 @@ describe("an event that does not follow is not believed", () => {
 
   test("a detail that is no object says nothing", () => {
     for (const detail of ["", "plain", "null", "7", '"text"'])
-      expect(eventOf({ ...event({}), detail }).detail).toEqual({});
+      expect(parseEvent({ ...event({}), detail }).detail).toEqual({});
   });
 });
 

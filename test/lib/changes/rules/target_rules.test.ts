@@ -1,12 +1,12 @@
 /** Rules for values in an intent: what loads, and what is rejected with the field that was meant. */
 import { describe, expect, test } from "vitest";
 import { loadIntent } from "../../../../lib/changes/rules/intent.ts";
-import { contradictionsIn } from "../../../../lib/changes/rules/contradictions.ts";
+import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
 import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { intentOf, manifest } from "../../../support/intents.ts";
+import { makeIntent, manifest } from "../../../support/intents.ts";
 
-const load = (targets: unknown, policy: object = {}) => intentOf({ policy: { targets, ...policy } }).intent;
+const load = (targets: unknown, policy: object = {}) => makeIntent({ policy: { targets, ...policy } }).intent;
 const rule = (over: object) => [{ match: ["price.*"], ...over }];
 const schema = (over: object) => rule({ schema: over });
 
@@ -194,7 +194,7 @@ test("the rules are said in words, and one of a forbidden target is reported", (
       "a change of price.* must name the KPI that it is to move",
     ]),
   );
-  expect(contradictionsIn(intent)).toContain(
+  expect(findContradictions(intent)).toContain(
     "policy.targets.0.match.0 price.* has no effect: forbidden_targets covers it",
   );
 });

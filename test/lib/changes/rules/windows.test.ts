@@ -1,16 +1,16 @@
 /** When changes may be applied, held against a clock that is looked at minute by minute. */
 import { expect, test } from "vitest";
 import { closedNow, DAYS } from "../../../../lib/changes/rules/windows.ts";
-import { intentOf, type Manifest } from "../../../support/intents.ts";
+import { makeIntent, type Manifest } from "../../../support/intents.ts";
 import { numbers } from "../../../support/numbers.ts";
 
 const MINUTE = 60_000;
 const at = (time: string): number => Date.parse(time);
-const windowsOf = (windows: Manifest) => intentOf({ policy: { windows } }).intent.policy.windows;
+const windowsOf = (windows: Manifest) => makeIntent({ policy: { windows } }).intent.policy.windows;
 const OFFICE = { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", to: "17:00", tz: "Europe/Berlin" };
 
 test("without windows they are always open", () => {
-  expect(closedNow(intentOf().intent.policy.windows, 0)).toBeUndefined();
+  expect(closedNow(makeIntent().intent.policy.windows, 0)).toBeUndefined();
   expect(closedNow(windowsOf({}), 0)).toBeUndefined();
 });
 

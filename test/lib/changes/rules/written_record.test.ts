@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readRecord } from "../../../../lib/changes/records.ts";
-import { asRead, recordIn, type Written, written } from "../../../../lib/changes/rules/written_record.ts";
+import { asRead, parseRecord, type Written, written } from "../../../../lib/changes/rules/written_record.ts";
 import { core } from "../../../support/core.ts";
 
 test("a proposal is written without its id, and without what it holds where nothing else was said", async () => {
@@ -41,7 +41,7 @@ test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as
     const id = await bring(status);
     const [row] = await deps.store.texts("changes", [id]);
     const record = (await readRecord(deps.store, id))!;
-    expect(recordIn(row!)).toEqual(record);
+    expect(parseRecord(row!)).toEqual(record);
     expect(written(record)).toEqual(JSON.parse(row!.text));
     expect(asRead({ id, value: written(record) })).toEqual(record);
   },

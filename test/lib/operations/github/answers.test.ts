@@ -13,7 +13,7 @@ import {
   sign,
   STRAY,
 } from "../../../support/github_stub.ts";
-import { service, serviceOf, type TestService } from "../../../support/service.ts";
+import { service, makeService, type TestService } from "../../../support/service.ts";
 
 const [X, Y] = ["a".repeat(40), "b".repeat(40)] as const;
 
@@ -337,7 +337,7 @@ test("lost deliveries are asked for again until one arrives, and after a restart
   await github.redeliver(async () => new Response(null, { status: 503 }));
   clock.advance(10 * MINUTE);
   await pass();
-  await github.redeliver(fetchOf(serviceOf(deps)));
+  await github.redeliver(fetchOf(makeService(deps)));
   await pass();
   expect(new Set(lost.map(({ state }) => state))).toEqual(new Set(["approved"]));
   clock.advance(10 * MINUTE);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { dealt } from "../../../support/length.ts";
-import { bodyOf } from "../../../../lib/operations/notify/format.ts";
+import { formatBody } from "../../../../lib/operations/notify/format.ts";
 import { NOTIFICATION_TYPES, type Notification } from "../../../../lib/operations/notify/notification.ts";
 import { describeMatter, type Matter } from "../../../../lib/operations/notify/sentence.ts";
 import { lacking } from "../../../../lib/operations/notify/words.ts";
@@ -180,7 +180,7 @@ describe.each(dealt(HOSTILE, 6))("%j", (words) => {
 
   test("says nothing to Slack, where only the button is a link", () => {
     for (const sentence of sentences) {
-      const body = bodyOf.slack(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
+      const body = formatBody.slack(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
       const { text, blocks } = JSON.parse(body);
       const texts = [
         text,
@@ -198,7 +198,7 @@ describe.each(dealt(HOSTILE, 6))("%j", (words) => {
 
   test("is no Markdown to Teams, where only the button is a link", () => {
     for (const sentence of sentences) {
-      const body = bodyOf.teams(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
+      const body = formatBody.teams(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
       const { attachments } = JSON.parse(body);
       const { body: blocks, actions } = attachments[0].content;
       expect(blocks[0].inlines).toEqual([{ type: "TextRun", text: sentence }]);
@@ -233,7 +233,7 @@ test("what is written from right to left does not carry along the figure beside 
 });
 
 test("without an address of the console there is no button", () => {
-  expect(JSON.parse(bodyOf.slack(notification("It is.")))).toEqual({
+  expect(JSON.parse(formatBody.slack(notification("It is.")))).toEqual({
     text: "It is.",
     blocks: [
       { type: "section", text: { type: "plain_text", text: "It is.", emoji: false } },
@@ -243,6 +243,6 @@ test("without an address of the console there is no button", () => {
       },
     ],
   });
-  const [{ content }] = JSON.parse(bodyOf.teams(notification("It is."))).attachments;
+  const [{ content }] = JSON.parse(formatBody.teams(notification("It is."))).attachments;
   expect(content).not.toHaveProperty("actions");
 });

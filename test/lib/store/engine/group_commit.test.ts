@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Attempt, Contended, type Engine, type Write } from "../../../../lib/store/engine/attempt.ts";
 import { groupCommit } from "../../../../lib/store/engine/group_commit.ts";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
-import { type Key, nameOf, type Version } from "../../../../lib/store/engine/view.ts";
+import { type Key, recordName, type Version } from "../../../../lib/store/engine/view.ts";
 import { json } from "../../../../lib/store/json.ts";
 import { type ListOptions, RevisionConflict, type Store, StoreBusy } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
@@ -39,7 +39,7 @@ function shared(): Shared {
     return work();
   };
   const keep = (version: Version): void => {
-    versions.set(nameOf(version), version);
+    versions.set(recordName(version), version);
     if (version.json) live.set(version.id, version);
     else live.delete(version.id);
   };
@@ -54,7 +54,7 @@ function shared(): Shared {
           versions: (keys: readonly Key[]) =>
             trip(() => {
               if (it.failing) throw new Error("no answer");
-              return keys.map((key) => versions.get(nameOf(key)));
+              return keys.map((key) => versions.get(recordName(key)));
             }),
           list: (_: string, options: ListOptions<boolean>) => trip(() => live.page(options).map(([, row]) => row)),
           commit: async (writes: readonly Write[]) => {
@@ -63,7 +63,7 @@ function shared(): Shared {
               meanwhile?.();
               meanwhile = undefined;
               if (String(commits) !== from) throw new Contended("the head has moved");
-              if (writes.some(({ before, ...key }) => versions.get(nameOf(key))?.revision !== before?.revision))
+              if (writes.some(({ before, ...key }) => versions.get(recordName(key))?.revision !== before?.revision))
                 throw new Contended("a record is another");
               if (writes.length > 0) commits++;
               writes.forEach(keep);
@@ -75,7 +75,7 @@ function shared(): Shared {
       },
     },
     write(id, value) {
-      const before = versions.get(nameOf({ collection: "things", id }));
+      const before = versions.get(recordName({ collection: "things", id }));
       commits++;
       keep({ collection: "things", id, revision: (before?.revision ?? 0) + 1, json: json(value) });
     },
@@ -83,7 +83,7 @@ function shared(): Shared {
       it.write(id, value);
       commits--;
     },
-    value: (id) => versions.get(nameOf({ collection: "things", id }))?.json?.value,
+    value: (id) => versions.get(recordName({ collection: "things", id }))?.json?.value,
     trips: () => [trips, (trips = 0)][0]!,
     beforeCommit: (work) => void (meanwhile = work),
   };

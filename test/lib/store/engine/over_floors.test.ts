@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Attempt, Engine } from "../../../../lib/store/engine/attempt.ts";
 import { overFloors } from "../../../../lib/store/engine/over_floors.ts";
-import { nameOf, type Version } from "../../../../lib/store/engine/view.ts";
+import { recordName, type Version } from "../../../../lib/store/engine/view.ts";
 
 const keyOf = (id: string, collection = "things") => ({ collection, id });
 
@@ -11,12 +11,12 @@ function loaded() {
   const versions = new Map<string, Version>();
   const state = { head: "1", asked: [] as string[] };
   const setFloor = (revision: number): void =>
-    void versions.set(nameOf(keyOf("")), { ...keyOf(""), revision, json: undefined });
+    void versions.set(recordName(keyOf("")), { ...keyOf(""), revision, json: undefined });
   const begin = (): Attempt => ({
     head: state.head,
     versions(keys) {
       state.asked = keys.map(({ collection, id }) => `${collection}/${id}`);
-      return keys.map((key) => versions.get(nameOf(key)));
+      return keys.map((key) => versions.get(recordName(key)));
     },
     list: () => [],
     commit: () => Promise.resolve(state.head),

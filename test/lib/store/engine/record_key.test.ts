@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundsOf, checkKey, idOf, sortKey } from "../../../../lib/store/engine/record_key.ts";
+import { keyBounds, checkKey, parseId, sortKey } from "../../../../lib/store/engine/record_key.ts";
 
 const CHARACTERS = [
   "\u0000", "\u0001", " ", "0", "A", "a", "\u007f", "\u0080", "é", "\u07ff", "\u0800", "日", "\ud7ff", "\u{10000}", "🙂", "𝒳",
@@ -15,7 +15,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 test("an id comes back from its bytes, which are as many as its UTF-8 has", () => {
   for (const text of TEXTS) {
-    expect(idOf(sortKey(text))).toBe(text);
+    expect(parseId(sortKey(text))).toBe(text);
     expect(sortKey(text)).toHaveLength(Buffer.byteLength(text));
   }
 });
@@ -28,8 +28,8 @@ test("bytes sort as texts do by UTF-16 code units", () => {
 
 test("what lies within the bounds of a page is what it asks for, and nothing beside", () => {
   const wellFormed = TEXTS.filter((text) => text.isWellFormed()).map((id) => ({ id, key: sortKey(id) }));
-  const inside = (options: Parameters<typeof boundsOf>[0]) => {
-    const bounds = boundsOf(options);
+  const inside = (options: Parameters<typeof keyBounds>[0]) => {
+    const bounds = keyBounds(options);
     return (key: Uint8Array): boolean =>
       bounds !== undefined && Buffer.compare(bounds.from, key) <= 0 && Buffer.compare(key, bounds.to) <= 0;
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Version, View } from "../../../../lib/store/engine/view.ts";
-import { listOver, writeSet } from "../../../../lib/store/engine/write_set.ts";
+import { mergeList, writeSet } from "../../../../lib/store/engine/write_set.ts";
 import { json } from "../../../../lib/store/json.ts";
 import type { ListOptions } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
@@ -106,7 +106,7 @@ test("a page below is asked for again only where writes hide some of it, for as 
   const writes = new Map(["a/1", "a/3", "b/1"].map((id) => [id, version(id)]));
   const asked = (options: ListOptions, rows: string[]): number[] => {
     const limits: number[] = [];
-    listOver(writes, options, (below) => {
+    mergeList(writes, options, (below) => {
       limits.push(below.limit);
       return rows.slice(0, below.limit).map(version);
     });
