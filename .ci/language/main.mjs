@@ -1,11 +1,13 @@
 /**
  * node .ci/language/main.mjs [BASE]: checks the language of every line that was added or changed since BASE. Earlier lines are
- * translated room by room; when that is done, this checks every line. It also counts the words of the manual.
+ * translated room by room; when that is done, this checks every line. Names of exports are checked in every line already. It also
+ * counts the words of the manual.
  * Exit code 1: something was found, or the manual is too long.
  */
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { countManual, MAX_WORDS } from "./manual_words.mjs";
-import { findFaults } from "./rules.mjs";
+import { findFaults, findPreposition } from "./rules.mjs";
 
 /** The last commit before the rules were in force. */
 const RULES_BEGIN = "ddcdce0";
@@ -47,5 +49,13 @@ try {
 const found = [...addedLines(diff)].flatMap(({ file, number, text }) =>
   findFaults(file, text).map((fault) => `${file}:${number}: ${fault}`),
 );
+const code = git("ls-files", "--", ...CHECKED, ...UNCHECKED)
+  .split("\n")
+  .filter((file) => /\.(?:tsx?|mjs)$/.test(file) && existsSync(file));
+for (const file of code)
+  for (const line of readFileSync(file, "utf8").split("\n")) {
+    const fault = findPreposition(line);
+    if (fault !== undefined && !found.some((one) => one.endsWith(fault))) found.push(`${file}: ${fault}`);
+  }
 if (found.length > 0) process.stdout.write(`${found.join("\n")}\n${found.length} faults of language\n`);
 if (found.length > 0) process.exitCode = 1;

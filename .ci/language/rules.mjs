@@ -78,13 +78,19 @@ const PREPOSITION = /(?<!(?:Due|ed|s))At$|(?:Of|In|On|To|With|By|From|After|Befo
 const TITLE = /^\s*(?:test|it|describe|tried)(?:\.\w+)*(?:\([^"'`]*\))?\(\s*["'`](.+?)["'`],/;
 const MAX_TITLE_LENGTH = 90;
 
+/** Returns the fault of an exported name that ends in a preposition; undefined for any other line. */
+export function findPreposition(line) {
+  const [, name] = EXPORTED.exec(line) ?? [];
+  if (name === undefined || !PREPOSITION.test(name)) return undefined;
+  return `${name} ends in a preposition: name it verb + object, or by a noun`;
+}
+
 function findInCode(line) {
   const found = [];
   const start = WEAK_START.exec(line);
   if (start) found.push(`a comment begins with "${start[1]}": begin with a verb in the third person or a noun`);
-  const exported = EXPORTED.exec(line);
-  if (exported && PREPOSITION.test(exported[1]))
-    found.push(`${exported[1]} ends in a preposition: name it verb + object, or by a noun`);
+  const preposition = findPreposition(line);
+  if (preposition) found.push(preposition);
   const title = TITLE.exec(line);
   if (title && title[1].length > MAX_TITLE_LENGTH)
     found.push(`a test title of ${title[1].length} characters: at most ${MAX_TITLE_LENGTH}`);

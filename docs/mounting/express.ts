@@ -2,12 +2,12 @@
 import type { AddressInfo } from "node:net";
 import { change } from "countersign/handlers/product/change";
 import express from "express";
-import { governance, personOf, service, settings } from "./governance.js";
+import { governance, findPerson, service, settings } from "./governance.js";
 import { onNode } from "./on_node.js";
 
 const host = express();
 host.use((req, res, next) => {
-  if (personOf(req.headers.authorization)) next();
+  if (findPerson(req.headers.authorization)) next();
   else res.status(401).send("log in first");
 });
 host.get("/settings", (_req, res) => void res.json(Object.fromEntries(settings)));

@@ -1,12 +1,12 @@
 // fastify.ts
 import { change } from "countersign/handlers/product/change";
 import { fastify, type FastifyReply, type FastifyRequest } from "fastify";
-import { governance, personOf, service, settings } from "./governance.js";
+import { governance, findPerson, service, settings } from "./governance.js";
 import { onNode } from "./on_node.js";
 
 const host = fastify();
 host.addHook("onRequest", async (request, reply) => {
-  if (!personOf(request.headers.authorization)) return reply.code(401).send("log in first");
+  if (!findPerson(request.headers.authorization)) return reply.code(401).send("log in first");
 });
 host.get("/settings", async () => Object.fromEntries(settings));
 

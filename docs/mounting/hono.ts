@@ -3,12 +3,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { change } from "countersign/handlers/product/change";
 import { Hono } from "hono";
-import { governance, personOf, service, settings } from "./governance.js";
+import { governance, findPerson, service, settings } from "./governance.js";
 import { onNode } from "./on_node.js";
 
 const host = new Hono();
 host.use(async (c, next) => {
-  if (!personOf(c.req.header("authorization"))) return c.text("log in first", 401);
+  if (!findPerson(c.req.header("authorization"))) return c.text("log in first", 401);
   return next();
 });
 host.get("/settings", (c) => c.json(Object.fromEntries(settings)));

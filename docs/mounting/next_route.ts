@@ -1,6 +1,8 @@
 // app/governance/[...path]/route.ts
-import { governance, personOf } from "../../../governance.js";
+import { governance, findPerson } from "../../../governance.js";
 
 export const GET = async (request: Request): Promise<Response> =>
-  personOf(request.headers.get("authorization")) ? governance(request) : new Response("log in first", { status: 401 });
+  findPerson(request.headers.get("authorization"))
+    ? governance(request)
+    : new Response("log in first", { status: 401 });
 export const POST = GET;

@@ -2,14 +2,14 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { change } from "countersign/handlers/product/change";
-import { governance, personOf, service, settings } from "./governance.js";
+import { governance, findPerson, service, settings } from "./governance.js";
 import { onNode } from "./on_node.js";
 
 const oneChange = change(service.deps); // one endpoint by itself
 
 async function answer(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
-  if (!personOf(request.headers.get("authorization"))) return new Response("log in first", { status: 401 });
+  if (!findPerson(request.headers.get("authorization"))) return new Response("log in first", { status: 401 });
   if (pathname === "/settings") return Response.json(Object.fromEntries(settings));
   if (pathname.startsWith("/governance/")) return governance(request); // all of it
   if (pathname.startsWith("/crm/history/")) return oneChange(request);

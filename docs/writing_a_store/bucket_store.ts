@@ -1,5 +1,5 @@
 // bucket_store.ts
-import { type Attempt, Contended, groupCommit, readsOf, type Store, systemPacing } from "countersign/stores/engine";
+import { type Attempt, Contended, groupCommit, makeReads, type Store, systemPacing } from "countersign/stores/engine";
 import { Records } from "./records.js";
 
 /** One object of a bucket. */
@@ -30,7 +30,7 @@ export function bucketStore(bucket: Bucket): Store {
     };
   };
   return {
-    ...readsOf({
+    ...makeReads({
       versions: (keys) => begin().versions(keys),
       list: (collection, options) => begin().list(collection, options),
     }),

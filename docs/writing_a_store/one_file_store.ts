@@ -1,7 +1,7 @@
 // one_file_store.ts
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
-import { readsOf, serial, type Store, StoreUnavailable, type Version } from "countersign/stores/engine";
+import { makeReads, serial, type Store, StoreUnavailable, type Version } from "countersign/stores/engine";
 import { Records } from "./records.js";
 
 /** Opens the store in a file, which is made by the first commit. One process has it open at a time. */
@@ -35,7 +35,7 @@ export async function oneFileStore(path: string): Promise<Store> {
   };
 
   return {
-    ...readsOf({
+    ...makeReads({
       versions: (keys) => shown(records.versions(keys)),
       list: (collection, options) => shown(records.list(collection, options)),
     }),

@@ -1,4 +1,4 @@
-/** How many minor changes were granted on a day, as the log tells it: no counter beside it can be set back. */
+/** Counts the minor changes granted on a day from the log, so that no separate counter can be reset. */
 import type { Evidence } from "./evidence.ts";
 import { newestOnDay } from "./newest_on_day.ts";
 import { parseDetail } from "./rules/event.ts";

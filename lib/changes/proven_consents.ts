@@ -1,4 +1,4 @@
-/** The consents of a change that are proven where the intent asks for proof: each is verified anew, at the moment it is used. */
+/** The consents of a change that are proven where the intent asks for proof: each is verified again whenever it is used. */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import { mayHaveLost, withoutLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";

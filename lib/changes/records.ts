@@ -1,4 +1,4 @@
-/** What governance keeps in the store, by collection. */
+/** Records of changes in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
 import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
 import { mismatch } from "./mismatch.ts";
@@ -201,7 +201,7 @@ export function applyKey(change: Change): string | undefined {
   return due === undefined ? undefined : `${due}\n${change.change_id}`;
 }
 
-/** So many changes of a target are named at most. */
+/** Maximum number of changes of a target that are named. */
 export const LISTED = 10;
 
 /** Other live changes of a tenant and target, ten at most. */

@@ -1,4 +1,4 @@
-/** What entries are about, as the outline of the log holds it. */
+/** Subjects of entries, as the index of the log stores them. */
 import type { Sought, FindSubjects } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";

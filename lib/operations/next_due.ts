@@ -16,10 +16,10 @@ const NOW = -Infinity;
 const PAGE = 500;
 const ANY = { limit: 1, keysOnly: true } as const;
 
-/** That moment, in milliseconds since the epoch: `-Infinity` where something is left to do, `Infinity` where time brings nothing. */
+/** Returns the next due time in milliseconds since the epoch: `-Infinity` where work is left, `Infinity` where nothing is due. */
 export async function nextDue(given: OperationsDeps): Promise<number> {
   const deps = withRequestCache(given);
-  // What is wrong is looked at each time, and what peers know is asked of them.
+  // Faults are checked in each cycle, and peers are asked in each.
   if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, outcome, limits, drift, apply] = await Promise.all([
     isAnythingLeft(deps),
@@ -32,9 +32,9 @@ export async function nextDue(given: OperationsDeps): Promise<number> {
   return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
 }
 
-/** Whether there is what each cycle goes on with until it is done. */
+/** Returns whether there is unfinished work that each cycle continues. */
 async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
-  const [tasks, told, ...lists] = await Promise.all([
+  const [tasks, mismatches, ...lists] = await Promise.all([
     store.list("tasks_order", ANY),
     store.get("meta", "mismatches"),
     store.list("leases", ANY),
@@ -45,7 +45,7 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
     store.list("github_waiting", ANY),
   ]);
   const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
-  return isOpen || (told?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
+  return isOpen || (mismatches?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
 }
 
 /** Returns when the next change applies by itself; one that is due is tried in each cycle. */
@@ -72,10 +72,10 @@ async function nextOutcome(deps: OperationsDeps): Promise<number> {
 async function nextLimit(deps: OperationsDeps): Promise<number> {
   if (!deps.product) return Infinity;
   const { consent_ttl_hours, approval_ttl_hours } = deps.product.intent.policy;
-  const told = (await deps.store.get("meta", "expiring"))?.value ?? {};
+  const notified = (await deps.store.get("meta", "expiring"))?.value ?? {};
   const [pending, approved] = await Promise.all([
-    firstLimit(deps, "pending_consent", consent_ttl_hours, told.pending_consent),
-    firstLimit(deps, "approved", approval_ttl_hours, told.approved),
+    firstLimit(deps, "pending_consent", consent_ttl_hours, notified.pending_consent),
+    firstLimit(deps, "approved", approval_ttl_hours, notified.approved),
   ]);
   return Math.min(pending, approved);
 }
@@ -84,7 +84,7 @@ async function firstLimit(
   { store }: OperationsDeps,
   status: WaitingStatus,
   hours: number | undefined,
-  told = "",
+  notified = "",
 ): Promise<number> {
   let first = Infinity;
   if (hours === undefined) return first;
@@ -93,8 +93,8 @@ async function firstLimit(
   for await (const page of listPages(store, "waiting", { prefix, limit: PAGE })) {
     for (const { id, value } of page) {
       const { since } = parseWait(value);
-      const isTold = expiringKey(since, id.slice(prefix.length)) <= told;
-      first = Math.min(first, since + (isTold ? ttl : ttl * (1 - LAST_PART)));
+      const isNotified = expiringKey(since, id.slice(prefix.length)) <= notified;
+      first = Math.min(first, since + (isNotified ? ttl : ttl * (1 - LAST_PART)));
     }
   }
   return first;

@@ -2,14 +2,14 @@ import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { manifest } from "../support/intents.ts";
 import { startWorkerd, workerScript } from "../support/worker/edge_service.ts";
-import { TOLD_ENTRY, toldService } from "../support/worker/told_service.ts";
+import { SETUP_ENTRY, startSetupService } from "../support/worker/setup_service.ts";
 import { type ContractOptions, httpContract, OF_A_HOST, type Section } from "./http_contract.ts";
 
 let workerd: Miniflare;
 let url: string;
 
 beforeAll(async () => {
-  ({ workerd, url } = await startWorkerd(await workerScript(TOLD_ENTRY)));
+  ({ workerd, url } = await startWorkerd(await workerScript(SETUP_ENTRY)));
 });
 afterAll(() => workerd.dispose());
 
@@ -51,7 +51,7 @@ httpContract(
   "a Worker whose object is reset between requests",
   [...new Set([...OF_A_HOST, ...FORGETFUL])],
   async (options) => {
-    const service = toldService(url, envOf(options));
+    const service = startSetupService(url, envOf(options));
     const next = chance(++started);
     let underWay = 0;
     let ready: Promise<void> | undefined;

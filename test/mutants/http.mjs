@@ -169,7 +169,7 @@ export const http = [
   {
     ...guards,
     name: "a page of no origin may write",
-    find: 'host !== "" &&\n      (host === hostOf(request)',
+    find: 'host !== "" &&\n      (host === requestHost(request)',
     replace: '(host === "" || host === requestHost(request)',
   },
   {

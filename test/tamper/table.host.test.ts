@@ -9,7 +9,7 @@ import { reconcile } from "../../lib/changes/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";
-import { parseCheckpoint, parseKey, findSigner as findSigner } from "../../local/verify/note.ts";
+import { parseCheckpoint, parseKey, findSigner } from "../../local/verify/note.ts";
 import { opened } from "../support/deps.ts";
 import { type Attack, ATTACKS, offered, attackStore } from "./attacks.ts";
 import { exportLog } from "./real_log.ts";

@@ -1,4 +1,4 @@
-/** What entries about a change say, as far as it moves the change. */
+/** Facts of entries about a change, as far as they alter the change. */
 import { once } from "../../kit/once.ts";
 import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
@@ -41,22 +41,22 @@ export interface ChangeEvent {
 /** The members of a detail that `evolve` reads. */
 export interface Detail {
   status?: Status;
-  /** What the change was before, where that is not plain. */
+  /** Status of the change before, where that is not plain. */
   from?: Status;
   tier?: Tier;
   /** The target of a proposal, an apply or a rollback; the name of a plan. */
   target?: string;
-  /** The targets of a plan that the entry tells of, with the facts of each. */
+  /** The targets of a plan that the entry reports, with the facts of each. */
   sets?: readonly PlanTarget[];
-  /** Of an apply or a rollback: how the target was spelled when it was first applied, where the change spells it otherwise. */
+  /** Spelling of the target at its first apply, in an apply or a rollback whose change spells it otherwise. */
   target_spelling?: string;
-  /** Whose change the target held before an apply; at a rollback, whose of those is still applied. */
+  /** The change that the target held before an apply; at a rollback, that change if it is still applied. */
   target_held?: string | null;
-  /** Whose change it holds after a rollback. */
+  /** The change that the target holds after a rollback. */
   target_holds?: string | null;
-  /** Of a proposal under `on_conflict: block`: no other change of its target was live. */
+  /** In a proposal under `on_conflict: block`: no other change of its target was live. */
   alone?: true;
-  /** Of a minor change: which of its day it is. */
+  /** Number of a minor change on its day. */
   minor_number?: number;
   /** The consent of a mandate: the mandate, the number of the change on its day, and the room that was left. */
   mandate?: MandateApproval;
@@ -72,7 +72,7 @@ export interface Detail {
   sets_nothing?: Change["sets_nothing"];
   value_hint?: Change["value_hint"];
   places?: Change["places"];
-  /** Why a change no longer applies by itself; of a rollout why it holds. */
+  /** Reason why a change no longer applies by itself; in a rollout, why it holds. */
   reason?: string;
   /** The stages of a proposal: the shares of its steps, and their feeder. */
   stages?: { shares: readonly number[]; fed_by: string };
@@ -85,17 +85,17 @@ export interface Detail {
   /** Digests of what the places held: of a consent as the approver saw them, of a minor change when it was proposed. */
   seen?: string[];
   digest?: string;
-  /** Of a model's draft: the message of the chat that asked for it. */
+  /** The chat message that asked for a model's draft. */
   message_id?: string;
-  /** Of what an erasure left of the content. */
+  /** Digest of the content that an erasure left. */
   remaining_digest?: string;
-  /** Of a signed decision: the key, and what it signed under which manifest. */
+  /** The key of a signed decision, and what it signed under which manifest. */
   key?: string;
   statement?: string;
   proof?: unknown;
   manifest_hash?: string;
   kpis?: Record<string, number>;
-  /** Of a feed: what was fed, and which guardrails it tripped. */
+  /** Values of a feed, and the guardrails that it tripped. */
   values?: Record<string, number>;
   tripped?: (Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string })[];
   previous_digest?: string | null;
@@ -106,7 +106,7 @@ export interface Detail {
   /** Stands in the consent with which an emergency's quorum is reached. */
   review_hours?: number;
   verdict?: NonNullable<Change["review"]>["verdict"];
-  /** Of a late note. */
+  /** Item of a late note. */
   item?: LateItem;
   actor?: string | null;
 }

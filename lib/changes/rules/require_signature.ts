@@ -36,7 +36,7 @@ interface Decided {
   over_drift?: boolean | undefined;
 }
 
-/** What a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
+/** Returns what a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
 export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): object {
   const { signature } = decided;
   if (!signature) refuseUnsigned(decided, policy, actor);
@@ -49,7 +49,7 @@ export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): 
   return {};
 }
 
-/** What nobody does without a signature where only signed decisions count. */
+/** Decisions that need a signature where only signed decisions count. */
 const CONSENTS: ReadonlySet<string> = new Set([
   "approve",
   "deny",
@@ -82,7 +82,7 @@ function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, act
     : isAction || (type === "withdraw" && !isNamed);
   if (isConsent ? mustSign(name, signing) : byKey && listKeys(name, signing).length > 0) refuse(name, signing);
   if (isConsent || isNamed || isAction) return;
-  // Whoever is nobody in particular could propose under another name, and approve under their own.
+  // A caller without a proven name could propose under another name, and approve under their own.
   if ((signing.only && !self_approval) || (type === "propose" && listKeys(name, signing).length > 0))
     throw new AppError(
       "proposer_unknown",

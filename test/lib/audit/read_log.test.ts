@@ -129,15 +129,15 @@ describe("an entry that is not durable yet", () => {
 
   test("is not taken for missing where what was seen is let go beside a decision", async () => {
     const { id, transaction, outline, log } = await pending();
-    const told = makeEvidence(transaction, log).about(id, 1);
+    const reading = makeEvidence(transaction, log).about(id, 1);
     outline.reset();
-    await expect(told).rejects.toThrow(NotRead);
+    await expect(reading).rejects.toThrow(NotRead);
   });
 
   test("is not let go by somebody who reads what is durable, and no part of that", async () => {
     const { id, store, outline, durable, log } = await pending();
-    const told = await makeEvidence(store, { ...log, head: durable }).about(id, 1);
-    expect(told.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
+    const entries = await makeEvidence(store, { ...log, head: durable }).about(id, 1);
+    expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
     expect(outline.seen.length).toBe(durable.length + 1);
   });
 });

@@ -346,8 +346,8 @@ test("every reading tool answers from the records", async () => {
     },
   };
   const service = await withModel((received) => {
-    const told = listResults([received]).length;
-    const left = reading.slice(told, told + 8).map((name) => ({ name, input: inputs[name] ?? {} }));
+    const answered = listResults([received]).length;
+    const left = reading.slice(answered, answered + 8).map((name) => ({ name, input: inputs[name] ?? {} }));
     return left.length > 0 ? { tools: left } : { text: "done" };
   });
   change_id = await service.bring("approved");

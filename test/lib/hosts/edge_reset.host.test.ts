@@ -9,8 +9,8 @@ import { gate } from "../../support/scripted_adapter.ts";
 import { startWebhookHost, type Trouble, type WebhookHost } from "../../support/webhook_host.ts";
 import { startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
 import { readEvents } from "../../support/worker/event_reader.ts";
-import { TOLD, toldText } from "../../support/worker/told.ts";
-import { TOLD_ENTRY, type ToldService, toldService } from "../../support/worker/told_service.ts";
+import { SETUP_HEADER, setupText } from "../../support/worker/setup.ts";
+import { SETUP_ENTRY, type SetupService, startSetupService } from "../../support/worker/setup_service.ts";
 
 const SECRET = "a secret of sixteen or more";
 const INTERRUPTED = { status: 503, body: { code: "interrupted", status: 503 } };
@@ -19,20 +19,20 @@ let workerd: Miniflare;
 let url: string;
 
 beforeAll(async () => {
-  ({ workerd, url } = await startWorkerd(await workerScript(TOLD_ENTRY)));
+  ({ workerd, url } = await startWorkerd(await workerScript(SETUP_ENTRY)));
 });
 afterAll(() => workerd.dispose());
 
 describe("an apply that is interrupted", () => {
   let host: WebhookHost;
-  let api: ToldService;
+  let api: SetupService;
   let change_id: string;
 
   /** Resets the object while the host product holds an apply back: before it is done, or after. */
   async function interruptApply(when: "before" | "after"): Promise<void> {
     host = await startWebhookHost(SECRET);
     onTestFinished(() => host.stop());
-    api = toldService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
+    api = startSetupService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
     change_id = await api.bring("approved");
     const { opened, open } = gate();
     const held: Trouble = () => open();
@@ -43,14 +43,14 @@ describe("an apply that is interrupted", () => {
     expect(await applying).toMatchObject(INTERRUPTED);
   }
   const runCycle = () => api.post("/api/action/run-now", { action: "cycle" });
-  const told = async () => events(await api.audit(`?change_id=${change_id}`)).slice(2);
+  const listed = async () => events(await api.audit(`?change_id=${change_id}`)).slice(2);
 
   test("is left alone while it may still be on its way, by requests and by cycles", async () => {
     await interruptApply("before");
     api.advance(59 * SECOND);
     expect((await api.act("apply", change_id)).body).toMatchObject({ status: 409, code: "operation_in_progress" });
     expect((await runCycle()).status).toBe(200);
-    expect(await told()).toEqual([]);
+    expect(await listed()).toEqual([]);
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
@@ -59,7 +59,7 @@ describe("an apply that is interrupted", () => {
     expect((await api.change(change_id)).status).toBe("approved");
     api.advance(60 * SECOND);
     expect((await runCycle()).body.result).toMatchObject({ resolved: 1 });
-    expect(await told()).toEqual(["change_applied"]);
+    expect(await listed()).toEqual(["change_applied"]);
     expect((await api.change(change_id)).status).toBe("applied");
     expect(host.effects).toEqual([`apply ${change_id}`]);
     await api.must("rollback", change_id);
@@ -70,7 +70,7 @@ describe("an apply that is interrupted", () => {
     await interruptApply("before");
     api.advance(60 * SECOND);
     expect((await api.act("apply", change_id)).status).toBe(200);
-    expect(await told()).toEqual(["change_apply_failed", "change_applied"]);
+    expect(await listed()).toEqual(["change_apply_failed", "change_applied"]);
     expect(host.effects).toEqual([`apply ${change_id}`]);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
   });
@@ -79,16 +79,16 @@ describe("an apply that is interrupted", () => {
 test("an apply whose caller goes away is carried to its end", async () => {
   const host = await startWebhookHost(SECRET);
   onTestFinished(() => host.stop());
-  const api = toldService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
+  const api = startSetupService(url, { SVC_PRODUCT_ADAPTER: host.url, SVC_ADAPTER_SECRET: SECRET });
   const change_id = await api.bring("approved");
-  const stream = await readEvents(`${url}/api/events`, { [TOLD]: toldText(api.told) });
+  const stream = await readEvents(`${url}/api/events`, { [SETUP_HEADER]: setupText(api.setup) });
   onTestFinished(() => stream.stop());
   const { opened, open } = gate();
   let held: ServerResponse | undefined;
   host.trouble("apply", "after", (response) => ((held = response), open()));
   const caller = httpRequest(`${url}/api/product/apply`, {
     method: "POST",
-    headers: { [TOLD]: toldText(api.told), "content-type": "application/x-www-form-urlencoded" },
+    headers: { [SETUP_HEADER]: setupText(api.setup), "content-type": "application/x-www-form-urlencoded" },
     agent: false,
   });
   caller.on("error", () => undefined).end(`change_id=${change_id}`);
@@ -102,7 +102,7 @@ test("an apply whose caller goes away is carried to its end", async () => {
 });
 
 test("what was acknowledged among many writes at once is there after the reset, in one sound chain", async () => {
-  const api = toldService(url);
+  const api = startSetupService(url);
   await api.propose();
   let answered = 0;
   const { opened: someAnswered, open } = gate();
@@ -128,14 +128,14 @@ test("what was acknowledged among many writes at once is there after the reset, 
 
 describe("a request that meets an object that is reset", () => {
   test("is asked again when it reads", async () => {
-    const api = toldService(url);
+    const api = startSetupService(url);
     const { change_id } = await api.propose();
     const response = await api.fetchAnew(get(`changes/${change_id}`, {}, url));
     expect([response.status, (await response.json()).change_id]).toEqual([200, change_id]);
   });
 
   test("is not asked again when it writes; under its key the caller may ask again", async () => {
-    const api = toldService(url);
+    const api = startSetupService(url);
     await api.propose();
     const write = () => form("propose-crm-followup", FOLLOWUP, { "idempotency-key": "k1", "x-request-id": "r1" }, url);
     const lost = await api.fetchAnew(write());
@@ -149,9 +149,9 @@ describe("a request that meets an object that is reset", () => {
 });
 
 test("a reader of events goes on where it was", async () => {
-  const api = toldService(url);
+  const api = startSetupService(url);
   const address = `${url}/api/events`;
-  const headers = () => ({ [TOLD]: toldText(api.told) });
+  const headers = () => ({ [SETUP_HEADER]: setupText(api.setup) });
   const first = await readEvents(address, headers());
   await api.propose();
   const seen = await first.next("audit");
@@ -166,12 +166,12 @@ test("a reader of events goes on where it was", async () => {
   expect((await second.next("audit")).data).toMatchObject({ id: 3 });
 });
 
-test("a start that fails is tried again with the next request, and its cause is not told", async () => {
-  const api = toldService(url);
-  api.told.fails = true;
+test("a start that fails is tried again with the next request, and its cause is not shown", async () => {
+  const api = startSetupService(url);
+  api.setup.fails = true;
   const reply = await api.get("intent");
   expect(reply).toMatchObject({ status: 503, body: { code: "cannot_start" } });
   expect(reply.text).not.toMatch(/disk|secret/);
-  delete api.told.fails;
+  delete api.setup.fails;
   expect((await api.get("intent")).status).toBe(200);
 });

@@ -213,8 +213,8 @@ describe("each media type of an answer is given to who asks for it", () => {
     const asked = ASKED[media] ?? {};
     const values = { ...asked, change_id: (await api.propose()).change_id };
     const fields = listFields(target.operation).filter(({ name, required }) => required || name in asked);
-    const told = await api.ask(target, makeSent(fields, values), { accept: media });
-    expect([told.status, told.media]).toEqual([200, media]);
+    const answer = await api.ask(target, makeSent(fields, values), { accept: media });
+    expect([answer.status, answer.media]).toEqual([200, media]);
   });
 
   test("there are those of text, of lines and of events", () => {

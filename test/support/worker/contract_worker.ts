@@ -2,17 +2,17 @@
 import { DurableObject } from "cloudflare:workers";
 import { endpoints } from "../../../handlers/index.ts";
 import { type EdgeEnv, edgeHost, type EdgeObject } from "../../../lib/hosts/edge/worker.ts";
-import { TOLD, type Told, parseTold, toldText } from "./told.ts";
+import { SETUP_HEADER, type Setup, parseSetup, setupText } from "./setup.ts";
 
 type Namespace = EdgeEnv["COUNTERSIGN"];
 
-const toldBy = (request: Request): Told => parseTold(request.headers.get(TOLD)!);
+const readSetup = (request: Request): Setup => parseSetup(request.headers.get(SETUP_HEADER)!);
 
-/** The same request without what the test says beside it, or with it. */
-function retold(request: Request, told?: Told): Request {
+/** Returns the request without the setup of the test, or with it. */
+function withSetup(request: Request, setup?: Setup): Request {
   const copy = new Request(request);
-  if (told) copy.headers.set(TOLD, toldText(told));
-  else copy.headers.delete(TOLD);
+  if (setup) copy.headers.set(SETUP_HEADER, setupText(setup));
+  else copy.headers.delete(SETUP_HEADER);
   return copy;
 }
 
@@ -24,7 +24,7 @@ export class Countersign extends DurableObject<EdgeEnv> {
   #object: EdgeObject | undefined;
 
   override async fetch(request: Request): Promise<Response> {
-    const { env, now, id, empty = [], fails = false, reset } = toldBy(request);
+    const { env, now, id, empty = [], fails = false, reset } = readSetup(request);
     if (reset === "always" || (reset && this.#object)) this.ctx.abort("reset by the test");
     this.#now = now;
     this.#fails = fails;
@@ -32,7 +32,7 @@ export class Countersign extends DurableObject<EdgeEnv> {
     const ids = { uuid: () => `00000000-0000-7000-8000-${(++this.#id).toString(16).padStart(12, "0")}` };
     const host = edgeHost({ endpoints, clock: { now: () => this.#time() }, ids });
     this.#object ??= new host.Countersign(this.ctx, { ...this.env, ...env });
-    const asked = retold(request);
+    const asked = withSetup(request);
     for (const name of empty) asked.headers.set(name, "");
     return this.#object.fetch(asked);
   }
@@ -49,21 +49,21 @@ export class Countersign extends DurableObject<EdgeEnv> {
 
 const { worker } = edgeHost({ endpoints });
 
-/** Objects of one service only, told what its request was told. */
-function namespaceOf(namespace: Namespace, told: Told): Namespace {
+/** Objects of one service only, with the setup of the request. */
+function namespaceOf(namespace: Namespace, setup: Setup): Namespace {
   return {
-    idFromName: (name) => namespace.idFromName(`${told.service}/${name}`),
+    idFromName: (name) => namespace.idFromName(`${setup.service}/${name}`),
     get: (id) => {
       const stub = namespace.get(id);
-      return { fetch: (request) => stub.fetch(retold(request, told)), cycle: () => stub.cycle() };
+      return { fetch: (request) => stub.fetch(withSetup(request, setup)), cycle: () => stub.cycle() };
     },
   };
 }
 
 export default {
   fetch(request: Request, env: EdgeEnv): Promise<Response> {
-    const told = toldBy(request);
-    const COUNTERSIGN = namespaceOf(env.COUNTERSIGN, told);
-    return worker.fetch(retold(request), { ...env, ...told.env, COUNTERSIGN });
+    const setup = readSetup(request);
+    const COUNTERSIGN = namespaceOf(env.COUNTERSIGN, setup);
+    return worker.fetch(withSetup(request), { ...env, ...setup.env, COUNTERSIGN });
   },
 };

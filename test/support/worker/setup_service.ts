@@ -3,18 +3,18 @@ import { START } from "../clock.ts";
 import { type Client, client } from "../client.ts";
 import { manifest } from "../intents.ts";
 import { sendAlone } from "./edge_service.ts";
-import { TOLD, type Told, toldText } from "./told.ts";
+import { SETUP_HEADER, type Setup, setupText } from "./setup.ts";
 
-/** The entry of a Worker that is told by its requests which service they mean. */
-export const TOLD_ENTRY = 'export { Countersign, default } from "./test/support/worker/contract_worker.ts";';
+/** The entry of a Worker whose requests name their service. */
+export const SETUP_ENTRY = 'export { Countersign, default } from "./test/support/worker/contract_worker.ts";';
 
 /** More than a request makes, so that ids rise also from one object to the next while the clock stands still. */
 const IDS_A_REQUEST = 100;
 
 /** A client of one service. */
-export interface ToldService extends Client {
+export interface SetupService extends Client {
   /** Changes what its requests tell it. */
-  told: Told;
+  setup: Setup;
   /** The same request, which first resets the object if it was asked before. */
   fetchAnew(request: Request): Promise<Response>;
   /** Sends a request as it is. */
@@ -26,29 +26,29 @@ export interface ToldService extends Client {
 
 let made = 0;
 
-/** A service on an object of its own. `env`: its settings beside an intent with the required fields. */
-export function toldService(url: string, env: Record<string, string> = {}): ToldService {
+/** A service on an object of its own. `env`: its settings next to an intent with the required fields. */
+export function startSetupService(url: string, env: Record<string, string> = {}): SetupService {
   const SVC_PRODUCT_INTENT_JSON = JSON.stringify(manifest());
-  const told: Told = {
+  const setup: Setup = {
     service: `service-${++made}`,
     env: { SVC_PRODUCT_INTENT_JSON, SVC_ALLOW_ANONYMOUS_WRITES: "1", SVC_PROTECT_READS: "0", ...env },
     now: Date.parse(START),
     id: 0,
   };
-  const send = (request: Request, over: Partial<Told> = {}): Promise<Response> => {
-    told.id += IDS_A_REQUEST;
+  const send = (request: Request, over: Partial<Setup> = {}): Promise<Response> => {
+    setup.id += IDS_A_REQUEST;
     const headers = new Headers(request.headers);
     const empty = [...headers].flatMap(([name, value]) => (value === "" ? [name] : []));
-    headers.set(TOLD, toldText({ ...told, empty, ...over }));
+    headers.set(SETUP_HEADER, setupText({ ...setup, empty, ...over }));
     return sendAlone(new Request(request, { headers }));
   };
   const fetch = (request: Request) => send(request);
   return {
     ...client(fetch, url),
-    told,
+    setup,
     fetch,
     fetchAnew: (request) => send(request, { reset: "once" }),
-    advance: (ms) => void (told.now += ms),
+    advance: (ms) => void (setup.now += ms),
     async reset() {
       const { status } = await send(new Request(url, { method: "POST" }), { reset: "always" });
       if (status !== 503) throw new Error(`the object was not reset: ${status}`);

@@ -1,5 +1,5 @@
-/** What a test says beside its request, in a header that the service never sees. */
-export interface Told {
+/** Setup that a test sends with its request, in a header that the service never sees. */
+export interface Setup {
   /** Which service; each has an object of its own. */
   service: string;
   /** The Worker's settings. */
@@ -17,9 +17,9 @@ export interface Told {
 }
 
 /** As a header holds it. */
-export const toldText = (told: Told): string => encodeURIComponent(JSON.stringify(told));
+export const setupText = (setup: Setup): string => encodeURIComponent(JSON.stringify(setup));
 
 /** What a header says. */
-export const parseTold = (text: string): Told => JSON.parse(decodeURIComponent(text)) as Told;
+export const parseSetup = (text: string): Setup => JSON.parse(decodeURIComponent(text)) as Setup;
 
-export const TOLD = "x-test-told";
+export const SETUP_HEADER = "x-test-setup";
