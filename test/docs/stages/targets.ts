@@ -10,7 +10,10 @@ import type { Own } from "./index.ts";
 /** Reads a file of `--targets` as the service does at its start; the variables that it names are set. */
 export function readTargetsExample(example: object): void {
   const text = JSON.stringify(example);
-  const variables = [...text.matchAll(/_env":"(\w+)"/g)].map(([, name]) => [name, "a secret of some length"]);
+  const variables = [...text.matchAll(/"(\w+)_env":"(\w+)"/g)].map(([, field, name]) => [
+    name,
+    field === "url" ? "postgres://user:password@host:5432/database" : "a secret of some length",
+  ]);
   const folder = mkdtempSync(join(tmpdir(), "targets-"));
   try {
     writeFileSync(join(folder, "targets.json"), text);
