@@ -12,7 +12,8 @@ import { parseOperandId } from "../changes/rules/operands.ts";
 import type { Store } from "../store/store.ts";
 import { type EffectRecord, ownValue, storedEffects } from "./effects.ts";
 import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
-import { describeRestore, digestHeld, targetRestores } from "./restores.ts";
+import { describeRestore, targetRestores } from "./restores.ts";
+import { driftFinder, logFacts } from "./log_facts.ts";
 import { findStagesProblem, targetStages } from "./stages.ts";
 import { describeUnfinished, unfinishedAttempts } from "./unfinished.ts";
 import { observedSystem, type TargetReports } from "./observed.ts";
@@ -22,7 +23,6 @@ import {
   type ApplyWrite,
   BY_HAND,
   describeOverwrite,
-  findForeignValue,
   requireExpected,
   type RollbackWrite,
   targetWrites,
@@ -95,36 +95,8 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       ? (system.checkHeld?.(entry, held) ?? (plan && findStagesProblem(system, entry, plan, held)))
       : undefined;
 
-  const isSuperseded = async (
-    change_id: string,
-    record: EffectRecord,
-    fromLog: Awaited<ReturnType<ReadRollbackFacts>>,
-  ): Promise<boolean> => {
-    const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
-    const isLater = later?.state === "applied" || later?.state === "rolling_back";
-    // A change that the log has as applied, but not over this one, was written into the record.
-    const isForged = isLater && fromLog?.superseded === false && (await fromLog.isApplied(record.superseded_by!));
-    if (isLater && !isForged) return true;
-    if (fromLog?.superseded)
-      throw new Error(
-        `by the audit log a later change holds the target of ${change_id}, and the stored record of it was edited`,
-      );
-    return false;
-  };
-
-  /** Compares the value to restore with what the log says was replaced; where the log does not say, the record decides. */
-  const requireReplaced = (
-    change_id: string,
-    value: TargetValue | undefined,
-    digest: string | null | undefined,
-  ): void => {
-    if (digest === undefined || digestValue(value) === digest) return;
-    throw new Error(
-      `the stored record of what ${change_id} replaced was edited: it differs from the audit log; ${BY_HAND}`,
-    );
-  };
-  const digestValue = (held: TargetValue | undefined): string | null => digestHeld(held, sha256);
-
+  const fromLogs = logFacts({ effects, isCumulative, sha256 });
+  const { isSuperseded, requireReplaced } = fromLogs;
   const writes = targetWrites(system, { effects, read, newAttempts, stages, sha256 });
 
   /** Returns the result of an apply that has no value to set, or had set it before; or the write that it needs. */
@@ -173,7 +145,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     await unfinished.resolveOther(change, signal);
     const { record, outcome } = await unfinished.resolveState(change, entry, signal);
     if (outcome === "open") throw new Error(describeUnfinished(change, record!));
-    const fromLog = await readFromLog(change, entry, readLog);
+    const fromLog = await fromLogs.read(change, entry, readLog);
     if (record?.state === "rolled_back") {
       // The log still has the change as applied: the record alone does not prove that its value is gone.
       if (status === "applied" && fromLog?.superseded === false)
@@ -194,10 +166,6 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     return { change, entry, record, overDrift };
   };
 
-  /** The log knows owners of values; changes that add to each other have none. */
-  const readFromLog = async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
-    setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined;
-
   /** Requires that a rollout's record of what it replaced, and the split that it set over that, are those of the log. */
   const requireLogged = async (
     change: Change,
@@ -205,7 +173,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     record: EffectRecord,
     readLog: ReadRollbackFacts | undefined,
   ): Promise<void> => {
-    const fromLog = record.stage && (await readFromLog(change, entry, readLog));
+    const fromLog = record.stage && (await fromLogs.read(change, entry, readLog));
     if (!fromLog) return;
     requireReplaced(change.change_id, record.previous, fromLog.digest);
     stages.requireOwn(change, entry, record);
@@ -339,7 +307,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       await requireLogged(change, entry, record, readLog);
       const set = await restores.run(change, entry, { record, id, signal });
       if (!set) return { result: "unchanged" };
-      return { result: "restored", replaced_digest: digestValue(set.overwrote ?? set.held) };
+      return { result: "restored", replaced_digest: fromLogs.digest(set.overwrote ?? set.held) };
     },
 
     async findRestore(change, id, signal) {
@@ -354,13 +322,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     rollback: async (...[change, ...rest]) => (await rollbackAll([change], ...rest))[0]!,
 
-    async findDrift(change, signal, readLog) {
-      const entry = await findEntry(change);
-      const { record, outcome } = await unfinished.resolveState(change, entry, signal);
-      if (record?.state !== "applied" || outcome !== undefined || !setsValue(change)) return undefined;
-      if (await isSuperseded(change.change_id, record, await readFromLog(change, entry, readLog))) return undefined;
-      return findForeignValue(change, record, await read(entry, signal));
-    },
+    findDrift: driftFinder(fromLogs, { findEntry, unfinished, read }),
 
     findProblem,
 

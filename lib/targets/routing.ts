@@ -1,4 +1,5 @@
 /** Routes each change to the target system that covers its target, kind and tenant. */
+import { findDrift } from "../changes/operations/find_drift.ts";
 import { overlaps } from "../changes/rules/pattern_overlap.ts";
 import {
   findRolloutProblem,
@@ -89,7 +90,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     },
     applyAll: async (changes, ...rest) => of(changes[0]!).applyAll!(changes, ...rest),
     rollbackAll: async (changes, ...rest) => of(changes[0]!).rollbackAll!(changes, ...rest),
-    findDrift: async (change, ...rest) => of(change).findDrift?.(change, ...rest),
+    findDrift: async (change, ...rest) => findDrift(of(change), change, ...rest),
     canRestore: (change) => of(change).canRestore?.(change) ?? false,
     restore: async (change, id, signal, readFacts) => of(change).restore!(change, id, signal, readFacts),
     findRestore: async (change, id, signal) => (await of(change).findRestore?.(change, id, signal)) ?? "not_done",

@@ -129,6 +129,7 @@ export const targets = [
   },
   {
     ...adapter,
+    file: "lib/targets/log_facts.ts",
     name: "a rollback undoes a later change",
     find: "if (isLater && !isForged) return true;",
     replace: "if (isLater && isForged) return true;",

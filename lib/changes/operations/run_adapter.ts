@@ -2,6 +2,7 @@
 import { step, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
 import { askInForce, groupOperands, isDone, isGone, readState, undoOnHost } from "./ask_host.ts";
+import { findDrift } from "./find_drift.ts";
 import { findRolloutProblem, type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -216,9 +217,7 @@ async function findDrifted(
 ): Promise<FailedEnd | undefined> {
   if (ends.length === 1 || overDrift) return undefined;
   const drifts = await Promise.all(
-    ends.map(({ operand }) =>
-      step(async (signal) => adapter.findDrift?.(operand, signal, readFacts)).catch(() => undefined),
-    ),
+    ends.map(({ operand }) => step((signal) => findDrift(adapter, operand, signal, readFacts)).catch(() => undefined)),
   );
   const failed = ends.flatMap((end, index) => {
     const drift = drifts[index];

@@ -1,0 +1,28 @@
+/** Finds a target that another program set, before the rollback of a plan begins: then none of its targets is taken back. */
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import { fastestSha256 } from "../../kit/platform.ts";
+import type { Change } from "../rules/change.ts";
+import type { ProductAdapter, ReadRollbackFacts, TargetDrifted } from "./adapter_port.ts";
+
+/**
+ * Returns the values of a target that holds neither what an operand set nor what was there before; undefined where it does, or where
+ * the host does not say. An adapter without a check of its own is asked for the value, which is compared with the log.
+ */
+export async function findDrift(
+  adapter: ProductAdapter,
+  operand: Change,
+  signal: AbortSignal,
+  readFacts?: ReadRollbackFacts,
+): Promise<TargetDrifted["values"] | undefined> {
+  if (adapter.findDrift) return adapter.findDrift(operand, signal, readFacts);
+  if (operand.value === undefined || adapter.isCumulative?.(operand)) return undefined;
+  const host = await adapter.verify(operand, signal);
+  const held = host === "rolled_back" ? undefined : await adapter.held?.(operand, signal);
+  if (!held || held.value === undefined) return undefined;
+  const text = canonicalJson(held.value);
+  if (text === canonicalJson(operand.value)) return undefined;
+  const facts = await readFacts?.(operand.change_id);
+  // A later change owns the target, or the value before the change is back.
+  if (facts?.superseded !== false || facts.digest === fastestSha256()(text)) return undefined;
+  return { expected: operand.value, held: held.value };
+}

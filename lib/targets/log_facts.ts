@@ -1,0 +1,68 @@
+/** Compares the stored record of a change with the audit log before a value is restored, and finds values of other programs. */
+import type { ProductAdapter, ReadRollbackFacts, RollbackFacts } from "../changes/operations/adapter_port.ts";
+import type { Change } from "../changes/rules/change.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import { type EffectRecord, type Effects } from "./effects.ts";
+import { setsValue } from "./entry.ts";
+import type { Entry, TargetValue } from "./port.ts";
+import { digestHeld } from "./restores.ts";
+import type { unfinishedAttempts } from "./unfinished.ts";
+import { BY_HAND, findForeignValue } from "./writes.ts";
+
+interface Parts {
+  effects: Pick<Effects, "get">;
+  isCumulative(entry: Entry): boolean;
+  sha256: Sha256;
+}
+
+interface DriftParts extends Parts {
+  read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
+  findEntry(change: Change): Promise<Entry>;
+  unfinished: Pick<ReturnType<typeof unfinishedAttempts>, "resolveState">;
+}
+
+/** Creates the comparisons of one adapter. */
+export function logFacts({ effects, isCumulative, sha256 }: Parts) {
+  const digest = (held: TargetValue | undefined): string | null => digestHeld(held, sha256);
+  return {
+    digest,
+    /** The log knows owners of values; changes that add to each other have none. */
+    read: async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
+      setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined,
+
+    async isSuperseded(change_id: string, record: EffectRecord, fromLog: RollbackFacts | undefined): Promise<boolean> {
+      const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
+      const isLater = later?.state === "applied" || later?.state === "rolling_back";
+      // A change that the log has as applied, but not over this one, was written into the record.
+      const isForged = isLater && fromLog?.superseded === false && (await fromLog.isApplied(record.superseded_by!));
+      if (isLater && !isForged) return true;
+      if (fromLog?.superseded)
+        throw new Error(
+          `by the audit log a later change holds the target of ${change_id}, and the stored record of it was edited`,
+        );
+      return false;
+    },
+
+    /** Compares the value to restore with what the log says was replaced; where the log does not say, the record decides. */
+    requireReplaced(change_id: string, value: TargetValue | undefined, expected: string | null | undefined): void {
+      if (expected === undefined || digest(value) === expected) return;
+      throw new Error(
+        `the stored record of what ${change_id} replaced was edited: it differs from the audit log; ${BY_HAND}`,
+      );
+    },
+  };
+}
+
+/** Creates the search for a value of another program in the place of an applied change. */
+export function driftFinder(
+  facts: ReturnType<typeof logFacts>,
+  { findEntry, unfinished, read }: Omit<DriftParts, keyof Parts>,
+): NonNullable<ProductAdapter["findDrift"]> {
+  return async (change, signal, readLog) => {
+    const entry = await findEntry(change);
+    const { record, outcome } = await unfinished.resolveState(change, entry, signal);
+    if (record?.state !== "applied" || outcome !== undefined || !setsValue(change)) return undefined;
+    if (await facts.isSuperseded(change.change_id, record, await facts.read(change, entry, readLog))) return undefined;
+    return findForeignValue(change, record, await read(entry, signal));
+  };
+}

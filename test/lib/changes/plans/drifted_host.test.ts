@@ -1,0 +1,64 @@
+/** A rollback of a plan looks at entries whose adapter has no check of its own, such as a webhook, before it begins. */
+import { expect, test } from "vitest";
+import type { ProductAdapter } from "../../../../lib/changes/operations/adapter_port.ts";
+import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
+
+/** A host product that sets one value for each target and shows it. */
+function host() {
+  const values = new Map<string, unknown>();
+  const applied = new Map<string, unknown>();
+  const rolledBack: string[] = [];
+  const adapter: ProductAdapter = {
+    name: "crm",
+    validate: async () => ({ ok: true }),
+    async apply({ change_id, target, value }) {
+      applied.set(change_id, values.get(target));
+      values.set(target, value);
+      return { result: "applied", previous: null };
+    },
+    async verify({ change_id, target, value }) {
+      if (!applied.has(change_id)) return "rolled_back";
+      return values.get(target) === value ? "applied" : "unknown";
+    },
+    held: async ({ target }) => (values.has(target) ? { value: values.get(target) } : null),
+    async rollback({ change_id, target }) {
+      rolledBack.push(target);
+      values.set(target, applied.get(change_id));
+      applied.delete(change_id);
+      return { result: "rolled_back" };
+    },
+  };
+  return { adapter, values, rolledBack };
+}
+
+const ENTRIES = [planEntry("a", 1), planEntry("crm", 1), planEntry("crm", 2)];
+
+async function applied() {
+  const crm = host();
+  const more = [{ name: "crm", match: ["crm/*"], adapter: crm.adapter }];
+  const bench = await planBench(memorySystems(["a"]), { more });
+  return { ...bench, crm, id: await bringPlan(bench.api, "applied", ENTRIES) };
+}
+
+test("an edited entry of a host refuses the whole rollback, and over_drift passes", async () => {
+  const { api, crm, id, raw } = await applied();
+  crm.values.set("crm/2", "edited");
+  const refused = await api.act("rollback", id);
+  expect(refused).toMatchObject({
+    status: 409,
+    body: { code: "target_drifted", expected: "new 2", held: "edited" },
+  });
+  expect([raw(ENTRIES[0]!), crm.rolledBack, crm.values.get("crm/2")]).toEqual(['"new 1"', [], "edited"]);
+  expect((await api.post("rollback", { change_id: id, over_drift: 1, note: "known" })).status).toBe(200);
+  expect([raw(ENTRIES[0]!), crm.rolledBack]).toEqual([undefined, ["crm/2", "crm/1"]]);
+});
+
+test("a value of a later change, or one that the host does not say, refuses no rollback", async () => {
+  const { api, id } = await applied();
+  await api.bring("applied", { target: "crm/2", value: '"later"' });
+  expect((await api.act("rollback", id)).body.code).not.toBe("target_drifted");
+  const other = await applied();
+  other.crm.values.set("crm/2", "edited");
+  other.crm.adapter.held = async () => undefined;
+  expect((await other.api.act("rollback", other.id)).body.code).not.toBe("target_drifted");
+});
