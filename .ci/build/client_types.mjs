@@ -226,7 +226,7 @@ function fieldOf({ type, enum: listed, description }, required, name) {
 async function documentOfSources() {
   const { outputFiles } = await esbuild.build({
     stdin: {
-      contents: `export { endpoints } from "./handlers/index.ts"; export { openApiOf } from "./lib/openapi/document.ts"; export { withSharedParts } from "./lib/openapi/shared_parts.ts";`,
+      contents: `export { endpoints } from "./handlers/index.ts"; export { makeOpenApi } from "./lib/openapi/document.ts"; export { withSharedParts } from "./lib/openapi/shared_parts.ts";`,
       resolveDir: root,
     },
     bundle: true,
@@ -236,8 +236,8 @@ async function documentOfSources() {
     mainFields: ["module", "main"],
   });
   const source = Buffer.from(outputFiles[0].contents).toString("base64");
-  const { endpoints, openApiOf, withSharedParts } = await import(`data:text/javascript;base64,${source}`);
-  return withSharedParts(openApiOf(endpoints, ""));
+  const { endpoints, makeOpenApi, withSharedParts } = await import(`data:text/javascript;base64,${source}`);
+  return withSharedParts(makeOpenApi(endpoints, ""));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

@@ -81,7 +81,7 @@ async function filesOfGroups(files) {
     `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
   );
   const has = (index, group) =>
-    Object.values(modules[`h${index}`]).some((one) => one.path && groups.groupOf(one) === group);
+    Object.values(modules[`h${index}`]).some((one) => one.path && groups.functionGroup(one) === group);
   return groups.GROUPS.map((group) => [group, files.filter((_, index) => has(index, group))]);
 }
 

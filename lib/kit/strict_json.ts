@@ -22,26 +22,28 @@ export function parseStrictJson(text: string): unknown {
   } catch (cause) {
     throw new JsonRefused("is not valid JSON", { cause });
   }
-  if (countQuotes(value, 0) === countIn(text)) return value;
-  scan(text);
-  refuseUnkeepable(value);
+  if (countQuotes(value, 0) !== countIn(text)) refuseRepeated(text);
   return value;
 }
 
 /**
- * Counts the quotes of a value's names and texts as JSON; NaN for a value beyond the limits above. A text that has as
- * many repeats no member and escapes no quote, each of which adds some: most requests need no second look at their text.
+ * Counts the quotes of a value's names and texts as JSON, and refuses what JSON can say and a value cannot keep. A text that has
+ * as many repeats no member and escapes no quote, each of which adds some: most requests need no second look at their text.
  */
 function countQuotes(value: unknown, depth: number): number {
-  if (typeof value === "string") return value.isWellFormed() ? 2 : NaN;
-  if (typeof value === "number") return Number.isFinite(value) ? 0 : NaN;
+  if (typeof value === "string") {
+    if (!value.isWellFormed()) throw new JsonRefused("holds text that is not well-formed Unicode");
+    return 2;
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) throw new JsonRefused("holds a number that is too large");
   if (typeof value !== "object" || value === null) return 0;
-  if (depth === DEEPEST) return NaN;
+  if (depth === DEEPEST) throw new JsonRefused(`is nested deeper than ${DEEPEST} levels`);
+  const areNamed = !Array.isArray(value);
   let count = 0;
-  if (Array.isArray(value)) for (const item of value) count += countQuotes(item, depth + 1);
-  else
-    for (const key in value)
-      count += (key.isWellFormed() ? 2 : NaN) + countQuotes((value as Record<string, unknown>)[key], depth + 1);
+  for (const key in value) {
+    if (areNamed) count += countQuotes(key, depth);
+    count += countQuotes((value as Record<string, unknown>)[key], depth + 1);
+  }
   return count;
 }
 
@@ -53,27 +55,14 @@ function countIn(text: string): number {
   return count;
 }
 
-/** What JSON text can say and a JSON value cannot keep. */
-function refuseUnkeepable(value: unknown): void {
-  if (typeof value === "string" && !value.isWellFormed())
-    throw new JsonRefused("holds text that is not well-formed Unicode");
-  if (typeof value === "number" && !Number.isFinite(value)) throw new JsonRefused("holds a number that is too large");
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, member] of Object.entries(value)) {
-    refuseUnkeepable(key);
-    refuseUnkeepable(member);
-  }
-}
-
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
-/** Depth and repeated members. `text` is known to be JSON, so a string that opens a member of an object is its name. */
-function scan(text: string): void {
+/** `text` is known to be JSON, so a string that opens a member of an object is its name. */
+function refuseRepeated(text: string): void {
   const open: (Set<string> | null)[] = [];
   let nameExpected = false;
   for (const [token] of text.matchAll(TOKEN)) {
     if (token === "{" || token === "[") {
-      if (open.length === DEEPEST) throw new JsonRefused(`is nested deeper than ${DEEPEST} levels`);
       open.push(token === "{" ? new Set() : null);
       nameExpected = token === "{";
     } else if (token === "}" || token === "]") {

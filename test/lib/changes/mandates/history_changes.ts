@@ -111,7 +111,7 @@ export async function rollBack(life: Life, change: model.Change): Promise<void> 
 export async function contest(life: Life, change: model.Change): Promise<void> {
   const { world, target } = life;
   // The end of a mandate is recorded by the same cycles.
-  if (world.mandates.some(({ bounds }) => Math.abs(bounds.until - world.now) < model.DAY)) return;
+  if (world.mandates.some(({ state, bounds }) => state !== "ended" && bounds.until < world.now + model.DAY)) return;
   // A process that lasts restores edits; its timers would apply changes at any time.
   const deps = { ...life.deps, longLived: true };
   const entry = change.entries[0]!;

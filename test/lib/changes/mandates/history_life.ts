@@ -98,7 +98,7 @@ function shownAs(mandate: model.Mandate, world: model.World) {
   const room = model.findRoom(mandate, world);
   const left = { today: Math.max(0, room.today - today), open: Math.max(0, room.open - open) };
   const state = model.showState(mandate, world);
-  return { mandate_id: mandate.id, state, used: { today, open: Math.min(open, room.open + 1) }, left };
+  return { mandate_id: mandate.id, state, used: { today, open }, left };
 }
 
 export type Roll = ReturnType<typeof dice>;
