@@ -215,7 +215,8 @@ async function live(systems: readonly LivingSystem[], seed: number, figures: Pla
     const { applied } = (await store.get("changes", id))!.value;
     for (const [index, { target }] of sets.entries()) {
       if (now[index] === before[index]) continue;
-      const isLeft = status === "applied" && applied!.sets![index]!.rolled_back_at === undefined;
+      const end = applied?.sets?.find((one) => one.target === target);
+      const isLeft = status === "applied" && end !== undefined && end.rolled_back_at === undefined;
       assert.ok(isLeft || leases.has(target), `${target} is set, ${status}, and nothing says so`);
     }
     if (leases.size > 0) figures.unknown++;
