@@ -1,0 +1,148 @@
+/**
+ * npm run bench:mandates: from the proposal of an agent until its change is applied, 50 a second on a file store: inside a mandate,
+ * where the service approves and applies it, and with an approval that a person signs in between. Ends with 1 where the 99th
+ * percentile inside a mandate is above a second.
+ */
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { endAll, startService, stop, temporaryFolder, where } from "./programs.mjs";
+
+const MUST_MS = 1000;
+const PER_SECOND = 50;
+const COUNT = Number(process.env.CHANGES ?? 1000);
+const WARM_UP = 100;
+const TARGETS = 200;
+const POLL_MS = 20;
+const SECRET = "the agent's secret";
+const AS_AGENT = { authorization: `Bearer ${SECRET}` };
+
+/** Loads the pens of the tests. */
+async function loadPens() {
+  const outfile = join("node_modules/.cache/countersign", "pens.mjs");
+  await build({
+    entryPoints: ["test/support/passkeys.ts"],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+  });
+  return import(pathToFileURL(join(process.cwd(), outfile)).href);
+}
+
+const { sshPen } = await loadPens();
+const pens = { ana: sshPen(), bo: sshPen() };
+
+function intentOf() {
+  const people = Object.fromEntries(
+    Object.entries(pens).map(([name, { key }]) => [name, { kind: "person", keys: [key] }]),
+  );
+  const agent = {
+    kind: "agent",
+    token_sha256: createHash("sha256").update(SECRET).digest("hex"),
+    may: { max_open: 100_000, max_per_day: 100_000 },
+  };
+  return {
+    ...{ product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 },
+    principals: { ...people, "agent:pricing": agent },
+    policy: {
+      approvers: ["ana", "bo"],
+      required_approvers: { standard: 1, major: 2 },
+      apply_when: ["manual", "approved"],
+      mandates: { targets: ["price.*"], max_per_day: 100_000, max_open: 1000, apply_when: true },
+    },
+  };
+}
+
+async function open() {
+  const folder = await temporaryFolder();
+  const intent = join(folder, "intent.json");
+  await writeFile(intent, JSON.stringify(intentOf()));
+  const service = await startService(folder, undefined, ["--product-intent", intent]);
+  const call = async (method, path, body, headers = {}) => {
+    const answer = await fetch(`http://127.0.0.1:${service.port}/api/product/${path}`, {
+      method,
+      headers: { "content-type": "application/json", ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
+    return JSON.parse(text);
+  };
+  const sign = async (path, decision, approver, fields) => {
+    const { statement } = await call("POST", "consent-statement", { decision, approver, ...fields });
+    const proof = pens[approver].sign(statement);
+    return call("POST", path, { approver, ...fields, proof, at: JSON.parse(statement).at });
+  };
+  const until = new Date(Date.now() + 20 * 24 * 3600 * 1000).toISOString();
+  const bounds = { agent: "agent:pricing", targets: ["price.*"], kinds: ["config"], tenants: ["t1"], until };
+  const { mandate_id } = await call("POST", "mandates", { ...bounds, max_affected_users: 100 });
+  for (const name of ["ana", "bo"]) await sign("mandate-sign", "mandate", name, { mandate_id });
+  return { service, call, sign };
+}
+
+/** Changes at a fixed rate, whatever the answers take; returns their latencies in milliseconds, sorted. */
+async function drive({ call, sign }, count, isInside) {
+  const one = async (at) => {
+    const began = performance.now();
+    const { change_id, status } = await call(
+      "POST",
+      "propose",
+      {
+        ...{
+          tenant_id: "t1",
+          kind: "config",
+          target: `price.${at % TARGETS}`,
+          value: at,
+          summary: "Follow the market",
+        },
+        ...{ affected_users: isInside ? 10 : 1000, risk: "low", reversible: true, apply_when: "approved" },
+      },
+      AS_AGENT,
+    );
+    if ((status === "approved") !== isInside) throw new Error(`${change_id} is ${status}`);
+    if (!isInside) await sign("approve", "approve", "ana", { change_id });
+    let reached = "approved";
+    while (reached === "approved") {
+      ({ status: reached } = await call("GET", `changes/${change_id}`));
+      if (reached === "approved") await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    if (reached !== "applied") throw new Error(`${change_id} is ${reached}`);
+    return performance.now() - began;
+  };
+  const began = performance.now();
+  const started = [];
+  for (let at = 0; at < count; at++) {
+    const wait = began + (at * 1000) / PER_SECOND - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    started.push(one(at));
+  }
+  return (await Promise.all(started)).sort((a, b) => a - b);
+}
+
+const share = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+
+try {
+  const opened = await open();
+  const found = {};
+  for (const [name, isInside] of [
+    ["inside a mandate", true],
+    ["approved by a person", false],
+  ]) {
+    await drive(opened, WARM_UP, isInside);
+    found[name] = await drive(opened, COUNT, isInside);
+    const [p50, p99] = [0.5, 0.99].map((part) => share(found[name], part).toFixed(1));
+    console.log(`${name}: p50 ${p50} ms, p99 ${p99} ms of ${COUNT} changes, ${PER_SECOND} a second (${where})`);
+  }
+  const [inside, person] = Object.values(found).map((sorted) => share(sorted, 0.99));
+  console.log(
+    `p99 of a person's approval over that of a mandate: ${(person / inside).toFixed(2)}; must be ${MUST_MS} ms at most: ${inside.toFixed(1)} ms`,
+  );
+  await stop(opened.service);
+  if (inside > MUST_MS) process.exitCode = 1;
+} finally {
+  await endAll();
+}
