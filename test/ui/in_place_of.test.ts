@@ -16,7 +16,11 @@ const [A, B] = ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1", "chg_019a8f3e-5a00-7
 const EPISODE = { change_id: A, target: "t", tenant_id: "t1", state: "drifted", host: "unknown", since: "" } as const;
 const AT = { tenant_id: "t1", target: "limits.uploads" };
 const change = (over: object): ChangeDetail =>
-  ({ ...AT, status: "applied", drift: null, related: [], ...over }) as never;
+  ({ ...AT, status: "applied", drift: null, related: [], audit_entries: [], ...over }) as never;
+const SET = { sets: [{ ...AT, value: 1 }], value: undefined };
+const partly = (left: object) => [
+  { event_type: "change_rollback_failed", detail: JSON.stringify({ sets: [{ ...AT, ...left }] }) },
+];
 
 test.each<[string, object, string[]]>([
   ["waits", { status: "pending_consent" }, ["Revise"]],
@@ -24,6 +28,9 @@ test.each<[string, object, string[]]>([
   ["was denied", { status: "denied" }, ["Propose again"]],
   ["was rolled back", { status: "rolled_back" }, ["Propose again"]],
   ["is applied", {}, []],
+  ["sets a plan", SET, ["Promote"]],
+  ["sets a plan whose rollback took nothing back", { ...SET, audit_entries: partly({ host: "applied" }) }, ["Promote"]],
+  ["is partly rolled back", { ...SET, audit_entries: partly({ host: "rolled_back", target_holds: null }) }, []],
   ["drifted", { drift: EPISODE }, ["Propose what it holds now"]],
   ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, []],
   ["was erased", { status: "denied", erased: { at: "" } }, []],

@@ -5,6 +5,7 @@ import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import { whyNotSuperseding } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";
+import { readLeft } from "./plan.ts";
 import { isRollingOut } from "./rollout.ts";
 
 /** A proposal that starts from a change, in its place or for another one; `take` says whose value it begins with. */
@@ -25,12 +26,13 @@ export function listWays(change: ChangeDetail): Way[] {
   return drift.held_digest === null ? [] : [{ label: "Propose what it holds now", take: "held" }];
 }
 
-/** Returns true where the value of a change is what its target has now, for all users. */
+/** Returns true where the values of a change are what its targets have now, for all users. */
 const isPromotable = (change: ChangeDetail): boolean =>
   change.status === "applied" &&
   !setsNothing(change) &&
   !isRollingOut(change) &&
-  inRelation(change, "holds").length === 0;
+  inRelation(change, "holds").length === 0 &&
+  readLeft(change).every(({ target_holds }) => target_holds === undefined);
 
 /** What a new proposal does to the change whose place it takes. */
 export function describeIntention({ status, drift }: ChangeDetail, take: Way["take"]): string {
