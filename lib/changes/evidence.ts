@@ -109,7 +109,9 @@ export function makeEvidence(
   return {
     /** The log as this process has read it, and its length in these reads. */
     outline,
-    length: head.length,
+    get length() {
+      return head.length;
+    },
     entries,
     /** The entry with this id; undefined where the log has none. */
     async entry(id: unknown): Promise<AuditEntry | undefined> {

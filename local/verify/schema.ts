@@ -1,7 +1,7 @@
 /** Values against the schema of a mandate's limits: the closed part of JSON Schema that an intent may have. */
-import { isWholeMultiple } from "../../lib/kit/decimal.ts";
 import { isObject, isWhole } from "./json.ts";
 import { canonicalText } from "./mandate_statement.ts";
+import { isWholeMultiple } from "./multiple.ts";
 import { isCount } from "./plan.ts";
 
 /** Checks that a value is of the type that a keyword is about; any other value matches the keyword. */

@@ -1,7 +1,7 @@
 /** Narrowings of a mandate's limits: each keyword of a schema at least as strict, each step no wider, and nothing removed. */
-import { isWholeMultiple } from "../../lib/kit/decimal.ts";
 import { type Detail, isObject } from "./json.ts";
 import { canonicalText } from "./mandate_statement.ts";
+import { isWholeMultiple } from "./multiple.ts";
 import { isCount } from "./plan.ts";
 
 type IsAsStrict = (before: unknown, after: unknown) => boolean;

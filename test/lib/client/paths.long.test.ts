@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 import * as making from "../../../.ci/build/client_types.mjs";
 import { buildServedDocument } from "../openapi/document_under.ts";
 
-const { filesOf } = making as { filesOf(document: object): Promise<Record<string, string>> };
+const { makeFiles } = making as { makeFiles(document: object): Promise<Record<string, string>> };
 const ROOT = join(import.meta.dirname, "../../..");
 
 test("the client's types and the command line's fields are made from today's document: npm run client:types", async () => {
-  const files = await filesOf(buildServedDocument({}));
+  const files = await makeFiles(buildServedDocument({}));
   expect(Object.keys(files)).toHaveLength(2);
   for (const [path, text] of Object.entries(files)) expect(readFileSync(join(ROOT, path), "utf8"), path).toBe(text);
 });
@@ -43,7 +43,7 @@ test("what a type says is what the schema says", async () => {
       },
     },
   };
-  const { "lib/client/generated/paths.ts": text } = await filesOf(document);
+  const { "lib/client/generated/paths.ts": text } = await makeFiles(document);
   const [, sent, answered] = text!.split(/requestBody\?:|responses:/);
   expect(answered!.replaceAll(/\s+/g, " ")).toContain(
     'a: string | null; b: 1 | components["schemas"]["B"][]; c?: Record<string, number>; d?: unknown; e?: ("x" | 2) & boolean;',
