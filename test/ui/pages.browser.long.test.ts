@@ -84,7 +84,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       "Applied",
       "Rolled back",
     ]);
-    const earlier = worth.getByRole("row").filter({ hasText: "set limits.flow for t1" });
+    const earlier = worth.getByRole("row").filter({ hasText: "change limits.flow for t1" });
     expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
   });
 
@@ -193,7 +193,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await dialog.getByLabel("Incident rate").fill("");
     await button(page, "Save as ana").click();
     await row("NRR quarterly").first().getByText("1.06").waitFor();
-    const outcome = row("set limits.flow for t1").filter({ hasText: "Regressed" });
+    const outcome = row("change limits.flow for t1").filter({ hasText: "Regressed" });
     expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed[^]*final, its time is over/);
   });
 
