@@ -66,7 +66,8 @@ export interface Client {
 export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, ...options }: ClientOptions): Client {
   const send = options.fetch ?? ((request: Request) => fetch(request));
   const retry = { ...RETRY, ...options.retry };
-  const { request } = openapiFetch<Record<string, never>>({ baseUrl, headers });
+  // A redirect would take the token in `X-Svc-Admin-Token` to another origin.
+  const { request } = openapiFetch<Record<string, never>>({ baseUrl, headers, redirect: "manual" });
   const begun = retrying(send, retry);
   const complete = retrying(whole(send), retry);
 

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createClient, CountersignError, type Retry } from "../../../lib/client/client.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -254,3 +257,25 @@ test("a change that was decided already is not waited for, and waiting ends with
   expect(requests).toHaveLength(1);
   expect(await refused(client.waitForDecision("chg_none"))).toMatchObject({ code: "change_not_found" });
 });
+
+test("a redirect is followed nowhere, so that no other origin gets the token", async () => {
+  const asked: unknown[] = [];
+  const elsewhere = await listen((request, response) => {
+    asked.push(request.headers);
+    response.end("{}");
+  });
+  const here = await listen((_, response) => response.writeHead(307, { location: `${elsewhere.url}/api/state` }).end());
+  try {
+    const client = createClient({ baseUrl: here.url, headers: { "X-Svc-Admin-Token": "a-token-of-tests" } });
+    expect(await refused(client.get("/api/state"))).toMatchObject({ code: "unexpected_answer", status: 307 });
+    expect(asked).toEqual([]);
+  } finally {
+    for (const { server } of [here, elsewhere]) server.close();
+  }
+});
+
+async function listen(answer: RequestListener) {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
