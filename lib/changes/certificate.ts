@@ -73,7 +73,7 @@ export function certifier(
   return async ({ change, entries: all }) => {
     const { change_id } = change;
     const own = all.filter(({ event_type }) => DECIDING.includes(event_type));
-    if (own[0] === undefined || toldDigest(own) !== contentDigest(change, sha256))
+    if (own[0] === undefined || loggedDigest(own) !== contentDigest(change, sha256))
       throw new AppError(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
@@ -143,7 +143,7 @@ async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[])
 }
 
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */
-function toldDigest(entries: readonly AuditEntry[]): string | undefined {
+function loggedDigest(entries: readonly AuditEntry[]): string | undefined {
   const erased = entries.find(({ event_type }) => event_type === "content_erased");
   const { digest, remaining_digest } = parseDetail((erased ?? entries[0]!).detail);
   return erased ? remaining_digest : digest;

@@ -70,7 +70,7 @@ export const operationAnswer = once(() =>
           sets: z
             .array(z.looseObject({}))
             .optional()
-            .describe("Of a plan: tenant_id, target, and the same of each entry."),
+            .describe("Each entry of a plan: tenant_id, target, and the same."),
         })
         .nullable()
         .describe("What the host product did, or in a dry run would do; null without an adapter."),

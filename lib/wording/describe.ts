@@ -2,13 +2,11 @@
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { parseDetail } from "../changes/rules/event.ts";
 import { worsenedWords } from "../changes/rules/kpi_words.ts";
-import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
+import { by, type Facts, given, moment, text, when, words } from "./facts.ts";
 import { MANDATE_WORDS } from "./mandates.ts";
-import { nameActor, nameChange, nameProposer } from "./names.ts";
+import { nameChange, nameProposer } from "./names.ts";
 import { capitalize, type Part } from "./part.ts";
-
-type Facts = Readonly<Record<string, unknown>>;
 
 /** An entry, its detail as it is stored or parsed. */
 export type Described = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
@@ -31,37 +29,8 @@ interface Wording {
   host?(facts: Facts): Part[];
 }
 
-const text = (facts: Facts, name: string): string => {
-  const value = facts[name];
-  return typeof value === "string" ? value : "";
-};
-
-/** A recorded word after ours: ` in apply`; empty where it is not recorded. */
-const given = (facts: Facts, before: string, name: string, after = ""): Part[] => {
-  const value = text(facts, name);
-  return value === "" ? [] : [before, { given: value }, after];
-};
-
-const words = (name: string): string => name.replaceAll("_", " ");
-
-/** ` by ana`; empty where no actor is recorded. */
-function by(facts: Facts, ...fields: string[]): Part[] {
-  const name = fields.map((field) => text(facts, field)).find(Boolean);
-  if (!name) return [];
-  const isAgent = facts["authenticated"] === "agent" && (facts["actor"] ?? name) === name;
-  return [" by ", ...nameActor(name, isAgent ? "agent" : undefined)];
-}
-
 /** Characters of a commit id that tell it from others. */
 const HEAD_SHOWN = 12;
-
-const when = (facts: Facts, field: string, words: string): string => (facts[field] === true ? words : "");
-
-/** A moment after our words; empty where none is recorded. */
-function moment(facts: Facts, field: string, words: string): string {
-  const ms = Date.parse(text(facts, field));
-  return Number.isNaN(ms) ? "" : `${words}${minuteText(new Date(ms).toISOString())}`;
-}
 
 const DECISIONS = new Map(
   Object.entries({

@@ -48,7 +48,7 @@ export const console = [
   },
   {
     name: "a look at the host is kept under a key, which is a write",
-    file: "local/ui/pages/change/host_look.tsx",
+    file: "local/ui/pages/change/ask_host.tsx",
     find: "{ revision, key: null }",
     replace: "{ revision }",
     tests: UNDO,

@@ -59,10 +59,10 @@ test("a run that hangs is ended with the names of the files and what they waited
     ),
   );
   expect(code).toBe(1);
-  const told = stderr.slice(stderr.indexOf("the run hangs and is ended"));
-  expect(told).toMatch(/^ {2}imports\.test\.ts: silent for \d s since it began to load$/m);
-  expect(told).toMatch(/^ {2}loops\.test\.ts: silent for \d s since "is quick" ended; waits for the test "loops"$/m);
-  expect(told).toMatch(
+  const report = stderr.slice(stderr.indexOf("the run hangs and is ended"));
+  expect(report).toMatch(/^ {2}imports\.test\.ts: silent for \d s since it began to load$/m);
+  expect(report).toMatch(/^ {2}loops\.test\.ts: silent for \d s since "is quick" ended; waits for the test "loops"$/m);
+  expect(report).toMatch(
     /^ {2}waits\.test\.ts: silent for \d s since "is quick" ended; waits for beforeAll of "a part"$/m,
   );
   const pid = Number(await readFile(join(folder, "pid"), "utf8"));

@@ -4591,7 +4591,7 @@ export interface components {
           value: unknown;
         } | null;
 
-        /** Of a plan: tenant_id, target, and the same of each entry. */
+        /** Each entry of a plan: tenant_id, target, and the same. */
         sets?: Record<string, unknown>[];
       } | null;
 

@@ -1,63 +1,20 @@
-/** The current value of a target, read by a dry run, and what a change sets there or restores. Nothing of it is stored. */
+/** The current value of a target, and what a change sets there or restores. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
-import { post, Refused } from "../../core/api.ts";
 import { lazy } from "../../core/lazy.tsx";
-import { useIntent, useWhoami } from "../../core/shared.ts";
 import { readHeld, type Side } from "../../domain/held.ts";
 import { listResults } from "../../domain/plan.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
-import { Failure, Notice } from "../../parts/notice.tsx";
+import { Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
-import { Age } from "../../parts/time.tsx";
+import { Asked, type HostOperation, useHostLook } from "./ask_host.tsx";
 import { useSetter } from "./use_setter.tsx";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const Undoing = lazy(() => import("./undoing.tsx").then((part) => part.Undoing));
-
-type HostOperation = "apply" | "rollback";
-
-/** Asks by a dry run, by itself where the reader may, or where `onToken` can ask for the token; undefined while that is not known yet. */
-export function useHostLook(
-  { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
-  operation: HostOperation,
-  onToken?: () => void,
-) {
-  const { data: intent } = useIntent();
-  const { data: me } = useWhoami();
-  const adapter = intent?.adapter;
-  const may = me?.may.includes(operation) ?? false;
-  const isAuto = onToken !== undefined || (may && adapter !== null && adapter !== undefined);
-  const [seen, setSeen] = useState<{ answer: Operation; at: number } | undefined>();
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(isAuto);
-  const newest = useRef(0);
-  const ask = async () => {
-    const own = ++newest.current;
-    setBusy(true);
-    setError(undefined);
-    try {
-      const fields = { change_id, dry_run: "true" };
-      const answer = await post<Operation>(`api/product/${operation}`, fields, { revision, key: null });
-      if (own === newest.current) setSeen({ answer, at: Date.now() });
-    } catch (failure) {
-      if (own !== newest.current) return;
-      setError(failure);
-      if (failure instanceof Refused && failure.refusal.code === "unauthorized") onToken?.();
-    }
-    if (own === newest.current) setBusy(false);
-  };
-  useEffect(() => {
-    if (isAuto) void ask();
-    return () => void newest.current++;
-  }, [isAuto, change_id, revision]);
-  const isKnown = onToken !== undefined || (adapter !== undefined && me !== undefined);
-  return isKnown ? { seen, error, busy, ask: () => void ask(), may, adapter: adapter?.name ?? null } : undefined;
-}
 
 /** The look of a change; `before`: what the service set there last. Below it what is known without the host. */
 export function HostLook({
@@ -94,38 +51,6 @@ export function HostLook({
         </div>
       )}
       {(!answer || readHeld(answer) === undefined) && children}
-    </>
-  );
-}
-
-/** When the host product was asked, and that it can be asked again. */
-export function Asked({
-  look: { seen, error, busy, ask, may },
-}: {
-  look: NonNullable<ReturnType<typeof useHostLook>>;
-}) {
-  const moved = error instanceof Refused && error.refusal.status === 412;
-  return (
-    <>
-      <p class="quiet" aria-busy={busy}>
-        {busy ? (
-          "Asking the host product…"
-        ) : seen ? (
-          <>
-            The host product was asked <Age at={seen.at} />, and nothing was changed.
-          </>
-        ) : may ? (
-          "The host product did not say what it holds."
-        ) : (
-          "What the host product holds is shown to those who may apply."
-        )}{" "}
-        {!busy && (
-          <button type="button" class="link" onClick={ask}>
-            {seen ? "Ask again" : "Ask the host product"}
-          </button>
-        )}
-      </p>
-      {!moved && <Failure error={error} />}
     </>
   );
 }

@@ -13,7 +13,7 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { CodeLine, Given } from "../../parts/text.tsx";
 import { Unopened } from "../../parts/unopened.tsx";
-import { Asked, useHostLook } from "./host_look.tsx";
+import { Asked, useHostLook } from "./ask_host.tsx";
 
 /** Shows what a plan changes: against what its systems hold while it waits, otherwise against what was set before. */
 export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>

@@ -1,0 +1,79 @@
+/** Asks the host product by a dry run, of which nothing is stored. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ChangeDetail, Operation } from "../../core/api_types.ts";
+import { post, Refused } from "../../core/api.ts";
+import { useIntent, useWhoami } from "../../core/shared.ts";
+import { Failure } from "../../parts/notice.tsx";
+import { Age } from "../../parts/time.tsx";
+
+export type HostOperation = "apply" | "rollback";
+
+/** Asks by a dry run, by itself where the reader may, or where `onToken` can ask for the token; undefined while that is not known yet. */
+export function useHostLook(
+  { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
+  operation: HostOperation,
+  onToken?: () => void,
+) {
+  const { data: intent } = useIntent();
+  const { data: me } = useWhoami();
+  const adapter = intent?.adapter;
+  const may = me?.may.includes(operation) ?? false;
+  const isAuto = onToken !== undefined || (may && adapter !== null && adapter !== undefined);
+  const [seen, setSeen] = useState<{ answer: Operation; at: number } | undefined>();
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(isAuto);
+  const newest = useRef(0);
+  const ask = async () => {
+    const own = ++newest.current;
+    setBusy(true);
+    setError(undefined);
+    try {
+      const fields = { change_id, dry_run: "true" };
+      const answer = await post<Operation>(`api/product/${operation}`, fields, { revision, key: null });
+      if (own === newest.current) setSeen({ answer, at: Date.now() });
+    } catch (failure) {
+      if (own !== newest.current) return;
+      setError(failure);
+      if (failure instanceof Refused && failure.refusal.code === "unauthorized") onToken?.();
+    }
+    if (own === newest.current) setBusy(false);
+  };
+  useEffect(() => {
+    if (isAuto) void ask();
+    return () => void newest.current++;
+  }, [isAuto, change_id, revision]);
+  const isKnown = onToken !== undefined || (adapter !== undefined && me !== undefined);
+  return isKnown ? { seen, error, busy, ask: () => void ask(), may, adapter: adapter?.name ?? null } : undefined;
+}
+
+/** When the host product was asked, and that it can be asked again. */
+export function Asked({
+  look: { seen, error, busy, ask, may },
+}: {
+  look: NonNullable<ReturnType<typeof useHostLook>>;
+}) {
+  const moved = error instanceof Refused && error.refusal.status === 412;
+  return (
+    <>
+      <p class="quiet" aria-busy={busy}>
+        {busy ? (
+          "Asking the host product…"
+        ) : seen ? (
+          <>
+            The host product was asked <Age at={seen.at} />, and nothing was changed.
+          </>
+        ) : may ? (
+          "The host product did not say what it holds."
+        ) : (
+          "What the host product holds is shown to those who may apply."
+        )}{" "}
+        {!busy && (
+          <button type="button" class="link" onClick={ask}>
+            {seen ? "Ask again" : "Ask the host product"}
+          </button>
+        )}
+      </p>
+      {!moved && <Failure error={error} />}
+    </>
+  );
+}
