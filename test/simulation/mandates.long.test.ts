@@ -31,7 +31,8 @@ test("losses suspend mandates within a cycle, and what they approved is not appl
   if (process.env["MANDATE_DAYS"]) show(mandated, without);
   expect([mandated.late, mandated.wrongly_applied]).toEqual([[], []]);
   const reasons = new Set(mandated.suspensions.map(({ reason }) => reason));
-  expect([...reasons].sort()).toEqual(["contested", "kpi_floor", "rollback"]);
+  const rollbacks = ["rollback by policy:guardrail", "rollback by policy:stages"];
+  expect([...reasons].sort()).toEqual(["contested", "kpi_floor", ...rollbacks]);
   expect(mandated.suspensions.every(({ cycles }) => cycles <= 1)).toBe(true);
   expect(mandated.refused).toBeGreaterThan(0);
   expect(without.proposed).toBe(mandated.proposed);

@@ -5,6 +5,7 @@ import type { Store } from "../../lib/store/store.ts";
 /** A suspension, and how many cycles after its cause it was recorded. */
 interface Suspension {
   mandate_id: string;
+  /** With the name of who rolled back, where that was the reason. */
   reason: string;
   cycle: number;
   cycles: number;
@@ -29,6 +30,7 @@ interface Sightings {
 interface Detail {
   decision?: string;
   approver?: string;
+  actor?: string;
   mandate_id?: string;
   status?: string;
   suspension?: { reason: string };
@@ -40,7 +42,7 @@ export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings
   const approved = new Map<string, { mandate: string; isByPeople: boolean }>();
   const active = new Set<string>();
   /** Rollbacks that no suspension has followed yet, by mandate. */
-  const causes = new Map<string, { cycle: number; change_id: string }>();
+  const causes = new Map<string, { cycle: number; change_id: string; by: string | undefined }>();
   let cycle = 0;
   const read = ({ id, event_type, change_id, detail: text }: AuditEntry): void => {
     while (id > cycleEnds[cycle]!) cycle++;
@@ -54,7 +56,7 @@ export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings
       judged.applied++;
       if (consent && !consent.isByPeople && !active.has(consent.mandate)) judged.wrongly_applied.push(change_id);
     } else if (event_type === "change_rolled_back") {
-      if (consent && active.has(consent.mandate)) causes.set(consent.mandate, { cycle, change_id });
+      if (consent && active.has(consent.mandate)) causes.set(consent.mandate, { cycle, change_id, by: detail.actor });
     } else if (event_type === "mandate_signed" || event_type === "mandate_resumed") {
       if (detail.status === "active") active.add(mandate_id);
     } else if (event_type === "mandate_suspended") {
@@ -62,8 +64,10 @@ export async function judgeLog(store: Store, { contested, cycleEnds }: Sightings
       const isOf = reason === "contested";
       const seen =
         isOf && [...contested.values()].findLast((one) => one.mandate_id === mandate_id && one.cycle <= cycle);
+      const rollback = reason === "rollback" && causes.get(mandate_id);
       const from = (seen || causes.get(mandate_id))?.cycle ?? cycle;
-      judged.suspensions.push({ mandate_id, reason, cycle, cycles: cycle - from });
+      const named = rollback ? `${reason} by ${rollback.by}` : reason;
+      judged.suspensions.push({ mandate_id, reason: named, cycle, cycles: cycle - from });
       active.delete(mandate_id);
       causes.delete(mandate_id);
     }

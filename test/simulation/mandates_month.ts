@@ -2,6 +2,7 @@
  * A month of agents that change a product under mandates, and of the people alongside them: the service in this process, on a target
  * system in memory that another program edits now and then. The same seed makes the same proposals, with mandates or without.
  */
+import { setImmediate } from "node:timers/promises";
 import { app } from "../../handlers/index.ts";
 import { runCycle } from "../../lib/operations/cycle.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
@@ -308,6 +309,8 @@ async function goWrong(life: Life, hour: number, every: number): Promise<void> {
 async function liveDay(life: Life, { changes_a_day, every }: Month, day: number): Promise<void> {
   life.day = day;
   for (let hour = 0; hour < 24; hour++) {
+    // Nothing else here waits for the event loop, and the worker reports its progress there.
+    await setImmediate();
     const count = Math.floor((changes_a_day * (hour + 1)) / 24) - Math.floor((changes_a_day * hour) / 24);
     for (let made = 0; made < count; made++) await propose(life, drawIdea(life.roll));
     await goWrong(life, hour, every);
