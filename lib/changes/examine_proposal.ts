@@ -44,7 +44,8 @@ async function askSystems(deps: ChangesDeps, stated: Stated, mayBeMandated: bool
     const isJudged = judgesByReading(adapter, stated);
     if (not_allowed || !adapter?.reader || !(needsSeen || isJudged)) return { not_allowed };
     const spelled = await readLedger(deps, (ledger) => ledger.respell(stated));
-    const examined = await examinePlaces(deps, spelled, isJudged);
+    // An apply may have come since the last reading: a consent that no person gives records what the place holds now.
+    const examined = await examinePlaces(deps, spelled, true);
     const unfit = examined?.find(({ problem }) => problem !== undefined);
     return {
       ...(needsSeen && { seen: examined?.map(({ seen }) => seen.digest) }),

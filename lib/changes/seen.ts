@@ -6,7 +6,7 @@ import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
-import { samePlace } from "./rules/same_target.ts";
+import { type Place, samePlace } from "./rules/same_target.ts";
 import { digestReading, type Seen } from "./rules/moved_value.ts";
 
 /** Dependencies of a reading. */
@@ -28,20 +28,22 @@ interface Examined {
   seen: Seen;
   problem: string | undefined;
 }
-type Readings = Map<string, { at: number; reading: Promise<Examined> }>;
+type Readings = Map<string, Place & { at: number; reading: Promise<Examined> }>;
 
 /** The newest readings of each adapter, by place and value. */
 const readings = new WeakMap<ProductAdapter, Readings>();
 
 /** Lists the targets that were read last, the newest first. */
-export const listRead = (adapter: ProductAdapter, limit: number): Pick<Change, "tenant_id" | "target">[] =>
-  [...(readings.get(adapter)?.keys() ?? [])]
+export const listRead = (adapter: ProductAdapter, limit: number): Place[] =>
+  [...(readings.get(adapter)?.values() ?? [])]
     .slice(-limit)
     .reverse()
-    .map((key) => {
-      const [, tenant_id, target] = JSON.parse(key) as [string, string, string];
-      return { tenant_id, target };
-    });
+    .map(({ tenant_id, target }) => ({ tenant_id, target }));
+
+/** Has the places of a change that was just written read again: what was read before says nothing of them now. */
+export function expireReadings(adapter: ProductAdapter, written: Place): void {
+  for (const one of readings.get(adapter)?.values() ?? []) if (samePlace(one, written)) one.at = -Infinity;
+}
 
 /** Lists the readers of the places of a change; empty where the system cannot be read. */
 function listReaders(adapter: ProductAdapter | undefined, change: Placed | Change) {
@@ -95,7 +97,7 @@ export async function examinePlaces(
         problem: found.problem,
       }));
       known.delete(key);
-      known.set(key, { at: now, reading });
+      known.set(key, { tenant_id, target, at: now, reading });
       if (known.size > MAX_READINGS) known.delete(known.keys().next().value!);
       reading.catch(() => known.delete(key));
       return reading;

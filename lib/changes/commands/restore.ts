@@ -17,6 +17,7 @@ import { isReplayed, type Replayed } from "../replies.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listLeft } from "../rules/record.ts";
+import { expireReadings } from "../seen.ts";
 import { type Enacted, governed, type Transaction } from "../transaction.ts";
 import { type Verified, verifyOperand } from "../verify_place.ts";
 
@@ -46,6 +47,7 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
     for (const [index, lease] of leases.entries()) {
       const operand = operands[index]!;
       ended.push({ lease, operand, run: await runRestore(deps, lease, operand) });
+      expireReadings(deps.product!.adapter!, operand);
     }
     const result = await recordPatiently(deps, leases[0]!, () => commitRestore(caller, ended));
     for (const { operand } of ended) noteInForce(deps, operand.change_id);

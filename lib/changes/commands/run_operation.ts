@@ -24,7 +24,7 @@ import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
 import { listLeft } from "../rules/record.ts";
-import { readSeen, toSeen } from "../seen.ts";
+import { expireReadings, readSeen, toSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { readRecordedBases, readUnowned } from "../judge_values.ts";
 import { readLedger } from "../ledger/ledger.ts";
@@ -53,6 +53,7 @@ export async function runOperation(
     if (isReplayed(started) || isResult(started)) return started;
     if ("leases" in started) {
       const run = await runAdapter(deps, started);
+      for (const { operand } of run.ends) expireReadings(deps.product!.adapter!, operand);
       const ended = await Promise.all(
         started.leases.map(async (lease, index) => {
           const end = run.ends[index]!;

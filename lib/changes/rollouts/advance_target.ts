@@ -14,6 +14,7 @@ import type { Replayed } from "../replies.ts";
 import { serviceItself } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
+import { expireReadings } from "../seen.ts";
 import { type Enacted, governed, type Transaction } from "../transaction.ts";
 import { completeAdvance, findStep, isBeforeStep } from "./resolve_advance.ts";
 
@@ -47,6 +48,7 @@ type AdvanceRun =
 /** Runs an ordered advance and records it. The caller holds the lock of the change. Errors: 502 `adapter_failed`, 409 `target_drifted`. */
 export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promise<OperationResult | Replayed> {
   const run = await setStep(caller.deps, ordered);
+  expireReadings(caller.deps.product!.adapter!, ordered.change);
   return recordPatiently(caller.deps, ordered.lease, () => commitAdvance(caller, ordered.lease, run));
 }
 

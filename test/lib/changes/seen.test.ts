@@ -52,6 +52,25 @@ test("a change and its dry run show what its place holds, read once in five seco
   expect((await api.post("apply", { change_id, dry_run: "true" })).body.seen).toEqual(seen);
 });
 
+test("an approver sees what our own apply, restore and rollback wrote, without waiting", async () => {
+  const { api, set } = await onMemory();
+  const { change_id } = await api.propose(VALUE);
+  const shown = (await api.propose(VALUE)).change_id;
+  const digest = async () => (await api.get(`changes/${shown}?seen=1`)).body.seen[0].digest;
+  const act = async (path: string) => {
+    expect(await api.post(path, { change_id, actor: "ana" })).toMatchObject({ status: 200 });
+    return digest();
+  };
+  expect(await digest()).toBe(OLD);
+  await approve(api, change_id);
+  expect(await act("apply")).toBe(sha256("1"));
+  set('"edited"');
+  api.deps.clock.advance(6000);
+  expect(await digest()).toBe(sha256('"edited"'));
+  expect(await act("restore")).toBe(sha256("1"));
+  expect(await act("rollback")).toBe(OLD);
+});
+
 test("a consent records what its approver saw, and any other number of digests is 400", async () => {
   const { api } = await onMemory();
   const { change_id } = await api.propose(VALUE);
