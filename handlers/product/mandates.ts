@@ -15,6 +15,7 @@ import {
   mandateReply,
   mandateSchema,
   mandateTerms,
+  revokedAnswer,
 } from "../../lib/http/mandate_answers.ts";
 import { respond } from "../../lib/http/replies.ts";
 import { changeId, freeText, personName, wholeNumber, word } from "../../lib/kit/fields.ts";
@@ -145,10 +146,11 @@ export const mandateResume = endpoint(
 export const mandateRevoke = endpoint(
   {
     ...mandateTerms,
+    output: revokedAnswer,
     path: "/api/product/mandate-revoke",
     summary: "Revoke a mandate",
     operation: "revokeMandate",
-    description: "Ends a mandate. Changes that it approved and that are not applied yet then need people.",
+    description: "Ends a mandate, or removes an unsigned draft. What it approved and is not applied then needs people.",
     example: { mandate_id: MANDATE_ID, approver: APPROVER },
     input: () => z.strictObject(mandateFields()),
     jsonFields: ["proof"],

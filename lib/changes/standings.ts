@@ -5,6 +5,7 @@ import type { FindHolds } from "./freeze.ts";
 import { judgeValues, readRecordedBases } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { findOperand, leaseKeys, MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
+import { asInside } from "./mandates/check_apply.ts";
 import { listPromotionHolds } from "./promotion.ts";
 import { allProven } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
@@ -14,6 +15,7 @@ import { type Circumstances, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/in_force.ts";
 import { isPlan, listEntries } from "./rules/list_entries.ts";
+import { approvingMandate } from "./rules/mandate_approval.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -48,7 +50,7 @@ export async function readStandings(
   const targets = changes.map(listEntries);
   const approved = changes.flatMap(({ status }, index) => (status === "approved" ? targets[index]! : []));
   const [proven, live, leases, marks, owners, beside, disallowed, promotions] = await Promise.all([
-    allProven(deps, records),
+    allProven(deps, records).then((proven) => markOutside(deps, records, proven)),
     byTarget(store, "live_by_target", targets.flat(), { most: LISTED + 1 }),
     store.getMany("leases", changes.flatMap(leaseKeys)),
     store.getMany(
@@ -95,6 +97,23 @@ async function withoutOthers(deps: ChangesDeps, { gates, ...standing }: ProvenSt
   const sentences = gates.map(({ message }) => message);
   const masked = await maskOthers(deps, sentences);
   return { ...standing, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
+}
+
+/** Marks the consents of mandates outside of which changes lie now, as people decide on them. */
+async function markOutside(
+  deps: ChangesDeps,
+  records: readonly ChangeRecord[],
+  proven: readonly Change[],
+): Promise<readonly Change[]> {
+  if (!proven.some((change) => change.status === "approved" && approvingMandate(change) !== undefined)) return proven;
+  const { store: tx, clock } = deps;
+  const product = deps.product!;
+  return readLedger(deps, (ledger, evidence, head) => {
+    const now = new Date(clock.now()).toISOString();
+    const at = head.at > now ? head.at : now;
+    const judging = { tx, product, at, ledger, evidence };
+    return Promise.all(proven.map((change, index) => asInside(judging, change, records[index]!)));
+  });
 }
 
 /** Judges the values of live changes as an apply would; reads no target system. */

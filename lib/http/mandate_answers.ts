@@ -1,6 +1,7 @@
 /** The bodies of mandates, and the terms of decisions on them. */
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
+import type { DraftResult } from "../changes/mandates/draft.ts";
 import type { MandateResult } from "../changes/mandates/sign.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { MANDATE_STATES } from "../changes/rules/mandate.ts";
@@ -39,6 +40,9 @@ export const mandateSchema = once(() =>
 /** A mandate after a decision, with its receipt. */
 export const mandateAnswer = once(() => mandateSchema().extend({ audit_entry: entrySchema() }));
 
+/** The same of a revocation, which may be of a draft that has no entry. */
+export const revokedAnswer = once(() => mandateSchema().extend({ audit_entry: entrySchema().optional() }));
+
 /** The fields of a decision on a mandate. */
 export const mandateFields = () => ({
   mandate_id: changeId().describe("Id of the mandate."),
@@ -67,6 +71,9 @@ export const mandateTerms = {
 } as const;
 
 /** Replies with a mandate and its receipt. */
-export const mandateReply = ({ mandate, entry }: MandateResult): Reply => ({ members: mandate, entry });
+export const mandateReply = ({ mandate, entry }: MandateResult | DraftResult): Reply => ({
+  members: mandate,
+  ...(entry && { entry }),
+});
 
 export const MANDATE_ID = "mdt_0190c9a5-7b1e-7c3d-8f2a-1b2c3d4e5f60";

@@ -1,4 +1,5 @@
 /** The ledger: verified reads of changes and of their targets. Records and indexes of the store are compared with the log. */
+import type { ChainHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { consultLog, type Evidence } from "../evidence.ts";
 import type { Reading } from "../reading.ts";
@@ -82,9 +83,13 @@ export function createLedger(sources: LedgerSources) {
 }
 
 /** Runs a read of the ledger outside a transaction. Errors: 503 `chain_broken`. */
-export const readLedger = <T>(deps: Reading, run: (ledger: Ledger, evidence: Evidence) => Promise<T>): Promise<T> =>
-  consultLog(deps, (evidence, { length }) => {
+export const readLedger = <T>(
+  deps: Reading,
+  run: (ledger: Ledger, evidence: Evidence, head: ChainHead) => Promise<T>,
+): Promise<T> =>
+  consultLog(deps, (evidence, head) => {
+    const { length } = head;
     const { store, sha256, integrity } = deps;
     const indexedAfter = (): number => integrity.outline!.after;
-    return run(createLedger({ reads: store, evidence, length, indexedAfter, sha256 }), evidence);
+    return run(createLedger({ reads: store, evidence, length, indexedAfter, sha256 }), evidence, head);
   });

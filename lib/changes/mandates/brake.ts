@@ -8,7 +8,7 @@ import { serviceItself } from "../rules/actor.ts";
 import { kpiDirection } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
 import { governed } from "../transaction.ts";
-import { sweepDrafts } from "./draft.ts";
+import { type DraftResult, sweepDrafts } from "./draft.ts";
 import { requireKnownKpis } from "./floor.ts";
 import { findMandate, readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
@@ -36,19 +36,26 @@ export const narrowMandate = (
     return { entry, mandate: await showStanding(transaction, await suspendBelowNow(transaction, after)) };
   });
 
-/** Ends a mandate, also one that lacks signatures; a change that it approved and that is not applied yet then needs people. */
-export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
+/**
+ * Ends a mandate, also one that lacks signatures; a change that it approved and that is not applied yet then needs people. A draft
+ * that nobody has signed is removed, without an entry.
+ */
+export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | DraftResult | Replayed> =>
   governed(
     caller,
-    async (transaction): Promise<MandateResult> => {
+    async (transaction): Promise<MandateResult | DraftResult> => {
       const mandate = await findMandate(transaction, input.mandate_id);
-      const { state, revision, signatures } = mandate;
+      const { state, revision, mandate_id, audit } = mandate;
       if (state === "ended") throw refuseDecision(mandate, "it has ended, and cannot be revoked");
-      if (state === "draft" && signatures.length === 0)
-        throw refuseDecision(mandate, "it is a draft that nobody has signed, and ends after seven days");
       requireSigner(transaction, mandate, input.approver);
       const { facts } = await signDecision(transaction, caller, mandate, "mandate_revoke", input);
       const { approver, note = "" } = input;
+      if (audit.length === 0) {
+        const { tx, at } = transaction;
+        tx.delete("mandates", mandate_id);
+        const ended = { reason: "revoked", at, approver } as const;
+        return { entry: null, mandate: await showStanding(transaction, { ...mandate, state: "ended", ended }) };
+      }
       const detail = { revision: revision + 1, reason: "revoked", approver, note, ...facts };
       const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
       return { entry, mandate: await showStanding(transaction, after) };

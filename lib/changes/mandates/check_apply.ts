@@ -12,7 +12,7 @@ import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
 import { findRecentRollback, findValueBreach, judgeLimits } from "./approve.ts";
-import { readMandate } from "./read_mandate.ts";
+import { type MandateSources, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
 /** Values that are judged at an apply. */
@@ -21,7 +21,7 @@ interface InsideValues {
   recorded: readonly StepBase[];
 }
 
-type Judging = Pick<Transaction, "product" | "at" | "ledger" | "tx" | "evidence">;
+type Judging = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
  * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its values are judged
@@ -69,7 +69,7 @@ async function findMandateBreach(
   const { policy } = intent;
   if (!isMandated(change, policy) || isEmergency(change, intent) || missingOrdinary(change, intent).length === 0)
     return {};
-  const mandate = await readMandate(transaction, approvingMandate(change)!);
+  const mandate = await readMandate(transaction, approvingMandate(change)!, Infinity, true);
   if (!mandate) return { breach: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };

@@ -46,14 +46,10 @@ export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftRe
     const bounds = readBounds(input, transaction);
     requireAllowed(bounds, policy, Date.parse(at));
     if ((await sweepDrafts(tx, Date.parse(at))) >= MAX_DRAFTS)
-      throw new AppError(
-        "too_many_open",
-        `there are ${MAX_DRAFTS} drafts of mandates; sign one, or wait until one ends`,
-        {
-          limit: "drafts",
-          max: MAX_DRAFTS,
-        },
-      );
+      throw new AppError("too_many_open", `there are ${MAX_DRAFTS} drafts of mandates; sign or revoke one`, {
+        limit: "drafts",
+        max: MAX_DRAFTS,
+      });
     const mandate_id = `mdt_${ids.uuid(now)}`;
     const systems = listReached(product.adapter, bounds);
     const mandate = makeDraft({ mandate_id, bounds, systems, created_at: at, note: input.note ?? "" });

@@ -71,7 +71,7 @@ const findBelowToday = async ({ tx, evidence, product, until }: InForceSources, 
 
 /** Returns true where a mandate is active. */
 export async function isInForce(sources: InForceSources, mandateId: string): Promise<boolean> {
-  const mandate = await readMandate(sources, mandateId, sources.until);
+  const mandate = await readMandate(sources, mandateId, sources.until, true);
   return mandate !== undefined && (await judgeStanding(sources, mandate)).inactive === undefined;
 }
 

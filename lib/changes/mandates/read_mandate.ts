@@ -29,7 +29,7 @@ export function mandateEvent(entry: AuditEntry): MandateEvent {
 
 /**
  * Returns a mandate by its entries, up to one where that is given; undefined where there is none, or they do not follow each other.
- * `isNamed`: an entry names it, so it is searched in the whole log where its record is missing.
+ * `isNamed`: an entry or a person names it, so it is searched in the whole log where its record is missing.
  */
 export async function readMandate(
   { tx, evidence }: MandateSources,
@@ -40,11 +40,11 @@ export async function readMandate(
   const stored = (await tx.get("mandates", mandateId))?.value;
   const fold = (entries: readonly AuditEntry[]): MandateRecord | undefined =>
     foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
-  const held = await readHeld({ tx, evidence }, mandateId, stored);
-  if (held.length > 0 || (evidence && isNamed)) {
-    // No entry that the log has is left out by the record: where those do not follow, all are read.
-    return fold(held) ?? (evidence ? fold(await evidence.aboutMandate(mandateId, 1)) : undefined);
-  }
+  let entries = await readHeld({ tx, evidence }, mandateId, stored);
+  // No entry that the log has is left out by the record: where those do not follow, all are read.
+  if (evidence && (entries.length > 0 || isNamed) && !fold(entries))
+    entries = await evidence.aboutMandate(mandateId, 1);
+  if (entries.length > 0) return fold(entries);
   return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
 }
 
@@ -71,7 +71,7 @@ async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Pr
 
 /** Returns a mandate. Errors: 404 `mandate_not_found`. */
 export async function findMandate(sources: MandateSources, mandateId: string): Promise<MandateRecord> {
-  const mandate = await readMandate(sources, mandateId);
+  const mandate = await readMandate(sources, mandateId, Infinity, true);
   if (!mandate) throw mandateNotFound(mandateId);
   return mandate;
 }

@@ -80,8 +80,6 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
     const { bounds, systems, state } = mandate;
     const refuse = (why: string): AppError => refuseDecision(mandate, why);
     if (state !== "draft") throw refuse(`it is ${state}, and only a draft is signed`);
-    if (mandate.audit.length === 0 && (await transaction.evidence.aboutMandate(mandate.mandate_id, 1)).length > 0)
-      throw refuse("the log has entries of it, so it is no draft; make a new one");
     if (isOldDraft(mandate, Date.parse(at))) throw refuse("the draft is older than seven days; make a new one");
     const { created_at, note: draft_note } = mandate;
     if (created_at > at) throw refuse("the draft is dated after now; make a new one");

@@ -2269,7 +2269,7 @@ export interface paths {
   "/api/product/mandate-revoke": {
     /** Revoke a mandate
      *
-     * Ends a mandate. Changes that it approved and that are not applied yet then need people. */
+     * Ends a mandate, or removes an unsigned draft. What it approved and is not applied then needs people. */
     post: {
       parameters: {
         query?: never;
@@ -2301,7 +2301,7 @@ export interface paths {
         200: {
           content: {
             "application/json": components["schemas"]["Mandate"] &
-              ({ audit_entry: components["schemas"]["AuditEntry"] } & Record<string, unknown>);
+              ({ audit_entry?: components["schemas"]["AuditEntry"] } & Record<string, unknown>);
           };
         };
       };

@@ -32,12 +32,14 @@ test("a rollback of what a mandate approved suspends it also where its record is
   expect((await api.propose({ target: "price.pro" })).body).toMatchObject({ status: "pending_consent" });
 });
 
-test("a mandate whose record is missing is read and revoked", async () => {
+test("a mandate whose record is missing is read and revoked, however long the log is", async () => {
   const api = await mandated();
   const id = await api.active();
   await lose(api, id);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
-  expect((await api.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
+  for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
+  const again = await api.restart({ intent: MANDATED, tail: 2 });
+  expect((await again.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });
 });
 
 test("a feed suspends a mandate that has no row among those of its agent", async () => {

@@ -1,0 +1,45 @@
+/** People where a mandate does not suffice: drafts that nobody signs, and changes that lie outside by now. */
+import { expect, test } from "vitest";
+import { MANDATED, mandated } from "../../../support/mandates.ts";
+
+test("a change that its mandate was narrowed away from is offered to people for approval", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  const { change_id } = (await api.propose()).body;
+  await api.decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 1 } });
+  const view = (await api.api.get(`changes/${change_id}`)).body;
+  expect(view).toMatchObject({
+    allowed_actions: expect.arrayContaining(["approve"]),
+    missing: [{ mandate: id }],
+  });
+});
+
+test("drafts that nobody has signed are revoked, without an entry, and make room", async () => {
+  const api = await mandated();
+  const { length } = (await api.api.get("audit")).body.entries;
+  const ids: string[] = [];
+  for (let drafts = 0; drafts < 100; drafts++) ids.push((await api.draft()).body.mandate_id);
+  expect(await api.draft()).toMatchObject({ status: 429 });
+  const [id] = ids as [string];
+  expect(await api.send("mandate-revoke", { mandate_id: id, approver: "ana" })).toMatchObject({ status: 403 });
+  const { status, body } = await api.decideOn("mandate_revoke", id, "ana");
+  expect([status, body]).toMatchObject([200, { state: "ended", ended: { reason: "revoked", approver: "ana" } }]);
+  expect(body).not.toHaveProperty("audit_entry");
+  expect((await api.api.get("audit")).body.entries).toHaveLength(length);
+  expect((await api.api.get(`mandates/${id}`)).status).toBe(404);
+  expect((await api.draft()).status).toBe(201);
+});
+
+test("a revocation ends an active mandate whose record is set back to an unsigned draft", async () => {
+  const api = await mandated();
+  const id = await api.active();
+  const { store } = api.api.deps;
+  const record = (await store.get("mandates", id))!.value;
+  await store.transact(
+    async (tx) => void tx.put("mandates", id, { ...record, state: "draft", revision: 1, audit: [] }),
+  );
+  for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
+  const again = await api.restart({ intent: MANDATED, tail: 2 });
+  const { body } = await again.decideOn("mandate_revoke", id, "ana");
+  expect(body).toMatchObject({ state: "ended", revision: 2, audit_entry: { event_type: "mandate_ended" } });
+});
