@@ -2995,8 +2995,8 @@ class Mandate:
         self.state, self.revision, self.bounds, self.systems, self.first = "draft", 1, {}, None, None
         self.counts_from, self.signatures, self.resumes = 0, [], None
 
-    def advance(self, one, grounds=None):
-        """Takes in the next entry; why it does not follow, or None. `grounds`: intents and signing keys, of what is not checked elsewhere."""
+    def advance(self, one, grounds):
+        """Takes in the next entry; why it does not follow, or None. `grounds`: intents and signing keys."""
         entry, detail = one
         event = entry["event_type"]
         if is_loss(entry):
@@ -3042,11 +3042,11 @@ class Mandate:
         return None
 
     def narrow(self, one, grounds):
-        intents, signed = grounds or ({}, {})
+        intents, signed = grounds
         narrow, intent = one[1].get("narrow"), intents.get(manifest_in(one[1]))
         if not is_narrowing(self.bounds, narrow, intent and intent.directions):
             return "a narrowing of its mandate makes a bound wider"
-        if grounds and not is_brake(one, self.bounds, intents, signed):
+        if not is_brake(one, self.bounds, intents, signed):
             return "a narrowing of its mandate is not signed by one who may sign the mandate"
         self.bounds = {**self.bounds, **narrow}
         self.resumes = [] if self.state == "suspended" else self.resumes
@@ -3382,7 +3382,7 @@ def mandate_sets(content):
     return content["sets"] if isinstance(content.get("sets"), list) else [content]
 
 
-def mandate_place_breach(own, proposal, mandate, rule=None):
+def mandate_place_breach(own, proposal, mandate, rule):
     """The first bound that a proposal breaks by what its entry states, or None; `own`: its content, or the entry's detail with its tenant."""
     bounds, places, reached = mandate.bounds, minor_places(own) or [], proposal.get("places")
     texts = {name: bounds[name] if isinstance(bounds.get(name), list) else [] for name in ("targets", "kinds", "tenants")}
@@ -3391,9 +3391,7 @@ def mandate_place_breach(own, proposal, mandate, rule=None):
         return "agent"
     if own.get("kind") not in texts["kinds"]:
         return "kinds"
-    covered = all(
-        matches_any(one, texts["targets"]) and (rule is None or matches_any(one, rule["targets"])) for one, _ in places
-    )
+    covered = all(matches_any(one, texts["targets"]) and matches_any(one, rule["targets"]) for one, _ in places)
     if not places or not covered:
         return "targets"
     if bounds.get("tenants") != "all" and not all(tenant in texts["tenants"] for _, tenant in places):
@@ -3432,30 +3430,27 @@ def mandate_rule_breach(content, intent):
     return "stages" if "stages" in content and not intent.bounds_rollouts else None
 
 
-def is_in_mandate_time(timestamp, mandate, rule=None):
+def is_in_mandate_time(timestamp, mandate, rule):
     """Whether a mandate has begun and not ended at a moment."""
     begins, ends = text_of(mandate.bounds.get("from")) or "", text_of(mandate.bounds.get("until")) or ""
-    in_time = rule is None or milliseconds(timestamp) < mandate_latest(mandate.first, rule["days"])
-    return begins <= timestamp < ends and in_time
+    return begins <= timestamp < ends and milliseconds(timestamp) < mandate_latest(mandate.first, rule["days"])
 
 
-def mandate_count_breach(stated, entries, mandate, rule=None, used=None, opened=1):
-    """The count that a consent breaks or misstates, or None; `used`: of its day before it, `opened`: its changes that are open with this one."""
+def mandate_count_breach(stated, entries, mandate, rule):
+    """The count that a consent breaks or misstates, or None; `entries`: how many targets the change has."""
     number, left = stated.get("number"), stated.get("left")
     a_day, at_once = mandate.bounds.get("max_per_day"), mandate.bounds.get("max_open")
-    if not is_whole(number, entries) or not is_whole(a_day, 1) or (used is not None and number != used + entries):
+    if not is_whole(number, entries) or not is_whole(a_day, 1):
         return "max_per_day"
-    at_once = at_once if is_whole(at_once, 1) else 0
-    most = a_day if rule is None else min(a_day, rule["most"])
-    at_once = at_once if rule is None else min(at_once, rule["most_open"])
+    most, at_once = min(a_day, rule["most"]), min(at_once if is_whole(at_once, 1) else 0, rule["most_open"])
     if number > most:
         return "max_per_day"
-    if opened > at_once:
+    if at_once < 1:
         return "max_open"
     left = left if isinstance(left, dict) else {}
     today, room = left.get("today"), left.get("open")
-    exact = is_whole(today, 0) and (today <= most - number if rule is None else today == most - number)
-    return None if exact and is_whole(room, 0) and room <= at_once - opened else "left"
+    exact = is_whole(today, 0) and today == most - number
+    return None if exact and is_whole(room, 0) and room < at_once else "left"
 
 
 def is_loss(entry):

@@ -1,6 +1,6 @@
 /** A mandate by its entries, one after another, and by the accepted losses of the log's end between them. */
 import { readManifestHash, type RecordedEntry } from "./detail.ts";
-import { asText, type Detail, isObject, isWhole } from "./json.ts";
+import { asText, type Detail, isObject } from "./json.ts";
 import { isNarrowing } from "./mandate_narrow.ts";
 import { isBrake, type SigningGrounds } from "./mandate_signers.ts";
 import { canonicalText } from "./mandate_statement.ts";
@@ -39,14 +39,14 @@ export const unsigned = (): Folded => ({
 /** Checks that an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it. */
 export const isLoss = ({ entry }: RecordedEntry): boolean => entry.eventType === "loss_accepted";
 
-/** Takes in the next entry; returns why it does not follow. `grounds`: those of signatures that are not checked elsewhere. */
-export function advance(mandate: Folded, one: RecordedEntry, grounds?: SigningGrounds): string | undefined {
+/** Takes in the next entry; returns why it does not follow. */
+export function advance(mandate: Folded, one: RecordedEntry, grounds: SigningGrounds): string | undefined {
   if (isLoss(one)) return void lose(mandate);
   const { entry, detail } = one;
   const { eventType } = entry;
   const isSigning = eventType === "mandate_signed" || eventType === "mandate_resumed";
   mandate.revision += isSigning ? 0 : 1;
-  if (!isWhole(detail["revision"], 1) || detail["revision"] !== mandate.revision) return NOT_NEXT;
+  if (detail["revision"] !== mandate.revision) return NOT_NEXT;
   if (eventType === "mandate_signed") return sign(mandate, one);
   if (mandate.state !== "active" && mandate.state !== "suspended") {
     const isTakenBack = eventType === "mandate_ended" && mandate.state === "draft" && mandate.first !== undefined;
@@ -89,11 +89,11 @@ function sign(mandate: Folded, one: RecordedEntry): string | undefined {
   return undefined;
 }
 
-function narrow(mandate: Folded, one: RecordedEntry, grounds: SigningGrounds | undefined): string | undefined {
+function narrow(mandate: Folded, one: RecordedEntry, grounds: SigningGrounds): string | undefined {
   const { narrow } = one.detail;
-  const intent = grounds?.intents.get(readManifestHash(one.detail));
+  const intent = grounds.intents.get(readManifestHash(one.detail));
   if (!isNarrowing(mandate.bounds, narrow, intent?.directions)) return "a narrowing of its mandate makes a bound wider";
-  if (grounds && !isBrake(one, mandate.bounds, grounds))
+  if (!isBrake(one, mandate.bounds, grounds))
     return "a narrowing of its mandate is not signed by one who may sign the mandate";
   mandate.bounds = { ...mandate.bounds, ...narrow };
   if (mandate.state === "suspended") mandate.resumes = [];

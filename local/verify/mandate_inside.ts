@@ -12,13 +12,13 @@ type Rule = NonNullable<Intent["mandates"]>;
  * Returns the first bound that a proposal breaks by what its entry states: agent, kind, targets, tenants, systems. `own`: its
  * content, or the detail of the entry with its tenant.
  */
-export function findPlaceBreach(own: Detail, proposal: Detail, mandate: Folded, rule?: Rule): string | undefined {
+export function findPlaceBreach(own: Detail, proposal: Detail, mandate: Folded, rule: Rule): string | undefined {
   const { bounds } = mandate;
   const places = listPlaces(own) ?? [];
   const listed = (name: string): readonly unknown[] => (Array.isArray(bounds[name]) ? bounds[name] : []);
   const targets = listed("targets").flatMap((one) => asText(one) ?? []);
   const isCovered = ({ target }: { target: string }): boolean =>
-    matchesAny(target, targets) && (!rule || matchesAny(target, rule.targets));
+    matchesAny(target, targets) && matchesAny(target, rule.targets);
   if (sameName(asText(own["proposer"]) ?? "") !== bounds["agent"]) return "agent";
   if (!listed("kinds").includes(own["kind"])) return "kinds";
   if (places.length === 0 || !places.every(isCovered)) return "targets";
@@ -56,9 +56,9 @@ export function findRuleBreach(content: Detail, rule: Rule, { boundsRollouts }: 
 }
 
 /** Checks that a mandate has begun and not ended at a moment. */
-export function isInTime(timestamp: string, { bounds, first }: Folded, rule?: Rule): boolean {
+export function isInTime(timestamp: string, { bounds, first }: Folded, rule: Rule): boolean {
   const [from, until] = [asText(bounds["from"]) ?? "", asText(bounds["until"]) ?? ""];
-  return timestamp >= from && timestamp < until && (!rule || parseMoment(timestamp) < latestOf(first, rule));
+  return timestamp >= from && timestamp < until && parseMoment(timestamp) < latestOf(first, rule);
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -71,32 +71,17 @@ function latestOf(first: Folded["first"], { maxDays }: Rule): number {
   return (drafted < signed ? drafted : signed) + maxDays * DAY_MS;
 }
 
-/** The counts that the consent of a mandate states; `entries`: of the change, `used`: of the day before it, where that is known. */
-interface Counted {
-  stated: Detail;
-  entries: number;
-  used?: number | undefined;
-  /** How many of its changes are open with this one, where that is known. */
-  open?: number | undefined;
-}
-
-/** Returns the count that a consent breaks, or misstates. */
-export function findCountBreach(
-  { stated, entries, used, open = 1 }: Counted,
-  { bounds }: Folded,
-  rule?: Rule,
-): string | undefined {
+/** Returns the count that a consent breaks, or misstates; `entries`: how many targets the change has. */
+export function findCountBreach(stated: Detail, entries: number, { bounds }: Folded, rule: Rule): string | undefined {
   const { number, left } = stated;
   const [perDay, mostOpen] = [bounds["max_per_day"], bounds["max_open"]];
-  if (!isWhole(number, entries) || !isWhole(perDay, 1) || (used !== undefined && number !== used + entries))
-    return "max_per_day";
+  if (!isWhole(number, entries) || !isWhole(perDay, 1)) return "max_per_day";
   const [most, mostAtOnce] = [
-    Math.min(perDay, rule?.maxPerDay ?? Infinity),
-    Math.min(isWhole(mostOpen, 1) ? mostOpen : 0, rule?.maxOpen ?? Infinity),
+    Math.min(perDay, rule.maxPerDay),
+    Math.min(isWhole(mostOpen, 1) ? mostOpen : 0, rule.maxOpen),
   ];
   if (number > most) return "max_per_day";
-  if (open > mostAtOnce) return "max_open";
-  const { today, open: room } = isObject(left) ? left : {};
-  const isToday = isWhole(today, 0) && (rule ? today === most - number : today <= most - number);
-  return isToday && isWhole(room, 0) && room <= mostAtOnce - open ? undefined : "left";
+  if (mostAtOnce < 1) return "max_open";
+  const { today, open } = isObject(left) ? left : {};
+  return today === most - number && isWhole(open, 0) && open < mostAtOnce ? undefined : "left";
 }

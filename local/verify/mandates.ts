@@ -1,6 +1,6 @@
 /** The consent of a mandate in a certificate: its entries up to a step, its signatures, and whether the change lies inside. */
 import { readManifestHash, type RecordedEntry } from "./detail.ts";
-import { asText, type Detail, isObject, isWhole } from "./json.ts";
+import { asText, type Detail, isObject } from "./json.ts";
 import { advance, type Folded, isLoss, unsigned } from "./mandate_fold.ts";
 import {
   findContentBreach,
@@ -50,8 +50,7 @@ export function whyNotMandated(
     if (why !== undefined) return why;
   }
   if (state.state !== "active") return `its mandate was ${state.state}`;
-  if (step === consent && !(isWhole(mandate["revision"], 1) && state.revision === mandate["revision"]))
-    return "it names another revision of its mandate";
+  if (step === consent && mandate["revision"] !== state.revision) return "it names another revision of its mandate";
   if (step === consent && mandate["entry"] !== state.countsFrom)
     return "it names another entry than that since which its mandate counts";
   if (!intent) return undefined;
@@ -62,7 +61,7 @@ export function whyNotMandated(
   }
   const bound =
     findBreach(step, grounds, state, intent) ??
-    (step === consent ? countIn(mandate, grounds, state, intent) : undefined);
+    (step === consent ? findCountBreach(mandate, listSets(grounds.content).length, state, intent.mandates) : undefined);
   return bound === undefined ? undefined : `it lies outside its mandate: ${bound}`;
 }
 
@@ -81,6 +80,3 @@ function findBreach(
     (isInTime(entry.timestamp, state, rule) ? undefined : "until")
   );
 }
-
-const countIn = (stated: Detail, { content }: MandateGrounds, state: Folded, intent: Intent): string | undefined =>
-  findCountBreach({ stated, entries: listSets(content).length }, state, intent.mandates);

@@ -40,4 +40,4 @@ function isPair(bounds: unknown): bounds is [number, number] {
 }
 
 /** Checks that a value is a finite number. */
-export const isCount = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+export const isCount = (value: unknown): value is number => Number.isFinite(value);

@@ -54,7 +54,6 @@ export function createPlanCheck() {
       known.set(changeId, { keys, left: new Set() });
       return undefined;
     }
-    if (!OPERATIONS.has(eventType)) return undefined;
     const plan = known.get(changeId);
     if (!plan) return sets === undefined ? undefined : "it names targets of a plan, and its change is none";
     if (eventType === "change_drifted") return findUnknown(plan, sets);
@@ -94,9 +93,8 @@ export function createPlanCheck() {
     /** Takes the content of a change; returns why it is not of the entry of its proposal. */
     learn(changeId: string, { sets }: Detail): string | undefined {
       const plan = known.get(Buffer.from(changeId).toString("latin1"));
-      if (!plan || sets === undefined) return plan || sets !== undefined ? OTHER_TARGETS : undefined;
-      const keys = readTargets(sets);
-      return keys?.join("\n\n") === plan.keys.join("\n\n") ? undefined : OTHER_TARGETS;
+      if (!plan) return sets === undefined ? undefined : OTHER_TARGETS;
+      return readTargets(sets)?.join("\n\n") === plan.keys.join("\n\n") ? undefined : OTHER_TARGETS;
     },
   };
 }
