@@ -20,7 +20,7 @@ export const GROUPS = {
     sources: "local/verify/",
     tests: [
       "test/local/verify/{automation,forged,fuzz,mandate_certificates,mandate_forgeries,mandates,owners,plans,rollouts}.host.test.ts",
-      "test/local/verify/mandate_rules.test.ts",
+      "test/local/verify/*_{consents,folds,rules}.test.ts",
       "test/local/verify.host.test.ts",
     ],
     last: "fuzz",

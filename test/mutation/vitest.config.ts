@@ -22,8 +22,9 @@ const lasting: Plugin = {
 
 class QuickFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLast = ({ moduleId }: TestSpecification): number => Number(moduleId.includes(group!.last));
-    return files.toSorted((a, b) => isLast(a) - isLast(b));
+    const rank = ({ moduleId }: TestSpecification): number =>
+      moduleId.includes(group!.last) ? 2 : Number(moduleId.includes(".host."));
+    return files.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 

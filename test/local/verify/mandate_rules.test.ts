@@ -1,12 +1,10 @@
 /** The verifier's own rules of mandates: narrowings, and whose signatures are needed. */
 import { expect, test } from "vitest";
-import { parseIntent } from "../../../local/verify/intent.ts";
 import { isNarrowing } from "../../../local/verify/mandate_narrow.ts";
 import { isBrake, whyUnsigned } from "../../../local/verify/mandate_signers.ts";
 import { areLimitsNarrower } from "../../../local/verify/schema_narrow.ts";
-import { passkey, sshPen } from "../../support/passkeys.ts";
 import { BOUNDS, NARROWER, OVERLAPS, SCHEMAS, WIDER } from "../../support/narrowings.ts";
-import { person } from "../../support/signed.ts";
+import { signEntries, TARGETS } from "./signed_mandates.ts";
 
 const DIRECTIONS = new Map([["csat", 1]]);
 const judge = (narrow: unknown, before: object = {}, directions: typeof DIRECTIONS | undefined = DIRECTIONS) =>
@@ -22,6 +20,7 @@ test.each<[string, unknown, boolean, object?]>([
   ["no object", "smaller", false],
   ["the same bounds", { max_per_day: 10, targets: BOUNDS.targets, until: BOUNDS.until }, true],
   ["targets that are no text", { targets: [1] }, false],
+  ["targets of which one is no text", { targets: ["price.*", 1] }, false, { targets: ["price.*", 1] }],
   ["targets that are no list", { targets: "price.*" }, false],
   ["targets of a mandate whose own are no text", { targets: [] }, false, { targets: [1] }],
   ["tenants that are no text, of all", { tenants: [1] }, false, { tenants: "all" }],
@@ -36,6 +35,8 @@ test.each<[string, unknown, boolean, object?]>([
   ["the first floor", { kpi_floor: { csat: 4 } }, true, { kpi_floor: undefined }],
   ["a floor that is no number", { kpi_floor: { csat: "5", incident_rate: 0.1 } }, false],
   ["an end that is no text", { until: 5 }, false],
+  ["an end that is a number below one in text", { until: 5 }, false, { until: "9" }],
+  ["an end in text below one that is a number", { until: "5" }, false, { until: 9 }],
   ["an end of a mandate whose own is no text", { until: BOUNDS.until }, false, { until: 5 }],
 ])("%s", (_, narrow, expected, before) => {
   expect(judge(narrow, before)).toBe(expected);
@@ -45,36 +46,6 @@ test("without the intent a floor may have moved either way", () => {
   expect(isNarrowing(BOUNDS as never, { kpi_floor: { csat: 3, incident_rate: 0.2 } })).toBe(true);
   expect(isNarrowing(BOUNDS as never, { kpi_floor: { csat: 3 } })).toBe(false);
 });
-
-const PENS = {
-  ...{ ana: passkey(), bo: sshPen(), fin: passkey(), ona: passkey(), cy: sshPen("ssh-ed25519") },
-};
-const intent = (over: object = {}) =>
-  parseIntent({
-    ...{ product_id: "p", version: "1", approved_by: "x", update_epoch: 1 },
-    policy: {
-      ...{ approvers: ["ana", "bo", "cy"], required_approvers: { standard: 1, major: 2 } },
-      owners: [{ targets: ["price.*"], approvers: ["fin", "ona"], required: 2, tenants: ["t1"] }],
-      ...over,
-    },
-    principals: {
-      ...Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)])),
-      cy: { kind: "person", keys: [{ ...PENS.cy.key, unattended: true }] },
-      ona: { ...person(PENS.ona), idp: ["finance"] },
-    },
-  });
-const TARGETS = { targets: ["price.a", "ui.*"], tenants: ["t1"] };
-
-/** Entries signed by these, each with their own key. */
-function signedBy(names: readonly string[], detail: object = {}, over?: object) {
-  const known = intent(over);
-  const signed = new Map(names.map((name, at) => [at + 1, known.keys.get(name.toLowerCase())![0]!.id]));
-  const entries = names.map((approver, at) => ({
-    entry: { id: at + 1 },
-    detail: { approver, proof: {}, idp: ["finance"], manifest_hash: "m", ...detail },
-  })) as never[];
-  return { known, entries, grounds: { signed, intents: new Map([["m", known]]) } };
-}
 
 const LACKS_OWNERS = (own: number) => `its mandate has ${own} of 2 signatures of the owners of price.*`;
 
@@ -90,16 +61,24 @@ test.each<[string, string[], string | undefined, object?, object?, object?]>([
   ["an owner outside of her group", ["ana", "bo", "fin", "ona"], LACKS_OWNERS(1), {}, { idp: ["sales"] }],
   ["an owner of no group", ["ana", "bo", "fin", "ona"], LACKS_OWNERS(1), {}, { idp: undefined }],
   ["the quorum, of another tenant", ["ana", "bo"], undefined, { tenants: ["t2"] }],
+  [
+    "the quorum, of one of the owners' tenants",
+    ["ana", "bo"],
+    "its mandate has 0 of 1 signatures of the owners of price.*",
+    {},
+    {},
+    { owners: [{ targets: ["price.*"], approvers: ["fin"], tenants: ["t1", "t2"] }] },
+  ],
   ["the quorum, of all tenants", ["ana", "bo"], LACKS_OWNERS(0), { tenants: "all" }],
   ["the quorum, of what nobody owns", ["ana", "bo"], undefined, { targets: ["ui.*"] }],
   ["the owners alone", ["fin", "ona"], "its mandate has 0 of 2 signatures"],
 ])("a mandate that is signed by %s", (_, names, expected, bounds, detail, policy) => {
-  const { known, entries, grounds } = signedBy(names, detail, policy);
+  const { known, entries, grounds } = signEntries(names, detail, policy);
   expect(whyUnsigned(entries, { ...TARGETS, ...bounds }, known, grounds)).toBe(expected);
 });
 
 test("a signature by another person's key does not count", () => {
-  const { known, entries, grounds } = signedBy(["ana", "bo"]);
+  const { known, entries, grounds } = signEntries(["ana", "bo"]);
   const swapped = new Map([
     [1, known.keys.get("bo")![0]!.id],
     [2, known.keys.get("bo")![0]!.id],
@@ -115,7 +94,7 @@ test.each(OVERLAPS)("owners of %s must sign over %s: %s", (owned, pattern, share
     [pattern, owned],
   ] as const) {
     const owners = [{ targets: ["zz", one], approvers: ["fin"], required: 1 }];
-    const { known, entries, grounds } = signedBy(["ana", "bo"], {}, { owners });
+    const { known, entries, grounds } = signEntries(["ana", "bo"], {}, { owners });
     const problem = whyUnsigned(entries, { targets: ["yy", other], tenants: "all" }, known, grounds);
     expect(problem !== undefined).toBe(shared);
   }
@@ -132,6 +111,6 @@ test.each<[string, string, object, object, boolean]>([
   ["one who did not sign", "ana", { proof: undefined }, {}, false],
   ["one under an intent that is not known", "fin", { manifest_hash: "x" }, { targets: ["ui.*"] }, true],
 ])("an entry by %s ends a mandate, or does not", (_, name, detail, bounds, expected) => {
-  const { entries, grounds } = signedBy([name], detail);
+  const { entries, grounds } = signEntries([name], detail);
   expect(isBrake(entries[0]!, { ...TARGETS, ...bounds }, grounds)).toBe(expected);
 });
