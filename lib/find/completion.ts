@@ -39,6 +39,7 @@ interface Names {
   people: ReadonlySet<string>;
   agents: ReadonlySet<string>;
   kpis: ReadonlySet<string>;
+  systems: ReadonlySet<string>;
 }
 
 /** Rows are immutable and so is a list of them: its names are collected once. */
@@ -56,6 +57,7 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
   const [tenants, targets] = [new Set<string>(), new Set<string>()];
   const [people, agents] = [new Map<string, string>(), new Map<string, string>()];
   const kpis = new Set<string>(Object.keys(intent.kpis));
+  const systems = new Set<string>(product!.adapter?.systems?.map(({ name }) => name));
   const add = (to: Map<string, string>, name: string | null | undefined): void => {
     if (typeof name === "string" && name !== "" && !to.has(sameName(name))) to.set(sameName(name), name);
   };
@@ -70,10 +72,11 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
       targets.add(entry.target);
     }
     if (change.kpi !== null) kpis.add(change.kpi);
+    for (const { system } of change.places ?? []) systems.add(system);
     for (const name of [change.proposer, change.asked_by, findDenier(row), ...listApprovers(row)]) add(people, name);
     if (change.proposer_kind === "agent") add(agents, change.proposer);
   }
-  return { tenants, targets, people: new Set(people.values()), agents: new Set(agents.values()), kpis };
+  return { tenants, targets, people: new Set(people.values()), agents: new Set(agents.values()), kpis, systems };
 }
 
 const SOURCES: Partial<Record<FieldName, keyof Names>> = {
@@ -84,6 +87,7 @@ const SOURCES: Partial<Record<FieldName, keyof Names>> = {
   "denied-by": "people",
   agent: "agents",
   kpi: "kpis",
+  system: "systems",
 };
 
 /**
@@ -111,7 +115,7 @@ export async function requireKnown(
   }
 }
 
-const TAKES: Readonly<Record<Exclude<Field["type"], "later">, Completion[number]["takes"]>> = {
+const TAKES: Readonly<Record<Field["type"], Completion[number]["takes"]>> = {
   is: "words",
   words: "words",
   names: "names",
@@ -121,15 +125,14 @@ const TAKES: Readonly<Record<Exclude<Field["type"], "later">, Completion[number]
   date: "date",
 };
 
-/** The fields with their values; those of data that is not recorded yet are left out. */
+/** The fields with their values. */
 export async function listCompletions(deps: ChangesDeps, all: Rows): Promise<Completion> {
   const names = await namesIn(deps, all);
-  const fields = Object.entries(FIELDS as Record<string, Field>).flatMap(([field, declared]) => {
-    if (declared.type === "later") return [];
+  const fields = Object.entries(FIELDS as Record<string, Field>).map(([field, declared]) => {
     const source = SOURCES[field as FieldName];
     const values =
       "values" in declared ? declared.values : source ? names[source] : declared.type === "date" ? DATE_WORDS : [];
-    return [{ field, takes: TAKES[declared.type], values: [...values].slice(0, MAX_VALUES) }];
+    return { field, takes: TAKES[declared.type], values: [...values].slice(0, MAX_VALUES) };
   });
   const orders = {
     sort: SORTS.flatMap((by) => [by, `${by}-asc`]),

@@ -8,6 +8,7 @@ import { isPlan, listGoverned } from "../changes/rules/list_entries.ts";
 import { missingConsents } from "../changes/rules/missing.ts";
 import { isNamed } from "../changes/rules/names.ts";
 import { type Verdict, VERDICTS } from "../changes/rules/outcome.ts";
+import { isRollingOut } from "../changes/rules/rollout_state.ts";
 import { TIME_LIMITS } from "../projections/overdue.ts";
 import { listApprovers, findDenier, type Row, listTimes } from "./row.ts";
 
@@ -32,7 +33,7 @@ export interface Context {
 export type Field =
   | { type: "words"; values: readonly string[]; of(row: Row, context: Context): readonly string[] }
   | { type: "is"; values: readonly string[]; is(row: Row, value: string, context: Context): boolean }
-  | { type: "names" | "text" | "pattern" | "later"; of(row: Row): readonly string[] }
+  | { type: "names" | "text" | "pattern"; of(row: Row): readonly string[] }
   | { type: "number"; of(row: Row): number | null }
   | { type: "date"; of(row: Row, context: Context): readonly string[] };
 
@@ -90,9 +91,6 @@ function isWaiting(change: Change, caller: string | null, intent: Intent): boole
   return change.status === "pending_consent" || missingConsents(change, intent).length > 0;
 }
 
-/** A field of data that this version does not record yet: it is known, and no change has any. */
-const LATER: Field = { type: "later", of: () => [] };
-
 const BY_MANDATE = "mandate:";
 const mandateIn = (approver: string): string[] =>
   approver.startsWith(BY_MANDATE) ? [approver.slice(BY_MANDATE.length)] : [];
@@ -133,8 +131,8 @@ export const FIELDS = {
   applied: { type: "date", of: (row) => listTimes(row, "applied") },
   rolledback: { type: "date", of: (row) => listTimes(row, "rolledback") },
   expires: { type: "date", of: ({ change }, { intent }) => present(findTimeLimit(change, intent.policy)) },
-  system: LATER,
-  stage: LATER,
+  system: { type: "text", of: ({ change }) => change.places?.map(({ system }) => system) ?? [] },
+  stage: { type: "number", of: ({ change }) => (isRollingOut(change) ? change.exposure!.step : null) },
   plan: { type: "pattern", of: ({ change }) => (isPlan(change) ? [change.target] : []) },
   mandate: { type: "pattern", of: ({ change }) => change.approvals.flatMap(({ approver }) => mandateIn(approver)) },
 } as const satisfies Record<string, Field>;

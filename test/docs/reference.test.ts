@@ -96,7 +96,6 @@ const TAKES = {
   pattern: "a name on record; `*` stands for any characters",
   number: "a number, `>10`, `<10`, `10..20`",
   date: "`2026-10-26`, `2026-10`, `2026-W44`, `today`, `last-week`, `next-month`, `last-7-days`, a moment, `>`, `<`, `..`",
-  later: "anything: no change has such data yet",
 } as const;
 const takesOf = (field: Field): string => ("values" in field ? inCode(field.values) : TAKES[field.type]);
 
