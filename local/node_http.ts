@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
 import { parseTraceparent } from "../lib/kit/trace.ts";
+import { turn } from "../lib/kit/turn.ts";
 import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
 import { inFlight, type InFlight } from "./in_flight.ts";
 import { sendResponse } from "./send_response.ts";
@@ -59,6 +60,7 @@ export async function serveHttp(
   { host, port, deps, limits = LIMITS }: HttpOptions,
 ): Promise<HttpServer> {
   const requests = inFlight();
+  const endOfTurn = turnEnds();
   const newId = () => deps.ids.uuid(deps.clock.now());
 
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -67,7 +69,10 @@ export async function serveHttp(
       const problem = problemWith(req);
       if (problem) return refuseRequest(res, problem, newId());
       const request = new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
-      const sending = sendResponse(res, await fetch(request));
+      const response = await fetch(request);
+      // A client that is being woken costs each answer time: those of one turn are sent together.
+      await endOfTurn();
+      const sending = sendResponse(res, response);
       if (sending) await sending;
     } catch (error) {
       if (res.destroyed) return; // the client has gone; nobody is left to answer
@@ -135,6 +140,15 @@ function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refus
   const target = URL.canParse(url) ? new URL(url) : undefined;
   const same = target !== undefined && /^https?:$/.test(target.protocol) && target.host === headers.host?.toLowerCase();
   return same ? undefined : "bad_target";
+}
+
+/** Returns a function whose promises resolve when what arrived in this turn of the event loop is worked on: one for all. */
+function turnEnds(): () => Promise<void> {
+  let end: Promise<void> | undefined;
+  return () =>
+    (end ??= turn().then(() => {
+      end = undefined;
+    }));
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {

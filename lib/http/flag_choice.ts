@@ -1,8 +1,8 @@
 /** Chooses the value of a flag for a user. What the users of an arm are answered is the same, and is made once. */
 import type { Sha256 } from "../kit/platform.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
-import { findBucket } from "../rollout/bucket.ts";
-import { findShare, readSplit, type Share, type Split } from "../rollout/split_value.ts";
+import { bucketFinder } from "../rollout/bucket.ts";
+import { MAX_SHARES, readSplit, type Share, shareFinder, type Split } from "../rollout/split_value.ts";
 import { EVERY_TENANT, type Governed, readControl, readExposure, type Withheld } from "../operations/values.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Evaluated, Failure, Success } from "./ofrep_schemas.ts";
@@ -24,19 +24,31 @@ export interface Outcomes {
   tag: string;
 }
 
-/** Returns the outcome of a flag for a user; undefined where there is no value for them. */
-export type FlagChoice = (asked: Evaluated) => Outcome | undefined;
+/** The choice of a flag's outcome. */
+export interface FlagChoice {
+  /** Returns the number of a user's outcome. */
+  choose: (asked: Evaluated) => number;
+  /** Each made when a user first has it; undefined where there is no value. */
+  outcomes: readonly (Outcome | undefined)[];
+}
 
 /** Returns the outcomes of all flags; undefined where they are more bytes than may be answered at once. */
 export type FlagsChoice = (asked: Evaluated) => Outcomes | undefined;
 
 export const toOutcome = (flag: Outcome["flag"]): Outcome => ({ flag, text: JSON.stringify(flag) });
 
-/** The value of a target for a user, null where it has none for them; `rollout` and `variant` say in which arm they are counted. */
+/** The value of a target for some users, null where it has none for them. */
 interface Arm {
   value: Value | null;
-  rollout?: Governed;
-  variant?: "treated" | "control";
+  /** The rollout that counts them in this arm. */
+  counted?: { rollout: Governed; variant: "treated" | "control" };
+  split?: { split: Split; findShare: (unit: string) => number } | undefined;
+}
+
+/** The arms of a value, and what finds a user's. */
+interface Arms {
+  arms: readonly Arm[];
+  find: (asked: Evaluated) => number;
 }
 
 /** Returns true for a rollout over a target that had no value: not everybody has one. */
@@ -48,35 +60,36 @@ export const mayBeAbsent = (value: Value): boolean =>
  * the flag was requested by its `key` the outcome says so, and among all flags there is none.
  */
 export function flagChoice(values: readonly Value[], key?: string): FlagChoice {
-  const outcomes = new Map<string, Outcome | undefined>();
-  const splits = new Map<Value, Split | undefined>();
-  const splitOf = (value: Value): Split | undefined => {
-    if (!splits.has(value)) splits.set(value, value.state === "governed" ? readSplit(value.value) : undefined);
-    return splits.get(value);
-  };
-  return (asked) => {
-    const arms: Arm[] = [];
-    // Users whose choices are the same have the same outcome.
-    let path = "";
-    for (const value of values) {
-      const arm = chooseArm(value, asked);
-      arms.push(arm);
-      path += `${arm.variant ?? ""}${arm.value === value ? "+" : "-"}`;
+  const sources = values.map(listArms);
+  const outcomes: (Outcome | undefined)[] = [];
+  // Users whose arms and share are the same have the same outcome.
+  const numbers = new Map<number, number>();
+  const choose = (asked: Evaluated): number => {
+    let path = 1;
+    let arm: Arm | undefined;
+    let counted: Arm["counted"];
+    for (const { arms, find } of sources) {
+      const position = find(asked);
+      path = path * MAX_ARMS + position;
+      arm = arms[position]!;
+      counted ??= arm.counted;
       if (arm.value) break;
     }
-    const value = arms.at(-1)?.value;
-    if (!value) return undefined;
-    const split = splitOf(value);
-    const unit = split && asked.unit(split.unit);
-    const share = unit === undefined ? undefined : findShare(split!, value.target, unit);
-    if (share) path += `/${share.variant}`;
-    if (!outcomes.has(path)) {
-      const flag = flagOf(key ?? value.target, { value, arms, split, share });
-      const shown = flag ?? (key === undefined ? undefined : nullFlag(key));
-      outcomes.set(path, shown && toOutcome(shown));
+    const { value = null, split: parts } = arm ?? {};
+    const unit = parts && asked.unit(parts.split.unit);
+    const share = unit === undefined ? undefined : parts!.findShare(unit);
+    path = path * (MAX_SHARES + 1) + (share ?? MAX_SHARES);
+    let number = numbers.get(path);
+    if (number === undefined) {
+      const { split } = parts ?? {};
+      const chosen = value && { value, counted, split, share: share === undefined ? undefined : split!.shares[share] };
+      const flag = chosen && (flagOf(key ?? value.target, chosen) ?? (key === undefined ? undefined : nullFlag(key)));
+      number = outcomes.push(flag ? toOutcome(flag) : undefined) - 1;
+      numbers.set(path, number);
     }
-    return outcomes.get(path);
+    return number;
   };
+  return { choose, outcomes };
 }
 
 /**
@@ -87,18 +100,15 @@ export function flagsChoice(
   choices: readonly FlagChoice[],
   { sha256, mayKeep }: { sha256: Sha256; mayKeep: (bytes: number) => boolean },
 ): FlagsChoice {
-  const numbers = new Map<Outcome | undefined, number>();
   const combinations = new Map<string, Outcomes | undefined>();
-  const numberOf = (outcome: Outcome | undefined): number => {
-    let number = numbers.get(outcome);
-    if (number === undefined) numbers.set(outcome, (number = numbers.size));
-    return number;
-  };
   return (asked) => {
-    const outcomes = choices.map((choose) => choose(asked));
-    const combination = outcomes.map(numberOf).join();
+    const numbers = choices.map(({ choose }) => choose(asked));
+    const combination = String.fromCharCode(...numbers);
     if (combinations.has(combination)) return combinations.get(combination);
-    const joined = joinOutcomes(outcomes, sha256);
+    const joined = joinOutcomes(
+      choices.map(({ outcomes }, index) => outcomes[numbers[index]!]),
+      sha256,
+    );
     if (mayKeep((joined?.text.length ?? 0) + combination.length)) combinations.set(combination, joined);
     return joined;
   };
@@ -118,36 +128,52 @@ const nullFlag = (key: string): Failure => ({
   errorDetails: `the value of ${key} is null, which no flag can be`,
 });
 
-/** Chooses between the value of a rollout and the one before it. A user without the unit gets that one, uncounted. */
-function chooseArm(value: Value, asked: Evaluated): Arm {
+/** Most arms of a value: treated, control, and that of users without the unit. */
+const MAX_ARMS = 3;
+
+/** Lists the arms of a value: those of a rollout, or one. A user without the unit gets the value before it, uncounted. */
+function listArms(value: Value): Arms {
   const exposure = value.state === "governed" ? readExposure(value) : undefined;
-  if (value.state === "withheld" || !exposure) return { value };
+  if (value.state === "withheld" || !exposure) return { arms: [armOf(value)], find: () => 0 };
   const { unit: attribute, salt, share } = exposure;
-  const unit = asked.unit(attribute);
-  if (unit === undefined) return { value: readControl(value) };
-  return findBucket(salt, unit) < share
-    ? { value, rollout: value, variant: "treated" }
-    : { value: readControl(value), rollout: value, variant: "control" };
+  const findBucket = bucketFinder(salt);
+  const control = armOf(readControl(value));
+  return {
+    arms: [
+      control,
+      { ...armOf(value), counted: { rollout: value, variant: "treated" } },
+      { ...control, counted: { rollout: value, variant: "control" } },
+    ],
+    find: (asked) => {
+      const unit = asked.unit(attribute);
+      return unit === undefined ? 0 : findBucket(unit) < share ? 1 : 2;
+    },
+  };
 }
 
-/** A choice of a flag's value: the arms up to the one that has it, and of a split value the user's share. */
+function armOf(value: Value | null): Arm {
+  const split = value?.state === "governed" ? readSplit(value.value) : undefined;
+  return { value, split: split && { split, findShare: shareFinder(split, value!.target) } };
+}
+
+/** A choice of a flag's value: the arm that counts its user, and of a split value the user's share. */
 interface Chosen {
   value: Value;
-  arms: readonly Arm[];
+  counted: Arm["counted"];
   split: Split | undefined;
   share: Share | undefined;
 }
 
 /** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
-function flagOf(key: string, { value, arms, split, share }: Chosen): Success | Failure | undefined {
+function flagOf(key: string, { value, counted, split, share }: Chosen): Success | Failure | undefined {
   if (value.state === "withheld")
     return { key, errorCode: "GENERAL", errorDetails: `the value is withheld: ${value.problem}` };
   // Who names no user gets the last share, uncounted.
   const own = split ? (share ?? split.shares.at(-1)!).value : value.value;
   if (own === null) return undefined;
-  const { rollout, variant } = arms.find((arm) => arm.rollout) ?? {};
   // Both arms are counted for the change that is rolled out.
-  if (rollout && variant) {
+  if (counted) {
+    const { rollout, variant } = counted;
     const metadata = { ...describeSource(rollout), step: readExposure(rollout)!.step };
     return { key, value: own, reason: "SPLIT", variant, metadata };
   }

@@ -40,9 +40,10 @@ function tenantsOf(targetingKey = EVERY_TENANT): string[] {
 /** Evaluates one flag; its outcome says why where there is no value of it. */
 export const evaluateFlag = async (deps: ChangesDeps, flag: string, asked: Evaluated): Promise<Outcome> => {
   const tenants = tenantsOf(asked.tenant);
-  const choose = await recall(deps, `flag\n${tenants[0]}\n${flag}`, () => readFlag(deps, flag, tenants));
+  const { choose, outcomes } = await recall(deps, `flag\n${tenants[0]}\n${flag}`, () => readFlag(deps, flag, tenants));
   return (
-    choose(asked) ?? toOutcome({ key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` })
+    outcomes[choose(asked)] ??
+    toOutcome({ key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` })
   );
 };
 

@@ -7,33 +7,59 @@ export const BUCKETS = 10_000;
  * Returns the bucket of a unit, 0 to 9,999. Texts are hashed as UTF-8: Murmur3 (x86, 32 bits, seed 0) of salt and unit. A unit
  * keeps its bucket, so a share that grows only adds units.
  */
-export const findBucket = (salt: string, unit: string): number =>
-  Math.floor((hashText(salt + unit) * BUCKETS) / 2 ** 32);
+export const findBucket = (salt: string, unit: string): number => bucketFinder(salt)(unit);
+
+/** Returns `findBucket` under a salt, whose part of the hash is made once. */
+export function bucketFinder(salt: string): (unit: string) => number {
+  const end = isAscii(salt) ? salt.length - (salt.length % 4) : 0;
+  const hash = mixBlocks(0, end, (at) => salt.charCodeAt(at));
+  const rest = salt.slice(end);
+  return (unit) => Math.floor((hashText(rest + unit, { hash, length: end }) * BUCKETS) / 2 ** 32);
+}
 
 const encoder = new TextEncoder();
 
-/** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, is its own bytes and needs no encoding. */
-export function hashText(text: string): number {
-  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 127) return hashMurmur3(encoder.encode(text));
-  return hashBlocks(text.length, (at) => text.charCodeAt(at));
+/** Bytes that were mixed into a hash, in blocks of four. */
+interface Mixed {
+  hash: number;
+  length: number;
 }
 
-/** Returns the Murmur3 hash of bytes, unsigned; Austin Appleby's MurmurHash3_x86_32 with seed 0. */
-export const hashMurmur3 = (bytes: Uint8Array): number => hashBlocks(bytes.length, (at) => bytes[at]!);
+const NONE: Mixed = { hash: 0, length: 0 };
 
-function hashBlocks(length: number, byteAt: (at: number) => number): number {
+/** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, is its own bytes and needs no encoding. */
+export const hashText = (text: string, before = NONE): number =>
+  isAscii(text)
+    ? hashBlocks(text.length, (at) => text.charCodeAt(at), before)
+    : hashMurmur3(encoder.encode(text), before);
+
+/** Returns the Murmur3 hash of bytes, unsigned; Austin Appleby's MurmurHash3_x86_32 with seed 0. */
+export const hashMurmur3 = (bytes: Uint8Array, before = NONE): number =>
+  hashBlocks(bytes.length, (at) => bytes[at]!, before);
+
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 127) return false;
+  return true;
+}
+
+function hashBlocks(length: number, byteAt: (at: number) => number, before: Mixed): number {
   const blocksEnd = length - (length % 4);
-  let hash = 0;
-  for (let at = 0; at < blocksEnd; at += 4) {
-    hash ^= scramble(byteAt(at) | (byteAt(at + 1) << 8) | (byteAt(at + 2) << 16) | (byteAt(at + 3) << 24));
-    hash = (Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64) | 0;
-  }
+  let hash = mixBlocks(before.hash, blocksEnd, byteAt);
   let tail = 0;
   for (let at = length - 1; at >= blocksEnd; at -= 1) tail = (tail << 8) | byteAt(at);
-  hash ^= scramble(tail) ^ length;
+  hash ^= scramble(tail) ^ (before.length + length);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function mixBlocks(start: number, end: number, byteAt: (at: number) => number): number {
+  let hash = start;
+  for (let at = 0; at < end; at += 4) {
+    hash ^= scramble(byteAt(at) | (byteAt(at + 1) << 8) | (byteAt(at + 2) << 16) | (byteAt(at + 3) << 24));
+    hash = (Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64) | 0;
+  }
+  return hash;
 }
 
 function scramble(block: number): number {

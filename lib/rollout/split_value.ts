@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { line } from "../kit/fields.ts";
 import { once } from "../kit/once.ts";
-import { BUCKETS, findBucket } from "./bucket.ts";
+import { BUCKETS, bucketFinder } from "./bucket.ts";
 
 /** A part of the users, with the name of their variant and the value that they get. */
 export interface Share {
@@ -19,7 +19,8 @@ export interface Split {
   shares: Share[];
 }
 
-const MAX_SHARES = 100;
+/** Largest number of shares. */
+export const MAX_SHARES = 100;
 
 const splitSchema = once(() =>
   z.strictObject({
@@ -67,8 +68,11 @@ export function describeSplitProblem(value: unknown): string | undefined {
   return issue && `${issue.path.join(".")}: ${issue.message}`;
 }
 
-/** Returns the share of a unit; the salt is the flag's key, so that a user is in another part for another flag. */
-export function findShare({ shares }: Split, salt: string, unit: string): Share {
-  let bucket = findBucket(salt, unit);
-  return shares.find(({ share }) => (bucket -= share) < 0)!;
+/** Returns what finds the position of a unit's share; the salt is the flag's key, so that a user is in another part for another flag. */
+export function shareFinder({ shares }: Split, salt: string): (unit: string) => number {
+  const findBucket = bucketFinder(salt);
+  return (unit) => {
+    let bucket = findBucket(unit);
+    return shares.findIndex(({ share }) => (bucket -= share) < 0);
+  };
 }

@@ -19,3 +19,10 @@ test.each([
 ])("the hash of %j is %i", (text, hash) => {
   expect(hashMurmur3(utf8.encode(text))).toBe(hash);
 });
+
+test("salt and unit are hashed as one text, wherever one ends and whatever is not ASCII", () => {
+  const texts = ["", "a", "ab", "abc", "abcd", "abcdefg", "é", "abcé", "用户", "abcde用户"];
+  for (const salt of texts)
+    for (const unit of texts)
+      expect(findBucket(salt, unit)).toBe(Math.floor((hashMurmur3(utf8.encode(salt + unit)) * 10_000) / 2 ** 32));
+});

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
-import { findShare, readSplit } from "../../../lib/rollout/split_value.ts";
+import { readSplit, shareFinder } from "../../../lib/rollout/split_value.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
@@ -169,7 +169,7 @@ test("a split value is split by the stock reader, and its rollback restores the 
     const given = (user: string) => core.resolveBooleanEvaluation("new-checkout", false, { userId: user }).value;
     const share = readSplit(value)!;
     for (const user of ["ana", "bo", "cy", "di", "ed", "flo", "gus"])
-      expect(given(user)).toBe(findShare(share, "new-checkout", user).value);
+      expect(given(user)).toBe(share.shares[shareFinder(share, "new-checkout")(user)]!.value);
   }
   const after = await read();
   await edit('["on",5000]', '["on",5001]');

@@ -1,0 +1,51 @@
+/** Outcomes are made once for users with the same arms and share; users with others must not get theirs. */
+import { expect, test } from "vitest";
+import { flagChoice } from "../../../lib/http/flag_choice.ts";
+import { readContext } from "../../../lib/http/ofrep_schemas.ts";
+import type { Governed } from "../../../lib/operations/values.ts";
+
+const governed = (tenant_id: string, value: unknown, more: object = {}): Governed => ({
+  ...{ state: "governed", tenant_id, target: "ui.banner", value, change_id: `chg_of_${tenant_id}` },
+  ...{ entry: 1, applied_at: "2026-11-28T06:00:00.000Z", kind: "config", digest: "d" },
+  ...more,
+});
+const exposed = (tenant: string, value: unknown, before: Governed | null, unit = "userId"): Governed =>
+  governed(tenant, value, { before, exposure: { unit, salt: `chg_${tenant}`, share: 4000, step: 0, since: "" } });
+const split = (unit: string) => ({
+  $split: {
+    unit,
+    shares: [
+      ["a", "A", 3000],
+      ["b", "B", 3000],
+      ["c", "C", 4000],
+    ],
+  },
+});
+
+const CASES: [name: string, values: Governed[]][] = [
+  ["one value", [governed("t1", true)]],
+  ["a split value", [governed("t1", split("userId"))]],
+  ["a rollout", [exposed("t1", "new", governed("t1", "old"))]],
+  ["a rollout of a split value over another", [exposed("t1", split("userId"), governed("t1", split("company")))]],
+  ["rollouts over nothing, of a tenant and for all", [exposed("t1", "new", null), exposed("*", "for all", null)]],
+  ["the same, by different attributes", [exposed("t1", null, null), exposed("*", split("userId"), null, "company")]],
+  ["a rollout over nothing, and a value for all", [exposed("t1", "new", null), governed("*", split("company"))]],
+  ["no value", []],
+];
+
+const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
+  ...(user % 4 > 0 && { userId: `user-${user}` }),
+  ...(user % 3 > 0 && { company: `company-${user}` }),
+}));
+
+test.each(CASES)("%s: a remembered outcome is the one that would be made for the user", (_, values) => {
+  const { choose, outcomes } = flagChoice(values, "ui.banner");
+  const seen = new Set<unknown>();
+  for (const context of CONTEXTS) {
+    const fresh = flagChoice(values, "ui.banner");
+    const number = choose(readContext(context));
+    expect(outcomes[number]).toEqual(fresh.outcomes[fresh.choose(readContext(context))]);
+    seen.add(number);
+  }
+  expect(seen.size).toBe(outcomes.length);
+});
