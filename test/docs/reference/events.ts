@@ -7,11 +7,11 @@ import type { EventType } from "../../../lib/audit/entry.ts";
 /** Sentences of Markdown. */
 export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string, detail: string]>> = {
   intent_in_force: [
-    "entry 1, and whenever another intent decides from here on",
+    "entry 1, and when another intent comes into force",
     "`product_id`, `version`, `update_epoch`, `approved_by`, `principals`",
   ],
   targets_in_force: [
-    "before the first change under another file of target systems, or none",
+    "before the next change, after the file of target systems was edited, added or removed",
     "`hash` (SHA-256 of the file; `null` without one), `systems` (name, type, address and templates of each, without secrets)",
   ],
   change_proposed: [
@@ -19,7 +19,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "`kind`, `target`, `tier`, `tier_asked`, `tier_reason` (why it is not minor, where that was asked for), `unstated`, `sets_nothing` (`true` without a value), `apply_when` (where it applies by itself), `value_hint`, `stages` (shares and feeder of a rollout), `places` (where each value is set), `risk`, `kpi`, `proposer`, `proposer_kind`, `required_approvers`, `approver` (`policy:minor` of a minor change, with `minor_number`, `target_owner` and `seen`), `supersedes`, `alone`, `asked_by`, `message_id`",
   ],
   proposal_refused: [
-    "a proposal on a forbidden target, or how many more of them there were",
+    "a proposal on a forbidden target was rejected, or how many more were that day",
     "`code`, `kind`, `target`, `proposer`; or `count`, `day`",
   ],
   consent_decision: [
