@@ -186,7 +186,8 @@ function operationsFile(document) {
 const COMMAND_LINE = [
   ..."propose approve deny revoke withdraw apply rollback restore stage note freeze unfreeze kpi runtime".split(" "),
   ..."audit audit/verify audit/accept-loss changes/{change_id}".split(" "),
-  ..."changes/{change_id}/certificate changes/{change_id}/attestation".split(" "),
+  ..."changes/{change_id}/certificate changes/{change_id}/attestation mandates mandates/{mandate_id}".split(" "),
+  ..."mandate-sign mandate-narrow mandate-resume mandate-revoke".split(" "),
 ]
   .map((name) => `/api/product/${name}`)
   .concat("/api/find", "/api/gate", "/api/whoami", "/api/state");

@@ -6,7 +6,7 @@ export const EXITS = {
   done: [0, "done; of `wait`: approved, or applied already; of `gate`: allowed"],
   refused: [1, "not done: the service rejected it, or it failed here; of `audit verify`: the log is invalid"],
   usage: [2, "wrongly called: an unknown verb or option, or a value that the service does not accept"],
-  not_found: [3, "no such change"],
+  not_found: [3, "no such change or mandate"],
   no_answer: [4, "no answer, or nothing can be done now: try again later"],
   unauthorized: [5, "a token is missing or wrong"],
   denied: [6, "of `wait`: denied, withdrawn, expired, revoked, or rolled back again; of `gate`: refused"],
@@ -31,7 +31,7 @@ export function exitFor(error: unknown): Exit {
   if (error instanceof UsageError) return "usage";
   if (!(error instanceof CountersignError)) return "refused";
   const { code, status } = error;
-  if (code === "change_not_found") return "not_found";
+  if (code === "change_not_found" || code === "mandate_not_found") return "not_found";
   if (code === "invalid_field") return "usage";
   if (code === "unauthorized") return "unauthorized";
   const isFailing = code !== "adapter_failed" && status >= 500;

@@ -42,6 +42,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   attestation: "Attestations of changes in force: get one, verify one",
   audit: "The audit log: list, verify, export",
   intent: "A product intent: test it, compare two",
+  mandate: "Mandates: list, show, draft, sign, narrow, resume, revoke",
 };
 
 /** Returns the command under which a verb stands: the program, or that of its first word where this is a group. */

@@ -3,6 +3,9 @@ import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
 import { changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
+import { mandateFacts } from "../../lib/changes/mandates/mandate_facts.ts";
+import type { MandateView } from "../../lib/changes/mandates/view.ts";
+import { BOUNDS, type MandateDecision } from "../../lib/changes/rules/mandate.ts";
 import type { Act } from "../../lib/changes/rules/act_statement.ts";
 import type { StageAction } from "../../lib/changes/rules/stage_action.ts";
 import { sha256 } from "../node_ports.ts";
@@ -62,7 +65,16 @@ interface Done {
   kpis?: Readonly<Record<string, number>> | undefined;
 }
 
-type Matter = Decided | Proposed | Done;
+/** A decision on a mandate, as it was shown. */
+interface OnMandate {
+  decision: MandateDecision;
+  approver: string;
+  note: string;
+  mandate: MandateView;
+  narrow?: object | undefined;
+}
+
+type Matter = Decided | Proposed | Done | OnMandate;
 
 const NAMESPACE = "countersign-consent";
 
@@ -99,7 +111,7 @@ export async function signDecision(
 /** The statement is made here of what was shown; the service's own must be the same to the byte. */
 async function statementFor({ client }: Session, matter: Matter, at: string): Promise<string> {
   const { decision, note } = matter;
-  const about = "change" in matter ? aboutChange(matter) : await aboutWhatHasNoId(client, matter);
+  const about = "change" in matter ? aboutChange(matter) : await aboutNoChange(client, matter);
   const body = { decision, ...(note === "" ? {} : { note }), at, ...about.asked } as never;
   const { statement } = await client.post("/api/product/consent-statement", { body });
   const { manifest_hash } = await client.get("/api/product/intent");
@@ -120,8 +132,14 @@ function aboutChange({ decision, approver, item, over_drift, seen, step, action,
   return { asked: { approver, change_id, ...more }, facts: { origin, decision, approver, ...more, ...facts } };
 }
 
-async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Done) {
+async function aboutNoChange(client: Session["client"], matter: Exclude<Matter, Decided>) {
   const { origin } = await client.get("/api/product/audit", { params: { query: { limit: 1 } } });
+  if ("mandate" in matter) {
+    const { decision, approver, mandate, narrow } = matter;
+    const bounds = Object.fromEntries(BOUNDS.flatMap((bound) => (bound in mandate ? [[bound, mandate[bound]]] : [])));
+    const facts = mandateFacts(decision, { ...mandate, bounds: bounds as never }, narrow);
+    return { asked: { approver, mandate_id: mandate.mandate_id, narrow }, facts: { origin, approver, ...facts } };
+  }
   if ("content" in matter) {
     const { decision, approver, proposal, content } = matter;
     const digest = sha256(canonicalContent(content));

@@ -360,6 +360,81 @@ export const OPERATIONS = {
       incident_rate: { type: "number", description: "Value of incident_rate now." },
     },
   },
+  "GET /api/product/mandates": {
+    summary: "Mandates",
+    description: "Mandates and drafts, oldest first.",
+    fields: {
+      state: {
+        type: "string",
+        description: "Only those in this state.",
+        choices: ["draft", "active", "suspended", "ended"],
+      },
+      agent: { type: "string", description: "Only those of this agent." },
+      limit: { type: "integer", description: "How many at most." },
+      after: { type: "string", description: "Only those after this id: next of the page before." },
+    },
+  },
+  "POST /api/product/mandates": {
+    summary: "Draft a mandate",
+    description: "Makes the draft of a mandate, which counts for nothing before people have signed it.",
+    fields: {
+      agent: { type: "string", required: true, description: "An agent of the intent." },
+      targets: { type: "json", required: true, description: "Patterns of targets." },
+      kinds: { type: "json", required: true, description: "Kinds of changes." },
+      tenants: { type: "json", required: true, description: "A list, or all." },
+      limits: { type: "json", description: "Limits of values: schema, max_step, unit." },
+      max_affected_users: { type: "integer", description: "Most users of one change." },
+      max_per_day: { type: "integer", description: "Most changes on a UTC day; absent: the policy's." },
+      max_open: { type: "integer", description: "Most approved and not yet applied; absent: the policy's." },
+      kpi_floor: { type: "json", description: "Values by KPI; a worse one suspends it." },
+      until: { type: "string", required: true, description: "Its end." },
+      from: { type: "string", description: "Its beginning; absent: its last signature." },
+      note: { type: "string", description: "Its purpose, for those who sign." },
+      actor: { type: "string", description: "The author; absent: whom the proxy names." },
+    },
+  },
+  "GET /api/product/mandates/{mandate_id}": {
+    summary: "One mandate",
+    description: "One mandate with the changes that it approved, newest first, and its entries.",
+    fields: { mandate_id: { type: "string", required: true, description: "Id of the mandate." } },
+  },
+  "POST /api/product/mandate-sign": {
+    summary: "Sign a mandate",
+    description: "Signs a draft. With the last signature that the intent asks for it is active.",
+    fields: {
+      mandate_id: { type: "string", required: true, description: "Id of the mandate." },
+      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/mandate-narrow": {
+    summary: "Narrow a mandate",
+    description: "Makes bounds of a signed mandate smaller, and nothing else.",
+    fields: {
+      mandate_id: { type: "string", required: true, description: "Id of the mandate." },
+      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+      narrow: { type: "json", required: true, description: "The bounds that change." },
+    },
+  },
+  "POST /api/product/mandate-resume": {
+    summary: "Resume a mandate",
+    description: "Signs the resumption of a suspended mandate; the same people must as for a new one.",
+    fields: {
+      mandate_id: { type: "string", required: true, description: "Id of the mandate." },
+      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/mandate-revoke": {
+    summary: "Revoke a mandate",
+    description: "Ends a mandate, or removes an unsigned draft. What it approved and is not applied then needs people.",
+    fields: {
+      mandate_id: { type: "string", required: true, description: "Id of the mandate." },
+      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
   "GET /api/find": {
     summary: "Find changes",
     description: "Finds changes by words and field:value terms; GET /api/find/saved lists the fields.",

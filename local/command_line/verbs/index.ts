@@ -12,6 +12,15 @@ import { gate } from "./gate.ts";
 import { intentDiff, intentTest } from "./intent.ts";
 import { list } from "./list.ts";
 import { apply, restoreValue, rollback, stage } from "./operations.ts";
+import {
+  mandateDraft,
+  mandateList,
+  mandateNarrow,
+  mandateResume,
+  mandateRevoke,
+  mandateShow,
+  mandateSign,
+} from "./mandates.ts";
 import { mcp } from "./mcp.ts";
 import { note } from "./note.ts";
 import { plan } from "./plan.ts";
@@ -26,6 +35,7 @@ import { whoami } from "./whoami.ts";
 export const VERBS: readonly Verb[] = [
   propose, plan, find, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, restoreValue, stage, note, freeze, unfreeze,
   acceptLoss,
+  mandateList, mandateShow, mandateDraft, mandateSign, mandateNarrow, mandateResume, mandateRevoke,
   gate,
   kpi, auditList, auditVerify, auditExport, certificate, attestationGet, attestationVerify, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, unfenceVerb, backupVerb, restoreVerb,
