@@ -7,8 +7,8 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 const SIZE = "text/x.tlog.size";
 
 /**
- * POST /add-checkpoint: has a checkpoint of a log that is watched cosigned (C2SP tlog-witness). It needs no token: the log's
- * signature is what is asked for. 409 answers the size that was cosigned last.
+ * POST /add-checkpoint: cosigns a checkpoint of a watched log (C2SP tlog-witness). It needs no token: the log's signature
+ * authenticates it. 409 answers the size that was cosigned last.
  */
 export const addCheckpoint = endpoint(
   {

@@ -1,4 +1,4 @@
-/** What this program can do as it was started, and what would switch the rest on. */
+/** Capabilities of this program as it was started, and the options that would enable the others. */
 import { isBaseUrl, isNamedProvider } from "../lib/llm/provider.ts";
 import type { Capability } from "../lib/operations/capability.ts";
 import { isDatabase } from "./option_values.ts";
@@ -71,11 +71,11 @@ function adapterProblem(given: string | undefined, other: string | undefined, in
   return other ? `${other} is given instead` : "not configured";
 }
 
-/** Whether this node takes part in a link; the link itself tells how it stands. */
+/** Returns true where this node takes part in a link, which then reports its own capability. */
 const linkIsAskedFor = ({ crossLinkPort, crossLinkPeers }: Options): boolean =>
   crossLinkPort !== undefined || crossLinkPeers.length > 0;
 
-/** Why no language model can be asked as the options stand, or null. */
+/** Returns why the options allow no language model; null where they do. */
 export function llmProblem({ llm, llmModel, llmKeyEnv, llmKey }: Options): string | null {
   if (!llm) return "not configured; the built-in responder answers";
   if (!isNamedProvider(llm) && !isBaseUrl(llm))

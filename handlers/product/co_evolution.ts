@@ -7,7 +7,7 @@ import { insightSchema, sharedInsightSchema } from "../../lib/link/insight.ts";
 import { peerRowSchema } from "../../lib/link/port.ts";
 import { coEvolutionView } from "../../lib/link/registry.ts";
 
-/** GET /api/product/co-evolution: what was learnt from peers, the last received first, and what this node told them. */
+/** GET /api/product/co-evolution: insights from peers, the last received first, and those that this node shares. */
 export const coEvolution = endpoint(
   {
     method: "GET",

@@ -1,4 +1,4 @@
-/** All tools, and how they are told to clients. None approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
+/** All tools, and their descriptions for clients. None approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
 import { toJsonSchema } from "../openapi/json_schema.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { readInput, type Tool, type ToolCall } from "./tool.ts";
@@ -12,7 +12,7 @@ import { searchMemory } from "./tools/search_memory.ts";
 import { waitForDecision } from "./tools/wait_for_decision.ts";
 import { withdrawChange } from "./tools/withdraw_change.ts";
 
-/** Those that read first: a client that tries the first one changes nothing. */
+/** Reading tools come first: a client that tries the first one changes nothing. */
 export const TOOLS: readonly Tool[] = [
   explainPolicy,
   findChanges,
@@ -32,7 +32,7 @@ const offered = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =
 /** Made once for an intent, on which inputs depend. */
 const described = new WeakMap<object, ReadonlyMap<Tool, object>>();
 
-/** The tools as `tools/list` tells them. */
+/** Lists the descriptions that `tools/list` returns. */
 export function listed(call: ToolCall): (object | undefined)[] {
   const { product } = call.deps;
   const all = described.get(product!) ?? new Map(TOOLS.map((tool) => [tool, descriptionOf(tool, call.deps)]));

@@ -1,6 +1,6 @@
 /**
- * Copies of contents that were erased: they go from every collection that may hold one, from files, and from what the store
- * keeps of records that are no more. Looked for twice, since an answer that was being made may have been kept after the first.
+ * Removes copies of erased contents: from every collection that may hold one, from files, and from what the store keeps of
+ * deleted records. Sweeps twice, since an answer under way may have stored a copy after the first sweep.
  */
 import { memories } from "../projections/memory.ts";
 import { forgetMemory } from "../projections/memory.ts";
@@ -17,17 +17,17 @@ import { type Erased, withoutContent } from "./erased_answers.ts";
 import { rewriteFiles } from "./erased_files.ts";
 import { readRecords } from "../changes/records.ts";
 
-/** So many are dealt with in a cycle; the records of those that wait are small. */
-const AT_ONCE = 1000;
-/** As many as a transaction may write. */
-const SLICE = 50;
+/** Most erasures that one cycle handles. */
+const MAX_PER_CYCLE = 1000;
+/** Records that one transaction writes. */
+const WRITES = 50;
 const PAGE = 100;
 const ADAPTER_MS = 10_000;
-/** Copies are looked for a second time, longer after the erasure than anything takes that began before it. */
-const AGAIN_MS = 10 * 60 * 1000;
-const LOOKS = 2;
-/** A store is asked twice a day at most to remove what it keeps of what is no more: that may cost it a pass over everything. */
-const EXPUNGE_MS = 12 * 3600 * 1000;
+/** Time of the second sweep: requests that began before the erasure have ended by then. */
+const SECOND_SWEEP_MS = 10 * 60 * 1000;
+const MAX_SWEEPS = 2;
+/** A store removes what is left of deleted records twice a day at most: that may cost a pass over all of it. */
+const EXPUNGE_EVERY_MS = 12 * 3600 * 1000;
 const LATE_MS = 24 * 3600 * 1000;
 
 type Due = Stored<ErasureDue>;
@@ -37,13 +37,13 @@ export async function finishErasures(deps: OperationsDeps): Promise<number> {
   const { store, clock, log } = deps;
   await rewriteFiles(deps);
   const now = clock.now();
-  const due = await store.list("erasures_due", { limit: AT_ONCE });
+  const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
   for (const { id, value } of due)
     if (now - value.at > LATE_MS) log.warn("copies of an erased content are not gone after a day", { change_id: id });
   const looks = due.filter(
-    ({ value: { looked, at } }) => looked === 0 || (looked < LOOKS && isPast(at, now, AGAIN_MS)),
+    ({ value: { looked, at } }) => looked === 0 || (looked < MAX_SWEEPS && isPast(at, now, SECOND_SWEEP_MS)),
   );
-  // What follows the log forgets by itself, and is to be done before the store is.
+  // Projections forget by themselves, and must have done so before the store is swept.
   if (looks.length > 0 && (await isFollowed(deps, looks))) {
     const removed = await sweep(deps, looks);
     await keep(deps, looks, ({ looked, kept, ...one }) => ({ ...one, looked: looked + 1, kept: kept || removed }));
@@ -51,21 +51,21 @@ export async function finishErasures(deps: OperationsDeps): Promise<number> {
   return due.length === 0 ? 0 : expunge(deps, now);
 }
 
-/** Whether so much has gone by since; what is as far ahead was noted by a wrong clock, and is not waited for. */
+/** Returns true when the time is over. A time that far ahead was noted by a wrong clock, and counts as over too. */
 const isPast = (since: number, now: number, ms: number): boolean => Math.abs(now - since) >= ms;
 
-/** Has the store remove what it keeps of what is no more, if that is time, and settles what is done then. */
+/** Has the store remove what is left of deleted records, if that is due, and returns how many erasures are then done. */
 async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   const { store } = deps;
-  const due = await store.list("erasures_due", { limit: AT_ONCE });
+  const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
   const last = (await store.get("meta", "expunged"))?.value.at ?? -Infinity;
-  const isTime = store.expunge === undefined || isPast(last, now, EXPUNGE_MS);
+  const isTime = store.expunge === undefined || isPast(last, now, EXPUNGE_EVERY_MS);
   const ripe = due.filter(({ value: { looked, kept } }) => looked > 0 && kept && isTime);
   if (ripe.length > 0) {
     await store.expunge?.();
     await store.transact((tx) => tx.put("meta", "expunged", { at: now }));
   }
-  const done = due.filter((one) => one.value.looked >= LOOKS && (!one.value.kept || ripe.includes(one)));
+  const done = due.filter((one) => one.value.looked >= MAX_SWEEPS && (!one.value.kept || ripe.includes(one)));
   await keep(deps, done, () => undefined);
   await keep(
     deps,
@@ -75,15 +75,15 @@ async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   return done.length;
 }
 
-/** Puts erasures again as they are now; undefined: they are done. */
+/** Stores erasures as `as` returns them; undefined removes one, since it is done. */
 async function keep(
   { store }: OperationsDeps,
   due: readonly Due[],
   as: (one: ErasureDue) => ErasureDue | undefined,
 ): Promise<void> {
-  for (let begin = 0; begin < due.length; begin += SLICE)
+  for (let begin = 0; begin < due.length; begin += WRITES)
     await store.transact((tx) => {
-      for (const { id, value } of due.slice(begin, begin + SLICE)) {
+      for (const { id, value } of due.slice(begin, begin + WRITES)) {
         const now = as(value);
         if (now) tx.put("erasures_due", id, now);
         else tx.delete("erasures_due", id);
@@ -97,7 +97,7 @@ async function isFollowed({ store }: OperationsDeps, due: readonly Due[]): Promi
   return cursors.every((cursor) => cursor && !cursor.value.clearing && cursor.value.entry >= newest);
 }
 
-/** Whether there was any. */
+/** Removes copies from all collections, and returns true if there were any. */
 async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean> {
   const { store } = deps;
   let removed = false;
@@ -149,7 +149,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
   return removed;
 }
 
-/** A target that no system covers any more holds up no other erasure. */
+/** Has the target system forget the content. A target that no system covers any more delays no other erasure. */
 async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): Promise<void> {
   try {
     await product?.adapter?.forget?.(operand, AbortSignal.timeout(ADAPTER_MS));
@@ -160,10 +160,10 @@ async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): 
   }
 }
 
-/** As it stands in JSON text that stands in JSON text itself. */
+/** Escapes JSON text as it is inside of a JSON string. */
 const escaped = (json: string): string => JSON.stringify(json).slice(1, -1);
 
-/** Hands the records whose text holds one of the marks to a transaction each, as they are then. */
+/** Runs a transaction for each record whose text contains one of the marks; it gets the record as it is then. */
 async function each<C extends SweptCollection>(
   { store }: OperationsDeps,
   collection: C,

@@ -11,7 +11,7 @@ export type Part = string | Given;
 
 const MAX_PROSE = 1200;
 
-/** A part of somebody else's on one line: a name as it is when it is one word, all else in quotation marks. */
+/** Shows text that others wrote on one line: a name of one word as it is, anything else in quotation marks. */
 export const showGiven = ({ given, quoted }: Given, most = MAX_PROSE): string =>
   quoted ? quote(given, most) : label(given);
 

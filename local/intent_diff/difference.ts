@@ -1,4 +1,4 @@
-/** Differences between two intents: what they are made of, and how those of many subjects become one sentence. */
+/** Differences between two intents, and how the same difference of many places becomes one sentence. */
 import { describePlaces, type Place, type Universe } from "./universe.ts";
 
 /** `wider`: more may be done, by more people or with less consent; `narrower`: less; `other`: neither. */
@@ -9,7 +9,7 @@ export interface Difference {
   effect: Effect;
   /** The rule behind it, as a field of the intent. */
   field: string;
-  /** The gravest first: 1 for what decides whether a change is possible at all. */
+  /** Order in which differences are shown; 1, the gravest, decides whether a change is possible at all. */
   gravity: number;
   text: string;
 }
@@ -17,7 +17,7 @@ export interface Difference {
 /** A difference at one place; `{}` in the text stands for the places that have the same. */
 export type AtPlace = Omit<Difference, "gravity" | "field">;
 
-/** Asks for the difference at each place, and says the same of several places once. */
+/** Lists the differences at all places; where several places have the same, it is one difference that names them. */
 export function atPlaces(
   field: string,
   gravity: number,

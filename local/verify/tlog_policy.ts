@@ -3,15 +3,15 @@ import { readText, Unreadable } from "./kept.ts";
 import { type Checkpoint, type Key, parseVerifierKey, SIGNATURE, findSigner } from "./note.ts";
 import { COSIGNATURE, cosignedAt, type Witness } from "./witness.ts";
 
-/** A witness, or a group of which so many must have witnessed. */
+/** A witness, or a group and the least number of its members that must have cosigned. */
 type Judge = { key: Witness } | { least: number; members: readonly Judge[] };
 
-/** What a checkpoint is trusted by. */
+/** Logs and witnesses that are trusted, and the witnesses that a checkpoint needs. */
 export interface TlogPolicy {
   logs: readonly Key[];
   /** By their names in the policy. */
   witnesses: ReadonlyMap<string, Witness>;
-  /** Undefined: none is asked for. */
+  /** Undefined: no witness is required. */
   quorum: Judge | undefined;
 }
 
@@ -70,8 +70,8 @@ export function readTlogPolicy(file: string): TlogPolicy {
 }
 
 /**
- * Which log of the policy signed a checkpoint, which of its witnesses cosigned it and when, in seconds since the epoch
- * (`null`: a cosignature in its name does not hold), and whether these are enough.
+ * Returns the log of the policy that signed a checkpoint, and the witnesses that cosigned it with their times (seconds since
+ * the epoch; `null`: the cosignature under that name is invalid). `isMet`: they meet the quorum.
  */
 export function judgeCheckpoint(checkpoint: Checkpoint, { logs, witnesses, quorum }: TlogPolicy) {
   const own = logs.filter(({ name }) => name === checkpoint.origin);

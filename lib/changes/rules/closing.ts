@@ -1,4 +1,4 @@
-/** How a change is closed that cannot go on, and by whom: nobody is locked out by rules that came after its consents. */
+/** Closing of changes that cannot go on: rules that came after the consents must not lock everybody out. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { sameName } from "./names.ts";
@@ -6,8 +6,8 @@ import { type Electorate, isDecider, requireDecider } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 /**
- * 403 unless this person may close the change by revoking: one who approved it, and where none of those can decide today, or
- * the intent alone approved it, each person who may decide on it.
+ * Requires a person who may revoke: one who approved the change. Where none of those can decide any more, or the intent alone
+ * approved it, any person who may decide on it. Errors: 403 `not_an_approver`.
  */
 export function requireRevoker(change: Change, name: string, intent: Electorate): void {
   if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name))) return;
@@ -16,7 +16,7 @@ export function requireRevoker(change: Change, name: string, intent: Electorate)
   throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
 }
 
-/** Those who approved it, and whose decision can count today. */
+/** Lists the people who approved it and whose decision still counts under the intent. */
 function ableApprovers(change: Change, intent: Electorate): string[] {
   const { signing, break_glass } = intent.policy;
   const able = change.approvals.filter(
@@ -28,7 +28,7 @@ function ableApprovers(change: Change, intent: Electorate): string[] {
   return [...new Set(able.map(({ approver }) => approver))];
 }
 
-/** Who may end it that waits for consent or for its apply, in words. */
+/** Says who may end a change that waits for consent or for its apply. */
 export function wayOut(change: Change, intent: Electorate): string {
   if (change.status === "pending_consent") return "each person who may approve it may deny it";
   const able = ableApprovers(change, intent);

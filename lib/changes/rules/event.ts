@@ -41,7 +41,7 @@ export interface ChangeEvent {
 /** The members of a detail that `evolve` reads. */
 export interface Detail {
   status?: Status;
-  /** Status of the change before, where that is not plain. */
+  /** Status of the change before, where the event alone does not show it. */
   from?: Status;
   tier?: Tier;
   /** The target of a proposal, an apply or a rollback; the name of a plan. */
@@ -103,7 +103,7 @@ export interface Detail {
   step_base?: readonly StepBase[];
   target_owner?: TargetOwner;
   emergency?: boolean;
-  /** Stands in the consent with which an emergency's quorum is reached. */
+  /** In the consent that completes an emergency's quorum. */
   review_hours?: number;
   verdict?: NonNullable<Change["review"]>["verdict"];
   /** Item of a late note. */
@@ -123,7 +123,7 @@ export interface PlanTarget extends Pick<
 /** Returns true for a target that a rollback has taken back, also where it failed on others of the plan. */
 export const isTakenBack = ({ target_holds }: PlanTarget): boolean => target_holds !== undefined;
 
-/** Lists the targets that an entry tells of: of a plan those that it sets. */
+/** Lists the targets that an entry reports; for a plan those that it sets. */
 export function listTargets({ tenant, detail }: { tenant: string; detail: string }): readonly PlanTarget[] {
   const facts = parseDetail(detail);
   const { target, sets } = facts;
@@ -132,7 +132,7 @@ export function listTargets({ tenant, detail }: { tenant: string; detail: string
   return target === undefined ? [] : [{ ...facts, tenant_id: tenant, target }];
 }
 
-/** Returns the facts of an entry about one target; undefined where it tells nothing of that. */
+/** Returns the facts of an entry about one target; undefined where it reports nothing about it. */
 export const findTarget = (entry: Parameters<typeof listTargets>[0], place: { tenant_id: string; target: string }) =>
   listTargets(entry).find((one) => samePlace(one, place));
 
@@ -142,11 +142,11 @@ export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string
   detail: parseDetail(entry.detail),
 });
 
-/** Details that were read last: one decision asks several times what the same entries say. */
+/** Cache of parsed details, since one decision reads the same entries several times. */
 const recent = once(() => new Map<string, Detail>());
 const MOST_RECENT = 256;
 
-/** Reads the text of a detail; one that is no JSON object says nothing. */
+/** Parses the text of a detail; anything but a JSON object is an empty one. */
 export function parseDetail(text: string): Detail {
   const detail = recent().get(text) ?? Object.freeze(parsed(text));
   if (recent().size === MOST_RECENT) recent().clear();

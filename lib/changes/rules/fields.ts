@@ -1,24 +1,24 @@
-/** How the fields of a manifest are read. */
+/** Schemas of the fields of a manifest. */
 import * as z from "zod";
 import { isSlip, nearest } from "../../kit/nearest.ts";
 
-/** Text that says something. */
+/** Text that is not blank. */
 export const filled = () => z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
 
-/** A list of such. */
+/** A list. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
 
-/** A rule that is misspelt must never be a rule that is absent. */
+/** An object that rejects unknown fields, since a misspelt rule must not count as an absent one. */
 export const object = <T extends z.ZodRawShape>(shape: T) =>
   z.strictObject(shape, {
     error: ({ code, keys }) =>
       code === "unrecognized_keys" ? unknown(keys ?? [], Object.keys(shape)) : "must be an object",
   });
 
-/** The message for fields that no rule has: the one that was probably meant, or else all that there are. */
+/** Returns the message for unknown fields: it suggests the known field that was probably meant, or lists all. */
 export const unknown = (keys: readonly string[], known: readonly string[]): string =>
   `has no field ${keys.map((key) => `${key}: ${suggestion(key, known)}`).join(" ")}`;
 
-/** A word that is like none of the known ones is no slip, so no single one is offered for it. */
+/** Suggests the known word that was probably meant; lists all where none is similar. */
 export const suggestion = (word: string, known: readonly string[]): string =>
   isSlip(word, known) ? `did you mean ${nearest(word, known)}?` : `known are ${known.join(", ")}`;
