@@ -10,6 +10,7 @@ import { isRollingOut } from "./rules/rollout_state.ts";
 import { replacesGuardrails } from "./rules/stages_rule.ts";
 import { matchesAny } from "./rules/target_pattern.ts";
 import { unlessMismatched } from "./mismatch.ts";
+import { listRecords } from "../store/pages.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -20,7 +21,7 @@ declare module "../store/store.ts" {
 }
 
 const HOUR_MS = 3600 * 1000;
-const PAGE = 20;
+const PAGE_SIZE = 20;
 /** Stands for every KPI in a key, since a guardrail by target watches changes whatever KPI they name. */
 const EVERY_KPI = "*";
 
@@ -75,17 +76,13 @@ async function newestWatched(
   { kpi, targets, hours }: Guardrail,
 ): Promise<ChangeRecord | undefined> {
   const prefix = `${targets ? EVERY_KPI : kpi}\n`;
-  for (let after: string | undefined; ;) {
-    const page = await tx.list("kpi_applied", { prefix, limit: PAGE, reverse: true, ...(after && { after }) });
-    for (const { value } of page) {
-      if (now - value.at > hours * HOUR_MS) return undefined;
-      if (targets && ![value.target, ...(value.sets ?? [])].some((target) => matchesAny(target, targets))) continue;
-      const record = await unlessMismatched(change(value.change_id));
-      if (record?.change.status === "applied") return record;
-    }
-    if (page.length < PAGE) return undefined;
-    after = page.at(-1)!.id;
+  for await (const { value } of listRecords(tx, "kpi_applied", { prefix, limit: PAGE_SIZE, reverse: true })) {
+    if (now - value.at > hours * HOUR_MS) return undefined;
+    if (targets && ![value.target, ...(value.sets ?? [])].some((target) => matchesAny(target, targets))) continue;
+    const record = await unlessMismatched(change(value.change_id));
+    if (record?.change.status === "applied") return record;
   }
+  return undefined;
 }
 
 /** Whether it is news: an alert may yet become a rollback. */

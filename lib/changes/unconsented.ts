@@ -1,12 +1,12 @@
 /** Changes that the service carries on by itself, and that lack a consent under the intent in force. */
 import { AppError } from "../kit/errors.ts";
-import { listPages } from "../store/pages.ts";
+import { listRecords } from "../store/pages.ts";
 import type { Store } from "../store/store.ts";
 import { allProven, type ProvingDeps } from "./proven_consents.ts";
 import { readRecords } from "./records.ts";
 import { requireConsented } from "./rules/state_machine.ts";
 
-const PAGE_SIZE = 100;
+const BATCH_SIZE = 100;
 
 /** A change, and the consent that it lacks in words. */
 export interface Unconsented {
@@ -19,8 +19,8 @@ export async function listUnconsented(deps: ProvingDeps): Promise<Unconsented[]>
   const { intent } = deps.product!;
   const ids = await listOngoing(deps.store);
   const lacking: Unconsented[] = [];
-  for (let at = 0; at < ids.length; at += PAGE_SIZE) {
-    const records = await readRecords(deps.store, ids.slice(at, at + PAGE_SIZE));
+  for (let at = 0; at < ids.length; at += BATCH_SIZE) {
+    const records = await readRecords(deps.store, ids.slice(at, at + BATCH_SIZE));
     const proven = await allProven(
       deps,
       records.filter((record) => record !== undefined),
@@ -42,7 +42,7 @@ export async function listOngoing(store: Pick<Store, "list">): Promise<string[]>
   const ids: string[] = [];
   // A key ends with the id of its change.
   for (const collection of ["applies_due", "rollouts_running"] as const)
-    for await (const page of listPages(store, collection, { limit: PAGE_SIZE, keysOnly: true }))
-      ids.push(...page.map(({ id }) => id.slice(id.lastIndexOf("\n") + 1)));
+    for await (const { id } of listRecords(store, collection, { keysOnly: true }))
+      ids.push(id.slice(id.lastIndexOf("\n") + 1));
   return ids;
 }

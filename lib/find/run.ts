@@ -19,6 +19,7 @@ import { comparing } from "./order.ts";
 import { parseQuery, type Query } from "./parse.ts";
 import { countTerm, holdsWord, Ranking } from "./rank.ts";
 import { type Found, type Row, makeRow, listTimes, showRowsAtTime } from "./row.ts";
+import { listRecords } from "../store/pages.ts";
 
 /** How a query is run. */
 export interface RunOptions {
@@ -190,15 +191,9 @@ function timesIn(durations: number[]): Pick<FindAnswer, "median" | "max"> {
   return { median: median / 1000, max: sorted.at(-1)! / 1000 };
 }
 
-const PAGE = 1000;
-
 /** The episodes of drift under way, by change. */
 async function driftNow({ store }: ChangesDeps): Promise<Map<string, DriftEpisode>> {
   const episodes = new Map<string, DriftEpisode>();
-  for (let after: string | undefined; ;) {
-    const page = await store.list("drift", { ...(after !== undefined && { after }), limit: PAGE });
-    for (const { value } of page) episodes.set(value.change_id, value);
-    if (page.length < PAGE) return episodes;
-    after = page.at(-1)!.id;
-  }
+  for await (const { value } of listRecords(store, "drift", { limit: 1000 })) episodes.set(value.change_id, value);
+  return episodes;
 }

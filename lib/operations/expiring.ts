@@ -7,6 +7,7 @@ import { certainNow } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
+import { listPages } from "../store/pages.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -27,7 +28,7 @@ interface Due {
   over: number;
 }
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 /** A notice takes four writes at most. */
 const TOGETHER = 10;
 /** So many are told of in a cycle. */
@@ -60,20 +61,16 @@ async function dueIn(
   const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix(status);
   const due: Due[] = [];
-  for (let after = prefix, more = true; more;) {
-    const page = await read.list("waiting", { prefix, after, limit: PAGE });
+  for await (const page of listPages(read, "waiting", { prefix, limit: PAGE_SIZE })) {
     for (const { id: key, value } of page) {
       const id = key.slice(prefix.length);
       const { since } = parseWait(value);
-      if (since > latest) continue;
       const place = expiringKey(since, id);
-      if (place > told) due.push({ id, place, over: since + ttl });
+      if (since <= latest && place > told) due.push({ id, place, over: since + ttl });
     }
-    const last = page.at(-1);
-    after = last?.id ?? after;
     // Pending ones stand in the order in which they began to wait.
-    const beyond = status === "pending_consent" && last !== undefined && parseWait(last.value).since > latest;
-    more = page.length === PAGE && !beyond;
+    const last = page.at(-1);
+    if (status === "pending_consent" && last && parseWait(last.value).since > latest) break;
   }
   return due.sort((a, b) => (a.place < b.place ? -1 : 1));
 }

@@ -7,7 +7,7 @@ import { knownMismatches } from "../changes/integrity_scan.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
-import { listPages } from "../store/pages.ts";
+import { listRecords } from "../store/pages.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { expiringKey } from "./expiring.ts";
 import { orderPrefix } from "./tasks.ts";
@@ -90,12 +90,10 @@ async function firstLimit(
   if (hours === undefined) return first;
   const ttl = hours * HOUR_MS;
   const prefix = waitingPrefix(status);
-  for await (const page of listPages(store, "waiting", { prefix, limit: PAGE })) {
-    for (const { id, value } of page) {
-      const { since } = parseWait(value);
-      const isNotified = expiringKey(since, id.slice(prefix.length)) <= notified;
-      first = Math.min(first, since + (isNotified ? ttl : ttl * (1 - LAST_PART)));
-    }
+  for await (const { id, value } of listRecords(store, "waiting", { prefix, limit: PAGE })) {
+    const { since } = parseWait(value);
+    const isNotified = expiringKey(since, id.slice(prefix.length)) <= notified;
+    first = Math.min(first, since + (isNotified ? ttl : ttl * (1 - LAST_PART)));
   }
   return first;
 }

@@ -1,7 +1,7 @@
 /** Verifies projections: builds each again in memory from the first entry, and compares. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { memoryStore } from "../store/memory.ts";
-import { listPages } from "../store/pages.ts";
+import { listRecords } from "../store/pages.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { findProblem } from "./catch_up.ts";
 import { createLogReader } from "./log_reader.ts";
@@ -54,8 +54,7 @@ async function compareRows(deps: ProjectionDeps, projection: Projection, cursor:
 
 async function readAll(store: Store, collection: Collection): Promise<Map<string, unknown>> {
   const records = new Map<string, unknown>();
-  for await (const page of listPages(store, collection, { limit: PAGE_SIZE }))
-    for (const { id, value } of page) records.set(id, value);
+  for await (const { id, value } of listRecords(store, collection, { limit: PAGE_SIZE })) records.set(id, value);
   return records;
 }
 

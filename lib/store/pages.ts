@@ -1,16 +1,30 @@
-/** Reads a collection page by page. */
+/** Reads a collection page by page, or record by record. */
 import type { Collection, Listed, ListOptions, Reads, CollectionRecord } from "./store.ts";
 
-/** Yields the pages of a collection, in order of ids; each is read when the one before it was used. The last may be empty. */
+type Paging<K extends boolean> = Omit<ListOptions<K>, "limit"> & { limit?: number };
+
+const DEFAULT_PAGE_SIZE = 100;
+
+/** Yields the pages of a collection, of `limit` records each; each is read when the one before it was used. The last may be empty. */
 export async function* listPages<C extends Collection, K extends boolean = false>(
   reads: Pick<Reads, "list">,
   collection: C,
-  options: Omit<ListOptions<K>, "after" | "reverse">,
+  { limit = DEFAULT_PAGE_SIZE, ...options }: Paging<K> = {},
 ): AsyncGenerator<Listed<K, CollectionRecord<C>>[], undefined> {
-  for (let after = "", more = true; more;) {
-    const page = await reads.list<C, K>(collection, { ...options, after });
+  let { after } = options;
+  for (let more = true; more;) {
+    const page = await reads.list<C, K>(collection, { ...options, limit, ...(after !== undefined && { after }) });
     yield page;
-    after = page.at(-1)?.id ?? after;
-    more = page.length === options.limit;
+    after = page.at(-1)?.id;
+    more = page.length === limit;
   }
+}
+
+/** Yields the records of a collection, which are read in pages of `limit`. */
+export async function* listRecords<C extends Collection, K extends boolean = false>(
+  reads: Pick<Reads, "list">,
+  collection: C,
+  paging?: Paging<K>,
+): AsyncGenerator<Listed<K, CollectionRecord<C>>, undefined> {
+  for await (const page of listPages(reads, collection, paging)) yield* page;
 }

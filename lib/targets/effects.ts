@@ -2,7 +2,7 @@
 import type { Sha256 } from "../kit/platform.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { targetKey } from "../changes/records.ts";
-import { listPages } from "../store/pages.ts";
+import { listRecords } from "../store/pages.ts";
 import type { Store, Tx } from "../store/store.ts";
 import type { Attempt, Entry, OtherChange, TargetValue } from "./port.ts";
 
@@ -64,7 +64,7 @@ export interface EffectTarget {
   open?: string | undefined;
 }
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
 const NO_VALUES = { previous: undefined, next: undefined, restore: undefined, stage: undefined, advance: undefined };
 
@@ -232,8 +232,8 @@ export function storedEffects(
           else if (found) tx.put("effects", id, { ...found, ...NO_VALUES });
         });
       await strip(change_id);
-      for await (const page of listPages(store, "effects", { limit: PAGE }))
-        for (const { id, value } of page) if (value.replaced === change_id && value.previous) await strip(id);
+      for await (const { id, value } of listRecords(store, "effects", { limit: PAGE_SIZE }))
+        if (value.replaced === change_id && value.previous) await strip(id);
     },
   };
 }

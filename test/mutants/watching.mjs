@@ -39,7 +39,7 @@ export const watching = [
   {
     ...guardrail,
     name: "a guardrail blames the oldest apply",
-    find: "limit: PAGE, reverse: true,",
+    find: "limit: PAGE_SIZE, reverse: true",
     replace: "limit: PAGE,",
   },
   {

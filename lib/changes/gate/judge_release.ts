@@ -23,6 +23,7 @@ import { releaseHead } from "../rules/release.ts";
 import { samePlace } from "../rules/same_target.ts";
 import { requireConsented } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
+import { listRecords } from "../../store/pages.ts";
 
 /** A question for a release. */
 export interface GateQuestion extends Place {
@@ -89,12 +90,8 @@ async function listCandidates(
   const held = await evidence.lastOnTarget("held", place, MAX_LISTED);
   const owners = await tx.list("owners", { prefix, limit: MAX_LISTED, reverse: true });
   const live: string[] = [];
-  for (let after = "", more = true; more;) {
-    const page = await tx.list("live_by_target", { prefix, after, limit: MAX_LISTED, keysOnly: true });
-    live.push(...page.map(({ id }) => id.slice(prefix.length)));
-    after = page.at(-1)?.id ?? after;
-    more = page.length === MAX_LISTED;
-  }
+  for await (const { id } of listRecords(tx, "live_by_target", { prefix, keysOnly: true }))
+    live.push(id.slice(prefix.length));
   const named = [...proposed, ...held].map(({ change_id }) => change_id);
   const recent = [
     ...proposed.slice(0, MAX_SEARCHED).map(({ change_id }) => change_id),

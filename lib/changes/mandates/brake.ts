@@ -1,5 +1,5 @@
 /** Narrows and revokes mandates: any person who may sign one may do it, with any valid key. */
-import { listPages } from "../../store/pages.ts";
+import { listRecords } from "../../store/pages.ts";
 import type { Caller } from "../caller.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
@@ -63,8 +63,6 @@ export const revokeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     { anyClock: true },
   );
 
-const PAGE_SIZE = 100;
-
 /** The work of a cycle: suspends mandates whose changes are contested, and ends those whose time is over. */
 export async function keepMandates(deps: ChangesDeps): Promise<void> {
   await suspendContested(deps);
@@ -74,17 +72,16 @@ export async function keepMandates(deps: ChangesDeps): Promise<void> {
 /** Records the end of mandates whose time is over by a clock that can be trusted, and removes old drafts. */
 async function endOverdue(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
-  for await (const page of listPages(store, "mandates_by_agent", { limit: PAGE_SIZE, keysOnly: true }))
-    for (const { id } of page) {
-      const mandateId = id.slice(id.lastIndexOf("\n") + 1);
-      const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
-      if (!(until <= clock.now()) || (await certainNow(deps, store, until)) < until) continue;
-      await governed<void>({ deps }, async (transaction) => {
-        const mandate = await readMandate(transaction, mandateId);
-        if (!mandate || mandate.state === "ended" || Date.parse(mandate.bounds.until) > transaction.now) return;
-        const detail = { revision: mandate.revision + 1, reason: "expired", ...serviceItself() };
-        recordEvent(transaction, mandate, "mandate_ended", detail);
-      });
-    }
+  for await (const { id } of listRecords(store, "mandates_by_agent", { keysOnly: true })) {
+    const mandateId = id.slice(id.lastIndexOf("\n") + 1);
+    const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
+    if (!(until <= clock.now()) || (await certainNow(deps, store, until)) < until) continue;
+    await governed<void>({ deps }, async (transaction) => {
+      const mandate = await readMandate(transaction, mandateId);
+      if (!mandate || mandate.state === "ended" || Date.parse(mandate.bounds.until) > transaction.now) return;
+      const detail = { revision: mandate.revision + 1, reason: "expired", ...serviceItself() };
+      recordEvent(transaction, mandate, "mandate_ended", detail);
+    });
+  }
   await store.transact(async (tx) => void (await sweepDrafts(tx, clock.now())));
 }

@@ -8,7 +8,7 @@ import { requireAllowed } from "../rules/mandate_allowed.ts";
 import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
 import { sameName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
-import { listPages } from "../../store/pages.ts";
+import { listRecords } from "../../store/pages.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { requireKnownKpis } from "./floor.ts";
 import { listReached } from "./systems.ts";
@@ -16,7 +16,6 @@ import { type MandateView, showStanding } from "./view.ts";
 
 const MAX_DRAFTS = 100;
 const DRAFT_TTL_MS = 7 * DAY_MS;
-const PAGE_SIZE = 100;
 
 /** The bounds of a draft; absent counts are the policy's. */
 export interface DraftInput extends Omit<MandateBounds, "max_per_day" | "max_open"> {
@@ -74,9 +73,8 @@ function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at
 /** Removes drafts that are too old, and returns how many are left. */
 export async function sweepDrafts(tx: Transaction["tx"], now: number): Promise<number> {
   let left = 0;
-  for await (const page of listPages(tx, "mandates", { limit: PAGE_SIZE }))
-    for (const { id, value } of page)
-      if (isOldDraft(value, now) && value.audit.length === 0) tx.delete("mandates", id);
-      else if (value.state === "draft" && !isOldDraft(value, now)) left++;
+  for await (const { id, value } of listRecords(tx, "mandates"))
+    if (isOldDraft(value, now) && value.audit.length === 0) tx.delete("mandates", id);
+    else if (value.state === "draft" && !isOldDraft(value, now)) left++;
   return left;
 }

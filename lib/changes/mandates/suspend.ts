@@ -1,5 +1,5 @@
 /** Suspends mandates: by a rollback or a contested drift of what they approved, and by a KPI that is worse than its floor. */
-import { listPages } from "../../store/pages.ts";
+import { listRecords } from "../../store/pages.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { readRecord } from "../records.ts";
 import { serviceItself } from "../rules/actor.ts";
@@ -11,8 +11,6 @@ import { governed, type Transaction } from "../transaction.ts";
 import { findBelowFloor, findBelowNow } from "./floor.ts";
 import { readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
-
-const PAGE_SIZE = 100;
 
 /** Suspends a mandate that is active; any other stays as it is. Returns the mandate after it. */
 export function suspend(
@@ -64,22 +62,20 @@ export async function suspendBelowFloor(
 /** Lists the mandates that may be active: by their rows and by their records, so that one that is missing hides none. */
 async function listStored({ tx }: Transaction): Promise<Set<string>> {
   const ids = new Set<string>();
-  for await (const page of listPages(tx, "mandates_by_agent", { limit: PAGE_SIZE, keysOnly: true }))
-    for (const { id } of page) ids.add(id.slice(id.lastIndexOf("\n") + 1));
-  for await (const page of listPages(tx, "mandates", { limit: PAGE_SIZE }))
-    for (const { id, value } of page) if (value.state !== "ended") ids.add(id);
+  for await (const { id } of listRecords(tx, "mandates_by_agent", { keysOnly: true }))
+    ids.add(id.slice(id.lastIndexOf("\n") + 1));
+  for await (const { id, value } of listRecords(tx, "mandates")) if (value.state !== "ended") ids.add(id);
   return ids;
 }
 
 /** Suspends the mandates whose changes have a contested value, as the last check of drift found it. */
 export async function suspendContested(deps: ChangesDeps): Promise<void> {
-  for await (const page of listPages(deps.store, "drift", { limit: PAGE_SIZE }))
-    for (const { value } of page) {
-      // The key of a row of a plan names the entry too.
-      const change = value.contested_until ? (await readRecord(deps.store, value.change_id))?.change : undefined;
-      if (change?.approvals.some(isByMandate))
-        await governed<void>({ deps }, (transaction) =>
-          suspendApproving(transaction, change, "contested", Date.parse(value.contested_until!)),
-        );
-    }
+  for await (const { value } of listRecords(deps.store, "drift")) {
+    // The key of a row of a plan names the entry too.
+    const change = value.contested_until ? (await readRecord(deps.store, value.change_id))?.change : undefined;
+    if (change?.approvals.some(isByMandate))
+      await governed<void>({ deps }, (transaction) =>
+        suspendApproving(transaction, change, "contested", Date.parse(value.contested_until!)),
+      );
+  }
 }

@@ -12,8 +12,8 @@ import { governed, type Transaction } from "../transaction.ts";
 import { type OrderedAdvance, orderAdvance, runAdvance } from "./advance_target.ts";
 import { recordAdvance } from "./record_advance.ts";
 import { judgeRollout } from "./judge_rollout.ts";
+import { listRecords } from "../../store/pages.ts";
 
-const PAGE_SIZE = 100;
 /** How long rollouts are advanced in one cycle; those that the rule takes back are all taken back. */
 const LIMIT_MS = 30_000;
 /** Tries of a rollback one after the other; the entry after them says that it is blocked. */
@@ -35,23 +35,18 @@ type Decided = Step | OrderedAdvance;
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   const pass: RolloutPass = { advanced: [], rolled_back: [] };
   const end = deps.clock.now() + LIMIT_MS;
-  for (let after = "", more = true; more;) {
-    const page = await deps.store.list("rollouts_running", { after, limit: PAGE_SIZE, keysOnly: true });
-    for (const { id } of page) {
-      const mayAdvance = deps.clock.now() < end;
-      try {
-        const step = await deps.mutex(id, async () => {
-          const decided = await decide(deps, id, mayAdvance);
-          return typeof decided === "object" ? advance(deps, decided) : decided;
-        });
-        if (step === "advanced") pass.advanced.push(id);
-        if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
-      } catch (error) {
-        deps.log.error("a rollout could not be decided on", { change_id: id, error: String(error) });
-      }
+  for await (const { id } of listRecords(deps.store, "rollouts_running", { keysOnly: true })) {
+    const mayAdvance = deps.clock.now() < end;
+    try {
+      const step = await deps.mutex(id, async () => {
+        const decided = await decide(deps, id, mayAdvance);
+        return typeof decided === "object" ? advance(deps, decided) : decided;
+      });
+      if (step === "advanced") pass.advanced.push(id);
+      if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
+    } catch (error) {
+      deps.log.error("a rollout could not be decided on", { change_id: id, error: String(error) });
     }
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE_SIZE;
   }
   return pass;
 }
