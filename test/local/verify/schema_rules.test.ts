@@ -1,0 +1,137 @@
+/** The verifier's schemas of values: each keyword matches what it allows, and one that is unknown or malformed nothing. */
+import { expect, test } from "vitest";
+import { areAllowed, matchesSchema } from "../../../local/verify/schema.ts";
+
+const KEYWORDS: readonly (readonly [schema: unknown, matching: readonly unknown[], other: readonly unknown[]])[] = [
+  [5, [], [5]],
+  [{}, [5, null, "a"], []],
+  [{ unknown: 1 }, [], [5]],
+  [{ type: "string" }, ["", "a"], [5, null]],
+  [{ type: "number" }, [5, 0.5], ["5"]],
+  [{ type: "integer" }, [5, 5.0], [0.5, "5"]],
+  [{ type: "boolean" }, [true, false], [0]],
+  [{ type: "object" }, [{}], [[], null]],
+  [{ type: "array" }, [[]], [{}]],
+  [{ type: "null" }, [null], [0]],
+  [{ type: ["null", "string"] }, [null, "a"], [0]],
+  [{ type: [5, "toString"] }, [], [5]],
+  [{ enum: [1, { b: 1, a: 2 }] }, [1, { a: 2, b: 1 }], [2, "1"]],
+  [{ enum: 5 }, [], [5]],
+  [{ const: null }, [null], [0]],
+  [{ minimum: 1 }, [1, 2, "0"], [0]],
+  [{ minimum: "1" }, [], [2]],
+  [{ maximum: 1 }, [1, 0], [2]],
+  [{ exclusiveMinimum: 1 }, [2], [1]],
+  [{ exclusiveMaximum: 1 }, [0], [1]],
+  [{ multipleOf: 0.1 }, [0.3, 1], [0.35]],
+  [{ multipleOf: 0 }, [], [0]],
+  [{ multipleOf: -1 }, [], [1]],
+  [{ minLength: 2 }, ["ab", "😀a", 5], ["a", "😀"]],
+  [{ maxLength: 1 }, ["", "😀"], ["ab"]],
+  [{ maxLength: -1 }, [], [""]],
+  [{ minLength: "1" }, [], ["ab"]],
+  [{ pattern: "^a{1,2}$" }, ["a", "aa", 5], ["", "aaa", "ba"]],
+  [{ pattern: "a" }, [], ["a"]],
+  [{ pattern: 5 }, [], ["5"]],
+  [{ pattern: "^[a-z]$" }, ["a"], ["A"]],
+  [{ pattern: "^[z-a]$" }, [], ["z"]],
+  [{ pattern: "^[^b]{300}$" }, [], ["a".repeat(300)]],
+  [{ pattern: "^[^b]{256}$" }, ["a".repeat(256)], []],
+  [{ pattern: "^a{1,2}b{1,2}$" }, ["ab"], []],
+  [{ pattern: "^a{1,2}b{1,2}c{1,2}$" }, [], ["abc"]],
+  [{ items: { type: "string" } }, [[], ["a"], "a"], [["a", 5]]],
+  [{ minItems: 1 }, [[5], "a"], [[]]],
+  [{ maxItems: 1 }, [[5]], [[5, 5]]],
+  [
+    { uniqueItems: true },
+    [[1, 2], "a"],
+    [
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
+    ],
+  ],
+  [{ uniqueItems: false }, [[1, 1]], []],
+  [{ properties: { a: { type: "string" } } }, [{}, { a: "x", b: 5 }, 5], [{ a: 5 }]],
+  [{ properties: 5 }, [], [{}]],
+  [{ properties: { toString: { type: "string" } } }, [{}], []],
+  [{ required: ["a"] }, [{ a: null }, 5], [{}, { b: 1 }]],
+  [{ required: ["a", 5] }, [], [{ a: 1, 5: 1 }]],
+  [{ required: "a" }, [], [{ a: 1 }]],
+  [{ required: ["toString"] }, [], [{}]],
+  [{ additionalProperties: true }, [{ a: 1 }], []],
+  [{ additionalProperties: false }, [{}, 5], [{ a: 1 }]],
+  [{ additionalProperties: { type: "string" }, properties: { a: {} } }, [{ a: 5 }, { b: "x" }], [{ a: 1, b: 5 }]],
+  [{ additionalProperties: false, properties: {} }, [{}], [{ toString: 1 }]],
+  [{ additionalProperties: false, properties: 5 }, [], [{ a: 1 }]],
+];
+
+test.each(KEYWORDS)("the schema %j matches %j and not %j", (schema, matching, others) => {
+  expect(matching.filter((value) => !matchesSchema(schema, value))).toEqual([]);
+  expect(others.filter((value) => matchesSchema(schema, value))).toEqual([]);
+});
+
+const split = (shares: unknown, more: object = {}) => ({ $split: { shares }, ...more });
+
+test.each<[string, unknown[], boolean]>([
+  ["a value", [{ value: 5 }], true],
+  ["two values", [{ value: 5 }, { value: "a" }], false],
+  ["what is no entry", [5], false],
+  [
+    "a split",
+    [
+      {
+        value: split([
+          ["a", 5, 1],
+          ["b", 6, 1],
+        ]),
+      },
+    ],
+    true,
+  ],
+  [
+    "a split with another value",
+    [
+      {
+        value: split([
+          ["a", 5, 1],
+          ["b", "x", 1],
+        ]),
+      },
+    ],
+    false,
+  ],
+  ["a split of one", [{ value: split([["a", 5, 1]]) }], false],
+  [
+    "a split of pairs",
+    [
+      {
+        value: split([
+          ["a", 5],
+          ["b", 6],
+        ]),
+      },
+    ],
+    false,
+  ],
+  ["a split of which one is no share", [{ value: split([["a", 5, 1], 6]) }], false],
+  [
+    "a split with another member",
+    [
+      {
+        value: split(
+          [
+            ["a", 5, 1],
+            ["b", 6, 1],
+          ],
+          { a: 1 },
+        ),
+      },
+    ],
+    false,
+  ],
+  ["a split without shares", [{ value: { $split: 5 } }], false],
+])("the values of %s are allowed, or not", (_, sets, expected) => {
+  expect(areAllowed(sets, { type: "integer" })).toBe(expected);
+});
