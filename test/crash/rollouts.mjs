@@ -1,29 +1,51 @@
 /**
- * npm run crash:rollouts [-- --short] [--rollouts N] [--minutes M] [--seed S]: kills the built program with SIGKILL while
- * rollouts on flagd files are under way, until so many were hit. After each kill the files may expose no user beyond what the
- * log, or a durable order, says; no step is skipped; what is rolled back has its bytes of before. Exit code 1: a fault.
+ * npm run crash:rollouts [-- --short] [--rollouts N] [--minutes M] [--seed S] [--prove]: kills the built program with SIGKILL
+ * while rollouts on flagd files are under way, until so many were hit. After each kill the files may expose no user beyond what
+ * the log, or a durable order, says; no step is skipped; what is rolled back has its bytes of before. Exit code 1: a fault.
+ * `--prove`: a program that orders its steps in memory only, of which a fault is expected.
  */
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { fileStore } from "../../dist/local/node.js";
 import { seededRandom } from "./random.mjs";
-import { ask, spawnService } from "./service.mjs";
+import { ANSWER_LIMIT_MS, ask, spawnService } from "./service.mjs";
+import { buildVariant } from "./variants.mjs";
 
 const text = { type: "string" };
 const { values: options } = parseArgs({
-  options: { rollouts: text, minutes: text, seed: text, short: { type: "boolean" } },
+  options: { rollouts: text, minutes: text, seed: text, short: { type: "boolean" }, prove: { type: "boolean" } },
 });
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
 const random = seededRandom(seed);
 const wanted = Number(options.rollouts ?? (options.short ? 12 : 1000));
 const deadline = performance.now() + Number(options.minutes ?? 30) * 60_000;
 
-const program = join(import.meta.dirname, "../../dist/local/ui_server.js");
-const SLOTS = options.short ? 12 : 32;
+/** A program whose orders of steps are in memory only: what it sets before a kill, neither the log nor an order says. */
+const UNORDERED = [
+  "orders steps in memory only",
+  "",
+  "lib/changes/operations/lease.ts",
+  '  tx.put("leases", place, lease as Lease);',
+  '  if (lease.operation !== "stage") tx.put("leases", place, lease as Lease);',
+  "  if (!isSameLease(await",
+  '  if (lease.operation !== "stage" && !isSameLease(await',
+];
+const SLOTS = options.short || options.prove ? 12 : 32;
+/** How long a process lives at most; longer where none of the last ones had time for a cycle that advances a rollout. */
+const LIFE_MS = options.short || options.prove ? 1500 : 2500;
+const MAX_LIFE_MS = 60_000;
+/** A slot asks how far its rollout is after such a pause. */
+const PAUSE_MS = 100;
+/** The longest that a phase may take. */
+const LIMITS_MS = {
+  "the last answers after a kill": 30_000,
+  "the comparison": 60_000,
+  "the end of all rollouts": 180_000,
+};
 const SECRET = "the feeder's secret";
 const FEEDER = "agent:analytics";
 const ORDERS = ["apply", "stage"];
@@ -48,6 +70,15 @@ const folder = await mkdtemp(join(tmpdir(), "countersign-rollouts-"));
 const fileOf = (slot) => join(folder, `slot${slot}.json`);
 const faults = [];
 const fault = (sentence) => void faults.push(sentence);
+
+/** Waits for a phase. Throws after its time with what `describe` says of it. */
+async function within(phase, work, describe = () => "") {
+  const over = new AbortController();
+  const late = sleep(LIMITS_MS[phase], undefined, { signal: over.signal }).then(() => {
+    throw new Error(`${phase} took more than ${LIMITS_MS[phase] / 1000} s${describe()}`);
+  });
+  await Promise.race([work, late]).finally(() => over.abort());
+}
 
 async function prepare() {
   const token_sha256 = createHash("sha256").update(SECRET).digest("hex");
@@ -144,6 +175,8 @@ const totals = (share, [treated, control]) => {
 
 let count = 0;
 let acts = 0;
+/** Steps that the service went on to, and rollbacks by the rule. */
+let moves = 0;
 const ends = { by_rule: 0, by_hand: 0 };
 
 /** A rollout after another in a slot; what is next follows from what the service says. */
@@ -160,9 +193,10 @@ function newSlot(slot) {
     const row = { step, kpi: "conversion", as_of: new Date().toISOString(), ...totals(shareOf(step), rates) };
     const body = JSON.stringify({ change_id: one.change_id, rows: [row] });
     const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };
-    await (await fetch(`${url}/api/product/samples`, { method: "POST", headers, body })).text();
+    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    await (await fetch(`${url}/api/product/samples`, { method: "POST", headers, body, signal })).text();
   };
-  const act = async (url) => {
+  const act = async ({ url }) => {
     one ??= begin();
     if (!one.change_id) {
       const proposal = { tenant_id: "t1", kind: "config", target: `slot${slot}/slot${slot}`, summary: "A rollout" };
@@ -175,72 +209,98 @@ function newSlot(slot) {
     const { status, exposure } = change;
     if (status === "pending_consent") return post(url, "approve", { change_id, approver: "bo" });
     if (status === "approved") return post(url, "apply", { change_id });
+    if (status === "applied" && exposure.step > (one.step ?? 0)) moves++;
+    Object.assign(one, { status, step: exposure?.step, waits_for: exposure?.waits_for });
     if (status === "applied" && exposure.step >= one.end) {
       one.isByHand = true;
       return post(url, "rollback", { change_id });
     }
-    if (status === "applied") return feed(url, exposure.step);
+    if (status === "applied") {
+      // Fed once by each process: what is fed all the time leaves a cycle no time.
+      const now = `${url} ${exposure.step}`;
+      if (one.fed !== now) await feed(url, exposure.step);
+      return (one.fed = now);
+    }
     if (status !== "rolled_back") return fault(`${change_id} is ${status}`);
     if ((await readFile(fileOf(slot), "utf8")) !== bytesOf(slot)) fault(`${change_id} was not rolled back to the byte`);
     ends[one.isByHand ? "by_hand" : "by_rule"]++;
+    if (!one.isByHand) moves++;
     one = undefined;
   };
   /** Acts until the service is gone, or `isOver` while nothing is under way. */
-  return async (service, isOver) => {
+  const run = async (service, isOver) => {
     while (faults.length === 0 && !service.killed && !(isOver && !one)) {
       try {
-        await act(service.url);
+        await act(service);
       } catch (error) {
         if (!service.killed) fault(`an answer failed: ${error.message}`);
         return;
       }
-      await sleep(5 + random() * 20);
+      await sleep(PAUSE_MS * (0.5 + random()));
     }
   };
+  return { run, describe: () => one && `slot ${slot}: ${JSON.stringify(one)}` };
 }
 
+await prepare();
+if (options.prove) await symlink(join(import.meta.dirname, "../../node_modules"), join(folder, "node_modules"));
+const program = options.prove
+  ? await buildVariant(UNORDERED, folder)
+  : join(import.meta.dirname, "../../dist/local/ui_server.js");
 const spawn = () =>
   spawnService(program, "intent.json", folder, { files: ["--state", "data/state.json", "--targets", "targets.json"] });
-
-await prepare();
 const slots = Array.from({ length: SLOTS }, (_, slot) => newSlot(slot));
+const describeSlots = () =>
+  `: ${slots
+    .map(({ describe }) => describe())
+    .filter(Boolean)
+    .join("; ")}`;
+
 let kills = 0;
+let life = LIFE_MS;
 let service = spawn();
+const kill = async () => {
+  await service.kill();
+  kills++;
+};
 try {
   while (hit.size < wanted && faults.length === 0 && performance.now() < deadline) {
     await service.listening;
-    const working = slots.map((run) => run(service, false));
-    await sleep(50 + random() * (options.short ? 700 : 2500));
-    await service.kill();
-    kills++;
-    await Promise.all(working);
-    await compare();
+    const before = moves;
+    const working = slots.map(({ run }) => run(service, false));
+    await sleep(50 + random() * life);
+    await kill();
+    await within("the last answers after a kill", Promise.all(working));
+    await within("the comparison", compare());
+    if (moves === before && life >= MAX_LIFE_MS) fault(`no rollout went on${describeSlots()}`);
+    life = moves === before ? Math.min(MAX_LIFE_MS, life * 1.5) : LIFE_MS;
     if (kills % 20 === 0) process.stdout.write(`  ${kills} kills, ${hit.size} rollouts hit\n`);
     service = spawn();
     // A death while it recovers, at times.
     if (random() < 0.2) {
       await sleep(random() * 600);
-      await service.kill();
-      kills++;
-      await compare();
+      await kill();
+      await within("the comparison", compare());
       service = spawn();
     }
   }
   await service.listening;
   if (hit.size < wanted && faults.length === 0) fault(`only ${hit.size} rollouts were hit in the time there was`);
-  if (faults.length === 0) await Promise.all(slots.map((run) => run(service, true)));
+  const ending = Promise.all(slots.map(({ run }) => run(service, true)));
+  if (faults.length === 0) await within("the end of all rollouts", ending, describeSlots);
   await service.kill();
-  await compare();
+  await within("the comparison", compare());
 } catch (error) {
   fault(error.message);
 } finally {
   await service.kill();
 }
 process.stdout.write(
-  `${hit.size} rollouts hit by ${kills} kills, seed ${seed}; ${count} begun, rolled back ${JSON.stringify(ends)}; steps at kills ${JSON.stringify(seen.steps)}, ${seen.orders} pending orders\n`,
+  `${hit.size} rollouts hit by ${kills} kills, ${moves} steps and rollbacks by the rule, seed ${seed}; ${count} begun, rolled back ${JSON.stringify(ends)}; steps at kills ${JSON.stringify(seen.steps)}, ${seen.orders} pending orders\n`,
 );
-if (faults.length > 0) {
-  for (const sentence of faults.slice(0, 10)) process.stdout.write(`FAULT ${sentence}\n`);
-  process.stdout.write(`left in ${folder}\n`);
-  process.exitCode = 1;
-} else await rm(folder, { recursive: true, force: true });
+for (const sentence of faults.slice(0, 10)) process.stdout.write(`FAULT ${sentence}\n`);
+const isNoticed = faults.some((sentence) => sentence.includes("exposes"));
+if (options.prove) process.stdout.write(isNoticed ? "the missing order was noticed\n" : "NOT NOTICED\n");
+if (options.prove ? !isNoticed : faults.length > 0) process.exitCode = 1;
+if (faults.length > 0 && !options.prove) process.stdout.write(`left in ${folder}\n`);
+else await rm(folder, { recursive: true, force: true });

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 const START_LIMIT_MS = 20_000;
-const ANSWER_LIMIT_MS = 15_000;
+/** The longest that an answer may take. */
+export const ANSWER_LIMIT_MS = 15_000;
 
 const alive = new Set();
 process.on("exit", () => alive.forEach((end) => end()));

@@ -6,7 +6,7 @@ import * as esbuild from "esbuild";
 const root = join(import.meta.dirname, "../..");
 const pause = (ms) => `await new Promise((resolve) => globalThis.setTimeout(resolve, ${ms}));`;
 
-/** Name, the faults that count as noticing it, source file, its text and what stands there instead. */
+/** Name, the faults that count as noticing it, source file, its text and what stands there instead; further texts follow. */
 export const VARIANTS = [
   [
     "nothing removed",
@@ -61,15 +61,20 @@ export const VARIANTS = [
 ];
 
 /** Builds a variant; gives the path of its program. Throws when the source has no such text any more. */
-export async function buildVariant([name, , file, text, instead], folder) {
+export async function buildVariant([name, , file, ...edits], folder) {
   const outfile = join(folder, "dist/local/ui_server.js");
   let replaced = 0;
   const setup = (build) =>
     build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       if (path !== join(root, file)) return undefined;
-      const parts = (await readFile(path, "utf8")).split(text);
-      replaced = parts.length - 1;
-      return { contents: parts.join(instead.replace("$&", () => text)), loader: "ts" };
+      let contents = await readFile(path, "utf8");
+      for (let at = 0; at < edits.length; at += 2) {
+        const [text, instead] = edits.slice(at, at + 2);
+        const parts = contents.split(text);
+        replaced += parts.length === 2 ? 2 : 0;
+        contents = parts.join(instead.replace("$&", () => text));
+      }
+      return { contents, loader: "ts" };
     });
   await esbuild.build({
     absWorkingDir: root,
@@ -83,6 +88,6 @@ export async function buildVariant([name, , file, text, instead], folder) {
     logLevel: "error",
     plugins: [{ name: "variant", setup }],
   });
-  if (replaced !== 1) throw new Error(`"${name}": ${file} has its text ${replaced} times`);
+  if (replaced !== edits.length) throw new Error(`"${name}": ${file} has a text that is to be replaced not once`);
   return outfile;
 }
