@@ -41,7 +41,7 @@ export const mcp = endpoint(
     errors: ["agent_required"],
   },
   async ({ message }, call: Call<OperationsDeps>) => {
-    // What it offers tells whether a secret is right: guessing here must be as slow as anywhere.
+    // The list of tools shows whether a secret is right, so guessing must be as slow here as elsewhere.
     if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
     refuseAdminToken(call.request, call.deps);
     return answerMessage(call, message);

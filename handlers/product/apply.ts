@@ -9,7 +9,7 @@ import { changeId, flag, freeText, personName } from "../../lib/kit/fields.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/apply: carries an approved change to the host product, or rehearses it with `dry_run`. */
+/** POST /api/product/apply: carries an approved change to the host product, or runs it dry with `dry_run`. */
 export const apply = endpoint(
   {
     method: "POST",
@@ -24,7 +24,7 @@ export const apply = endpoint(
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
-        dry_run: flag().optional().describe("Rehearse only: nothing is changed or recorded."),
+        dry_run: flag().optional().describe("Dry run: nothing is changed or recorded."),
         actor: personName().optional().describe("The actor; absent: whom the proxy names."),
         note: freeText(4000).optional().describe("Why, for the record."),
         ...proofFields(),

@@ -20,7 +20,7 @@ export const coEvolution = endpoint(
     input: () => z.object({ limit: wholeNumber(1, 500).default(100).describe("How many insights at most.") }),
     output: () =>
       z.object({
-        insights: z.array(insightSchema()).describe("What peers told, the last received first."),
+        insights: z.array(insightSchema()).describe("Insights of peers, the last received first."),
         peers: z.array(peerRowSchema()).describe("The peers they come from."),
         shared: z.array(sharedInsightSchema()).describe("What leaves this node, word for word."),
         counts: z

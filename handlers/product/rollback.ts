@@ -24,7 +24,7 @@ export const rollback = endpoint(
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
-        dry_run: flag().optional().describe("Rehearse only: nothing is changed or recorded."),
+        dry_run: flag().optional().describe("Dry run: nothing is changed or recorded."),
         actor: personName().optional().describe("The actor; absent: whom the proxy names."),
         over_drift: flag().optional().describe("Restore over a value that another program set since; needs a note."),
         note: freeText(4000).optional().describe("Why, for the record."),

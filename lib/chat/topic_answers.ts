@@ -111,7 +111,7 @@ async function describeFailures(deps: OperationsDeps): Promise<Answer> {
   };
 }
 
-/** The log as far as the service has verified it: the integrity scan reads on by itself, and no question makes it. */
+/** Describes the log as far as the integrity scan has verified it; a question does not start one. */
 async function describeLog(deps: OperationsDeps): Promise<Answer> {
   const { breach, last } = deps.integrity;
   const { length = 0, head = "" } = (await readHead(deps.store)) ?? {};

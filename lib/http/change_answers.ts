@@ -49,7 +49,7 @@ export const operationAnswer = once(() =>
     .object({
       change_id: z.string().describe("Id of the change."),
       status: z.enum(STATUSES).describe("Its status now."),
-      dry_run: z.literal(true).optional().describe("Present when nothing was done, only rehearsed."),
+      dry_run: z.literal(true).optional().describe("Present for a dry run."),
       change: changeSchema(),
       adapter: z
         .object({
@@ -77,5 +77,5 @@ export const operationAnswer = once(() =>
       seen: z.array(seenSchema()).optional().describe("Of a dry run: what its places hold now."),
       audit_entry: entrySchema().nullable().describe("The receipt; null for a dry run."),
     })
-    .describe("An apply or rollback, done or rehearsed."),
+    .describe("An apply or rollback, or its dry run."),
 );

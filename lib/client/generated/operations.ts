@@ -275,7 +275,7 @@ export const OPERATIONS = {
     description: "Carries an approved change to its target system.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
-      dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
+      dry_run: { type: "boolean", description: "Dry run: nothing is changed or recorded." },
       actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       note: { type: "string", description: "Why, for the record." },
     },
@@ -285,7 +285,7 @@ export const OPERATIONS = {
     description: "Restores what the target held before an applied change. With dry_run nothing is changed.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
-      dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
+      dry_run: { type: "boolean", description: "Dry run: nothing is changed or recorded." },
       actor: { type: "string", description: "The actor; absent: whom the proxy names." },
       over_drift: {
         type: "boolean",

@@ -631,7 +631,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** What peers told, the last received first. */
+              /** Insights of peers, the last received first. */
               insights: components["schemas"]["Insight"][];
 
               /** The peers they come from. */
@@ -1539,7 +1539,7 @@ export interface paths {
             /** Id of the change. */
             change_id: string;
 
-            /** Rehearse only: nothing is changed or recorded. */
+            /** Dry run: nothing is changed or recorded. */
             dry_run?: boolean | undefined;
 
             /** The actor; absent: whom the proxy names. */
@@ -1579,7 +1579,7 @@ export interface paths {
             /** Id of the change. */
             change_id: string;
 
-            /** Rehearse only: nothing is changed or recorded. */
+            /** Dry run: nothing is changed or recorded. */
             dry_run?: boolean | undefined;
 
             /** The actor; absent: whom the proxy names. */
@@ -4556,7 +4556,7 @@ export interface components {
       audit_entry: components["schemas"]["AuditEntry"];
     };
 
-    /** An apply or rollback, done or rehearsed. */
+    /** An apply or rollback, or its dry run. */
     Operation: {
       /** Id of the change. */
       change_id: string;
@@ -4564,7 +4564,7 @@ export interface components {
       /** Its status now. */
       status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
-      /** Present when nothing was done, only rehearsed. */
+      /** Present for a dry run. */
       dry_run?: true;
       change: components["schemas"]["Change"];
 

@@ -94,7 +94,7 @@ function useAct<A extends Recorded>(path: string, { revision, onDone, onRefused,
   return { stage, error, asksToken, askToken: () => setAsksToken(true), send };
 }
 
-/** A token field where one is asked for, and why an act did not come through. */
+/** A token field where one is needed, and the reason why an act failed. */
 const NotSent = ({ error, asksToken }: { error: unknown; asksToken: boolean }) => (
   <>
     {asksToken && <KeptTokenField />}
@@ -130,7 +130,7 @@ export function ActDialog<A extends Recorded>({
   /** Stands above the fields; it may ask for the token. */
   lead?: (askToken: () => void) => ComponentChildren;
   children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
-  /** Says that what is shown is another thing by now, so that nothing can be sent. */
+  /** Explains that the shown change has been altered meanwhile; nothing can be sent then. */
   stale?: ((error: unknown) => ComponentChildren) | undefined;
   /** Set while what was sent may have been done. */
   inDoubt?: MutableRef<boolean>;
