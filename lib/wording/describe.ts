@@ -7,6 +7,7 @@ import { by, type Facts, given, moment, text, when, words } from "./facts.ts";
 import { MANDATE_WORDS } from "./mandates.ts";
 import { nameChange, nameProposer } from "./names.ts";
 import { capitalize, type Part } from "./part.ts";
+import { ROLLOUT_WORDS } from "./rollouts.ts";
 
 /** An entry, its detail as it is stored or parsed. */
 export type Described = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
@@ -180,28 +181,7 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     host: (facts) => (text(facts, "host") === "" ? adapterState(facts) : hostState(facts)),
   },
   automation_stopped: { name: "Automatic apply stopped", what: () => ["no longer applies by itself"] },
-  stage_advanced: {
-    name: "Rollout advanced",
-    what: (facts) => [
-      typeof facts["share"] === "number"
-        ? `rolled out to ${facts["share"] / 100} % of the users`
-        : "rolled out to everybody",
-      ...by(facts, "actor"),
-    ],
-  },
-  stage_held: {
-    name: "Rollout held",
-    what: (facts) => [
-      "rollout held",
-      ...(typeof facts["step"] === "number" ? [` at step ${facts["step"]}`] : []),
-      ...by(facts, "actor"),
-    ],
-  },
-  stage_resumed: { name: "Rollout resumed", what: byActor("rollout resumed") },
-  stage_stopped: {
-    name: "Rollout stopped",
-    what: (facts) => ["rollout stopped, and its rollback ordered", ...given(facts, ", since ", "kpi", " is worse")],
-  },
+  ...ROLLOUT_WORDS,
   release_checked: {
     name: "Release checked",
     what: (facts) => [
@@ -301,7 +281,8 @@ function reasonOf(event_type: string, facts: Facts): Part | undefined {
   if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
   if (event_type === "proposal_refused" && "code" in facts)
     return facts["code"] === "forbidden_target" ? FORBIDDEN : { given: text(facts, "code") };
-  const words = text(facts, "error") || text(facts, "note") || text(facts, "reason");
+  const isStage = Object.hasOwn(ROLLOUT_WORDS, event_type);
+  const words = text(facts, "error") || text(facts, "note") || (isStage ? "" : text(facts, "reason"));
   return words.trim() === "" ? undefined : { given: words, quoted: true };
 }
 

@@ -9,6 +9,7 @@ const MAX_SUMMARY = 300;
 export function nameActor(name: string | null, kind?: unknown): Part[] {
   if (name === null || name === "") return ["an unnamed person"];
   if (name === "policy:guardrail") return ["a guardrail of the intent"];
+  if (name === "policy:stages") return ["the rule of the rollout"];
   if (name.startsWith("policy:")) return ["the intent"];
   const [, prefix, bare] = /^(llm|peer|agent):(.+)$/is.exec(name) ?? [];
   const known = prefix ? KIND_OF_PREFIX[prefix.toLowerCase()] : undefined;

@@ -108,6 +108,20 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(await findViolations(page, "a long value")).toEqual([]);
     await gap.click();
     expect(await diff.locator(".line").count()).toBe(3000);
+
+    // Opening within a second at a quarter of the speed depends on these; the time itself is only printed.
+    const slow = await open(ANA);
+    const session = await slow.context().newCDPSession(slow);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+    await slow.addInitScript(countComparisons);
+    await slow.addInitScript(noteFirstDiff);
+    await slow.goto(`${service.url}/#/changes/${id}`);
+    await slow.locator(".diff .line.after").first().waitFor();
+    const noted = await slow.evaluate(() => (globalThis as unknown as { noted: Noted }).noted);
+    process.stdout.write(`3,502 lines at a quarter of the speed: shown after ${Math.round(noted.at)} ms\n`);
+    expect(noted.comparisons, "before the first difference is shown").toBe(1);
+    expect(noted.elements).toBeLessThan(900);
+    expect(noted.requests.length, noted.requests.join()).toBeLessThanOrEqual(8);
   });
 
   test.each(WIDTHS)("at %i px no word of ours is broken in the tables", async (width) => {
@@ -326,4 +340,28 @@ function framed(): string[] {
     if (isFramed) found.push((one as HTMLInputElement).labels?.[0]?.textContent ?? one.textContent);
   }
   return found;
+}
+
+/** A page when its first difference appears: milliseconds since the navigation, and the causes of them. */
+interface Noted {
+  at: number;
+  comparisons: number;
+  elements: number;
+  requests: string[];
+}
+
+/** Notes how the first difference came about. In the page. */
+function noteFirstDiff(): void {
+  const seen = globalThis as unknown as { noted: Noted; compared: number };
+  const noting = new MutationObserver(() => {
+    if (!document.querySelector(".diff .line.after")) return;
+    noting.disconnect();
+    seen.noted = {
+      at: performance.now(),
+      comparisons: seen.compared,
+      elements: document.querySelectorAll("*").length,
+      requests: performance.getEntriesByType("resource").flatMap(({ name }) => (name.includes("/api/") ? name : [])),
+    };
+  });
+  noting.observe(document, { subtree: true, childList: true });
 }

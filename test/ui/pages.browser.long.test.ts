@@ -84,7 +84,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       "Applied",
       "Rolled back",
     ]);
-    const earlier = worth.getByRole("row").filter({ hasText: "change limits.flow for t1" });
+    const earlier = worth.getByRole("row").filter({ hasText: "Ten at a time" });
     expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
   });
 
@@ -154,7 +154,13 @@ describe.skipIf(!browser)("pages of the console", () => {
       await page.getByLabel("Target").fill(`forms.${kind.split(" ")[0]!.toLowerCase()}`);
       await page.getByLabel("Summary").fill(`A ${kind}`);
       const field = page.getByLabel(label, { exact: true });
-      await field.fill(given);
+      if (kind === "Feature flag") {
+        await field.fill("");
+        await field.selectOption("another value…");
+        await field.fill("false");
+        await page.reload();
+      }
+      await (kind === "Feature flag" ? field.selectOption("off") : field.fill(given));
       const [answer] = await Promise.all([
         page.waitForResponse("**/api/product/propose"),
         button(page, "Propose").click(),
@@ -193,8 +199,8 @@ describe.skipIf(!browser)("pages of the console", () => {
     await dialog.getByLabel("Incident rate").fill("");
     await button(page, "Save as ana").click();
     await row("NRR quarterly").first().getByText("1.06").waitFor();
-    const outcome = row("change limits.flow for t1").filter({ hasText: "Regressed" });
-    expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed[^]*final, its time is over/);
+    const outcome = row("Regressed").filter({ hasText: "25 at a time" });
+    expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed\s+\(final/);
   });
 
   test("a reply names its memories; a model's draft is a card that leads to the change", async () => {
@@ -238,7 +244,10 @@ describe.skipIf(!browser)("pages of the console", () => {
       /Need[^]*open items? (is|are) overdue/,
     ])
       expect(figures).toMatch(reason);
+    await part(page, "Health").getByText("parts work").click();
     expect(await part(page, "Health").innerText()).toMatch(/Available\s+Product adapter/);
+    await part(page, "Health").getByText("parts are off").click();
+    expect(await part(page, "Health").innerText()).toMatch(/--identity-jwt FILE or --identity-header NAME/);
     await button(page, "Write report").click();
     await page.locator(".history").getByText("Write report").first().waitFor();
     await page.locator(".files summary").first().click();
@@ -353,9 +362,9 @@ async function live(service: Service): Promise<typeof past> {
     kpi: "incident_rate",
     expected_delta_k: "0.01",
   };
-  const better = await bring(service, { ...flow, value: "10" }, ["0.05", "0.04"]);
+  const better = await bring(service, { ...flow, value: "10", summary: "Ten at a time" }, ["0.05", "0.04"]);
   await passHorizon(service);
-  const worse = await bring(service, { ...flow, value: "25" }, ["0.04", "0.045"]);
+  const worse = await bring(service, { ...flow, value: "25", summary: "25 at a time" }, ["0.04", "0.045"]);
   await passHorizon(service);
   await post("api/product/rollback", { change_id: worse });
   await post("api/product/kpi", { incident_rate: "0.04", nrr_quarterly: "1.02" });

@@ -96,14 +96,6 @@ const OVERDUE: Readonly<Record<string, (count: number) => Omit<Concern, "tone">>
     detail: "No change is taken until it is mended.",
     page: "audit",
   }),
-  pending_changes: (count) => ({
-    title: `${counted(count, "change has", "changes have")} waited more than a day`,
-    detail: "Most urgent first.",
-  }),
-  approved_changes: (count) => ({
-    title: `${counted(count, "change was", "changes were")} approved more than a day ago`,
-    detail: "Waiting to be applied.",
-  }),
   stale_kpis: (count) => ({
     title: `${counted(count, "KPI has", "KPIs have")} had no data for a week`,
     detail: "Outcomes cannot be judged without them.",

@@ -1,4 +1,5 @@
 /** A rollout in words: what each step waits for, and how much worse each KPI is at least and at most. */
+import { describeWait } from "../../../lib/wording/rollouts.ts";
 import type { ChangeDetail } from "../core/api_types.ts";
 import { counted, dateTime, figure, percent } from "../core/format.ts";
 import { type Mark, titled } from "./statuses.ts";
@@ -15,26 +16,15 @@ export const isRollingOut = ({ status, exposure }: Pick<ChangeDetail, "status" |
   status === "applied" && exposure !== undefined && exposure.waits_for !== null;
 
 /** Says what the next step waits for, after "Waits for". */
-export function describeWait({ exposure, rollout, stages }: ChangeDetail): string {
-  const { waits_for: reason } = exposure!;
-  const kpi = rollout?.kpi === undefined ? "a KPI" : titled(rollout.kpi);
-  const until = rollout?.not_before === undefined ? "its time" : dateTime(rollout.not_before);
-  const words: Readonly<Record<string, string>> = {
-    no_data: `new numbers from ${stages!.fed_by}`,
-    min_hours: `${until}, when its step has lasted long enough`,
-    not_yet: `more users: ${kpi} may still be worse than allowed`,
-    manual: "a person to take the next step",
-    by_hand: "somebody to resume it",
-    mismatch: "somebody to resume it: the counted users do not have the share that they should",
-    impossible_data: `possible numbers of ${kpi}`,
-    resumed: `new numbers from ${stages!.fed_by}`,
-    rollback: "its rollback: it was worse than allowed",
-    frozen: "the end of the freeze",
-    outside_window: "its next window",
-    consent_incomplete: "approvals that are missing",
-  };
-  return words[reason!] ?? rollout?.error ?? "what the last hold in its history names";
-}
+export const describeNextStep = ({ exposure, rollout, stages }: ChangeDetail): string =>
+  describeWait({
+    reason: exposure!.waits_for,
+    kpi: rollout?.kpi && titled(rollout.kpi),
+    fed_by: stages!.fed_by,
+    not_before: rollout?.not_before && dateTime(rollout.not_before),
+  }) ??
+  rollout?.error ??
+  "what the last hold in its history names";
 
 /** Says when a step is followed by the next. */
 export const describeAdvance = ({ advance, min_hours, min_users }: Stages["steps"][number]): string =>

@@ -55,9 +55,16 @@ export const VERDICT: Readonly<Record<Verdict, Mark>> = {
 
 /** `nrr_quarterly` as words. */
 export const words = (name: string): string =>
-  name.replaceAll("_", " ").replace(/\b(?:nrr|csat|kpis?)\b/g, (short) => SHORT[short] ?? short);
+  name
+    .replace(/^follow_/, "projection ")
+    .replace(/^target:/, "target system ")
+    .replaceAll("_", " ")
+    .replace(/\b(?:nrr|csat|kpis?)\b/g, (short) => SHORT[short] ?? short);
 
 const SHORT: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSAT", kpi: "KPI", kpis: "KPIs" };
+
+/** A sentence of the service with the names of KPIs in it as words. */
+export const spoken = (sentence: string): string => sentence.replace(/\b[a-z0-9]+(?:_[a-z0-9]+)+\b/g, words);
 
 /** A name with a capital. */
 export const titled = (name: string): string => {

@@ -39,8 +39,8 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         title="KPIs"
         lead={
           state.E === null
-            ? "No KPI counts yet, so nobody can say what the changes did."
-            : `The effect E stands at ${percent(state.E)}: the weighted mean of how far each KPI is on its way.`
+            ? "No KPI has a target and data yet, so nobody can say what the changes did."
+            : `The KPIs are ${percent(state.E)} of the way to their targets, by weight.`
         }
       >
         <button type="button" onClick={() => setFeeding(true)}>

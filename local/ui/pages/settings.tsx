@@ -2,7 +2,7 @@
 import { useEffect } from "preact/hooks";
 import type { Capability, CapabilityMap, EvolvedFile } from "../core/api_types.ts";
 import { clockBehind, get, getText, Refused } from "../core/api.ts";
-import { brief, bytes } from "../core/format.ts";
+import { brief, briefId, bytes, counted } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
@@ -65,34 +65,46 @@ const STATUS: Readonly<Record<Capability["status"], MarkOf>> = {
   failing: { word: "Failing", shape: "bang", tone: "bad" },
 };
 
-/** Projections are internals, which show only when they fail. */
-const isShown = ({ id, status }: Capability): boolean => !id.startsWith("follow_") || status !== "available";
+/** Shows what fails, and on request what works and what would switch on the rest. */
+function Health({ map: { capabilities } }: { map: CapabilityMap }) {
+  const having = (...statuses: Capability["status"][]) =>
+    capabilities.filter(({ status }) => statuses.includes(status));
+  const [failing, available, disabled] = [having("failing", "degraded"), having("available"), having("disabled")];
+  return (
+    <Panel title="Health">
+      {failing.length === 0 ? <p>Nothing fails.</p> : <Capabilities of={failing} />}
+      <details>
+        <summary>{counted(available.length, "part works", "parts work")}</summary>
+        <Capabilities of={available} />
+      </details>
+      <details>
+        <summary>{counted(disabled.length, "part is off", "parts are off")}</summary>
+        <Capabilities of={disabled} />
+      </details>
+    </Panel>
+  );
+}
 
-/** Capabilities, and what would switch on the rest. */
-const Health = ({ map: { capabilities } }: { map: CapabilityMap }) => (
-  <Panel title="Health">
-    <ul class="plain capabilities">
-      {capabilities.filter(isShown).map(({ id, status, reason, enable_with }) => (
-        <li key={id}>
-          <Mark of={STATUS[status]} />
-          <div>
-            <strong>{titled(id)}</strong>
-            {reason !== null && (
-              <p class="quiet">
-                <Given text={reason} />
-                {enable_with !== null && (
-                  <>
-                    ; switched on with{" "}
-                    {enable_with.split(/ (?=--)/).map((option) => [<code key={option}>{option}</code>, " "])}
-                  </>
-                )}
-              </p>
-            )}
-          </div>
-        </li>
-      ))}
-    </ul>
-  </Panel>
+const Capabilities = ({ of }: { of: readonly Capability[] }) => (
+  <ul class="plain capabilities">
+    {of.map(({ id, status, reason, enable_with }) => (
+      <li key={id}>
+        <Mark of={STATUS[status]} />
+        <div>
+          <strong>{titled(id)}</strong>
+          {reason !== null && (
+            <p class="quiet">
+              <Given text={reason} />
+              {enable_with !== null && "; switched on with "}
+              {enable_with
+                ?.split(/( or )| (?=--)/)
+                .map((piece = " ", index) => (index % 2 === 1 ? piece : <code key={piece}>{piece}</code>))}
+            </p>
+          )}
+        </div>
+      </li>
+    ))}
+  </ul>
 );
 
 /** The retrospectives and weekly reports of the service, as text. */
@@ -108,9 +120,9 @@ const Reports = () => (
               key={file.name}
               summary={
                 <>
-                  <Given text={file.name} />{" "}
+                  <Given text={file.name.replace(/chg_[^.]+/, briefId)} />{" "}
                   <span class="quiet">
-                    {file.kind}, {bytes(file.bytes)}, <Age at={file.modified_at} />
+                    {bytes(file.bytes)}, <Age at={file.modified_at} />
                   </span>
                 </>
               }

@@ -3,10 +3,9 @@ import type { Outcome } from "../core/api_types.ts";
 import { signed } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
 import { useFound } from "../core/shared.ts";
-import { shortly } from "../domain/sentences.ts";
 import { titled } from "../domain/statuses.ts";
 import { Table } from "./table.tsx";
-import { Sentence, ShortId } from "./text.tsx";
+import { Given, ShortId } from "./text.tsx";
 import { Moment } from "./time.tsx";
 import { Verdict } from "./verdict.tsx";
 
@@ -17,13 +16,6 @@ const STEP = 20;
 const EVER_APPLIED = "applied:>2000-01-01 sort:applied";
 const NAMED = 200;
 
-const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
-  horizon: "its time is over",
-  rollback: "rolled back",
-  guardrail: "rolled back by a guardrail",
-  change: "replaced by another change",
-};
-
 /** A table of what was expected of applied changes and what was measured. */
 export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
   const [shown, setShown] = useState(STEP);
@@ -32,14 +24,14 @@ export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
   return (
     <>
       <Table
-        columns={["Change", "Applied", "KPI", "Expected", "Realised", "Verdict", "State"]}
+        columns={["Change", "Applied", "KPI", "Expected", "Realised", "Verdict"]}
         numbers={["Expected", "Realised"]}
         rows={outcomes.slice(0, shown).map((one) => [
           one.change_id,
           [
             <a data-row href={changeHref(one.change_id)}>
               {names.has(one.change_id) ? (
-                <Sentence parts={shortly(names.get(one.change_id)!)} />
+                <Given text={names.get(one.change_id)!.summary || names.get(one.change_id)!.target} />
               ) : (
                 <ShortId of={one.change_id} />
               )}
@@ -49,7 +41,6 @@ export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
             one.expected_delta_k === null ? "–" : signed(one.expected_delta_k),
             one.realised_delta === null ? "–" : signed(one.realised_delta),
             <Verdict of={one} />,
-            one.ended_by === null ? "open" : `final, ${ENDED[one.ended_by]}`,
           ],
         ])}
       />

@@ -5,14 +5,22 @@ import { dateTime } from "../core/format.ts";
 import { VERDICT } from "../domain/statuses.ts";
 import { Mark } from "./mark.tsx";
 
-/** The mark; in brackets until when it is too early, with whom the movement is shared, and whose figure it is. */
+const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
+  horizon: "final",
+  rollback: "rolled back",
+  guardrail: "rolled back by a guardrail",
+  change: "replaced by another change",
+};
+
+/** The mark; in brackets whether it is final, with whom the movement is shared, and whose figure it is. */
 export function Verdict({ of: outcome }: { of: Outcome }) {
-  const isEarly = outcome.state === "open" && outcome.verdict === "too_early";
-  const notes = [...(isEarly ? [`judged from ${dateTime(outcome.judged_from)}`] : []), ...listCaveats(outcome)];
+  const { ended_by, verdict, judged_from } = outcome;
+  const open = verdict === "too_early" ? `judged from ${dateTime(judged_from)}` : "so far";
+  const notes = [ended_by === null ? open : ENDED[ended_by], ...listCaveats(outcome)];
   return (
     <>
-      <Mark of={VERDICT[outcome.verdict]} />
-      {notes.length > 0 && <span class="quiet"> ({notes.join("; ")})</span>}
+      <Mark of={VERDICT[verdict]} />
+      <span class="quiet"> ({notes.join("; ")})</span>
     </>
   );
 }

@@ -54,6 +54,22 @@ test.each([
     "Apply failed in apply, requested by ana: “disk full”",
   ],
   [
+    "stage_advanced",
+    { share: 5000, actor: "policy:stages", reason: "budget", rule: "cs1" },
+    "Rolled out to 50 % of the users by the rule of the rollout, since the worst that is possible there is allowed",
+  ],
+  [
+    "stage_held",
+    { step: 0, reason: "not_yet", kpi: "deal_win_rate", actor: "policy:stages" },
+    "Rollout held at step 1 by the rule of the rollout, waiting for more users: deal win rate may still be worse than allowed",
+  ],
+  [
+    "stage_held",
+    { step: 1, reason: "adapter_failed", error: "The flag service is down." },
+    "Rollout held at step 2: “The flag service is down.”",
+  ],
+  ["stage_stopped", { step: 0, reason: "worse", kpi: "csat" }, "Rollout stopped, and its rollback ordered, since csat is worse than allowed"], // prettier-ignore
+  [
     "change_rolled_back",
     { actor: "policy:guardrail", evidence: { kpi: "csat", baseline: 4.5, value: 4.2 } },
     "Rolled back by a guardrail of the intent: csat fell by 0.3 (worse)",

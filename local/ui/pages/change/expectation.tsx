@@ -1,4 +1,5 @@
 /** Is it worth it? What is expected, against what came of changes like it, and what the KPI has done since. */
+import { capitalize } from "../../../../lib/wording/part.ts";
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { counted, figure, signed } from "../../core/format.ts";
 import { lazy } from "../../core/lazy.tsx";
@@ -8,7 +9,7 @@ import { useServiceState } from "../../core/shared.ts";
 import { readOutcomes } from "../../domain/outcomes.ts";
 import { listOperations } from "../../domain/kpi_operations.ts";
 import { goalDirection, readKpiSeries } from "../../domain/kpi_series.ts";
-import { titled, words } from "../../domain/statuses.ts";
+import { spoken, titled, words } from "../../domain/statuses.ts";
 import { Chart, type ChartLine } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Verdict } from "../../parts/verdict.tsx";
@@ -45,10 +46,10 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
         <p>
           <Verdict of={outcome} />
           <br />
-          {outcome.words}
+          {capitalize([spoken(outcome.words)])}
           {outcome.later && ` Later it ${outcome.later.words}.`}
           {outcome.side_effects.length > 0 &&
-            ` Other KPIs since the apply: ${outcome.side_effects.map(({ words: moved }) => moved).join("; ")}.`}
+            ` Other KPIs since the apply: ${spoken(outcome.side_effects.map(({ words: moved }) => moved).join("; "))}.`}
           {(outcome.baseline_age_hours ?? 0) > STALE_HOURS &&
             ` Its value at the apply was ${figure(outcome.baseline_age_hours! / 24)} days old.`}
         </p>

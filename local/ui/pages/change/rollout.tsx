@@ -4,7 +4,7 @@ import { counted } from "../../core/format.ts";
 import {
   type Band,
   describeAdvance,
-  describeWait,
+  describeNextStep,
   isRollingOut,
   listBands,
   formatShare,
@@ -27,7 +27,7 @@ export function Rollout({ change }: { change: ChangeDetail }) {
             <strong>{formatShare(exposure!.share)} of the users</strong> have the new value, since{" "}
             <Moment at={exposure!.since} />.
           </p>
-          <p>Waits for {describeWait(change)}.</p>
+          <p>Waits for {describeNextStep(change)}.</p>
         </>
       ) : (
         <p>{describeEnd(change)}</p>

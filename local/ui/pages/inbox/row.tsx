@@ -16,6 +16,9 @@ import { Age } from "../../parts/time.tsx";
 /** More people than this make a mark of their own. */
 const MANY = 1000;
 
+/** Gates that the row has words for, and the freeze, which stands above every page. */
+const SAID_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
+
 /** A change that waits: its title, what weighs, what is asked, and what is in the way. The whole row leads to it. */
 export function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
@@ -23,7 +26,7 @@ export function InboxRow({ item }: { item: InboxItem }) {
   const ends = isLive(item.status) ? item.expires_at : null;
   const expiry = ends === null ? undefined : timeLeft(item.status, Date.parse(ends), now);
   const automation = describeAutomation(item, useNow());
-  const inTheWay = item.gates.filter(({ gate }) => gate !== "consent" && gate !== "reversible");
+  const inTheWay = item.gates.filter(({ gate }) => !SAID_ELSEWHERE.includes(gate));
   return (
     <article class="row">
       <p class="row-title">

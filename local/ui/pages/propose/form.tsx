@@ -17,6 +17,14 @@ export const MAX_ENTRIES = 20;
 const TENANT = { name: "tenant_id", label: "Tenant", maxLength: 200, list: "tenants", required: true } as const;
 const TARGET = { name: "target", label: "Target", maxLength: 200, list: "targets", required: true } as const;
 
+/** Values of a flag; the last choice leads to a field for any other JSON. */
+const OTHER = "other";
+const SWITCH: FieldData<"value"> = {
+  name: "value",
+  label: "New value",
+  options: [["", "not set"], ["true", "on"], ["false", "off"], [OTHER, "another value…"]],
+}; // prettier-ignore
+
 const valueField = (kind: Kind, error?: string): FieldData<"value"> => ({
   name: "value",
   label: kind === "code_patch" ? "Patch" : "New value",
@@ -73,7 +81,11 @@ export function ProposalForm({
 }) {
   const { data: help } = useFindHelp();
   const { kind, sets } = draft;
-  const form = { values: draft, faultOf, onValue: (name: DraftField, text: string) => onDraft({ ...draft, [name]: text }) }; // prettier-ignore
+  const [isOther, setOther] = useState(false);
+  const isSwitch = kind === "feature_flag" && !isOther && ["", "true", "false"].includes(draft.value);
+  const onValue = (name: DraftField, text: string) =>
+    name === "value" && text === OTHER ? setOther(true) : onDraft({ ...draft, [name]: text });
+  const form = { values: draft, faultOf, onValue };
   const target: FieldData<"target"> = sets
     ? { ...TARGET, label: "Name of the plan", hint: "Patterns of the intent judge it as a target; it is not set itself.", placeholder: "relaunch.december" } // prettier-ignore
     : { ...TARGET, placeholder: KINDS[kind].target };
@@ -115,7 +127,7 @@ export function ProposalForm({
         ))}
       </div>
       <FieldList {...form} of={SUMMARY} />
-      {!isPromotion && !sets && <FieldList {...form} of={[valueField(kind, valueFault)]} />}
+      {!isPromotion && !sets && <FieldList {...form} of={[isSwitch ? SWITCH : valueField(kind, valueFault)]} />}
       {!isPromotion && sets && <PlanEntries draft={draft} onDraft={onDraft} fault={faultOf("sets")} />}
       {!isPromotion && (sets?.length ?? 1) < MAX_ENTRIES && (
         <button type="button" class="link" onClick={() => onDraft(addEntry(draft))}>

@@ -1,0 +1,80 @@
+/** Rollouts in words: their events, and what the next step waits for. */
+import { by, type Facts, given, text } from "./facts.ts";
+import type { Part } from "./part.ts";
+
+/** Facts that a wait depends on; those that are not known are named in general. */
+interface Wait {
+  reason: string | null | undefined;
+  kpi?: string | undefined;
+  fed_by?: string | undefined;
+  not_before?: string | undefined;
+}
+
+/** Says what the next step waits for, after "waits for"; undefined for a reason that has no words. */
+export function describeWait({
+  reason,
+  kpi = "a KPI",
+  fed_by = "its source",
+  not_before = "its time",
+}: Wait): string | undefined {
+  const waits: Readonly<Record<string, string>> = {
+    no_data: `new numbers from ${fed_by}`,
+    resumed: `new numbers from ${fed_by}`,
+    min_hours: `${not_before}, when its step has lasted long enough`,
+    not_yet: `more users: ${kpi} may still be worse than allowed`,
+    manual: "a person to take the next step",
+    by_hand: "somebody to resume it",
+    mismatch: "somebody to resume it: the counted users do not have the share that they should",
+    impossible_data: `possible numbers of ${kpi}`,
+    rollback: "its rollback: it was worse than allowed",
+    rollback_blocked: "its rollback, which is blocked",
+    frozen: "the end of the freeze",
+    outside_window: "its next window",
+    consent_incomplete: "approvals that are missing",
+  };
+  return waits[reason ?? ""];
+}
+
+const ADVANCED: Readonly<Record<string, string>> = {
+  budget: ", since the worst that is possible there is allowed",
+  proven: ", proven to be no worse than allowed",
+  unless_worse: ", since no KPI is worse than allowed",
+};
+
+/** The words for the events of rollouts. */
+export const ROLLOUT_WORDS = {
+  stage_advanced: {
+    name: "Rollout advanced",
+    what: (facts: Facts): Part[] => [
+      typeof facts["share"] === "number"
+        ? `rolled out to ${facts["share"] / 100} % of the users`
+        : "rolled out to everybody",
+      ...by(facts, "actor"),
+      ADVANCED[text(facts, "reason")] ?? "",
+    ],
+  },
+  stage_held: {
+    name: "Rollout held",
+    what: (facts: Facts): Part[] => {
+      const { reason, kpi } = facts as { reason?: string; kpi?: string };
+      const wait = describeWait({ reason, kpi: kpi?.replaceAll("_", " ") });
+      return [
+        "rollout held",
+        ...(typeof facts["step"] === "number" ? [` at step ${facts["step"] + 1}`] : []),
+        ...by(facts, "actor"),
+        wait === undefined ? "" : `, waiting for ${wait}`,
+      ];
+    },
+  },
+  stage_resumed: {
+    name: "Rollout resumed",
+    what: (facts: Facts): Part[] => ["rollout resumed", ...by(facts, "actor")],
+  },
+  stage_stopped: {
+    name: "Rollout stopped",
+    what: (facts: Facts): Part[] => [
+      "rollout stopped, and its rollback ordered",
+      ...given(facts, ", since ", "kpi", " is worse than allowed"),
+    ],
+  },
+};
