@@ -1,6 +1,7 @@
 /** Accepted losses of the end of the log, as its entries state them, and what they say of a receipt that the log lacks. */
 import type { Entry } from "./line.ts";
 import { decoded, parseDetail } from "./detail.ts";
+import { asText, isObject, isWhole } from "./json.ts";
 
 /** A loss that a person accepted. */
 export interface Loss {
@@ -17,19 +18,18 @@ export interface Loss {
 export function readLoss(entry: Entry): Loss | undefined {
   if (entry.eventType !== "loss_accepted") return undefined;
   const { actor, note, known, length } = parseDetail(entry);
-  const before = Object(known) as { length?: unknown; head?: unknown };
+  const before = isObject(known) ? known : {};
   return {
     entry: entry.id,
     at: decoded(entry.timestamp),
-    actor: text(actor),
-    note: text(note),
-    known: before.head === null ? null : count(before.length),
+    actor: asText(actor) ?? "",
+    note: asText(note) ?? "",
+    known: before["head"] === null ? null : count(before["length"]),
     continues: count(length),
   };
 }
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const count = (value: unknown): number => (typeof value === "number" && Number.isSafeInteger(value) ? value : 0);
+const count = (value: unknown): number => (isWhole(value, -Infinity) ? value : 0);
 
 /** One loss in a sentence. */
 export function lossText({ entry, at, actor, known, continues }: Loss): string {

@@ -1,6 +1,7 @@
 /** The verifier's schemas of values: each keyword matches what it allows, and one that is unknown or malformed nothing. */
 import { expect, test } from "vitest";
 import { areAllowed, matchesSchema } from "../../../local/verify/schema.ts";
+import { areLimitsNarrower } from "../../../local/verify/schema_narrow.ts";
 
 const KEYWORDS: readonly (readonly [schema: unknown, matching: readonly unknown[], other: readonly unknown[]])[] = [
   [5, [], [5]],
@@ -134,4 +135,93 @@ test.each<[string, unknown[], boolean]>([
   ["a split without shares", [{ value: { $split: 5 } }], false],
 ])("the values of %s are allowed, or not", (_, sets, expected) => {
   expect(areAllowed(sets, { type: "integer" })).toBe(expected);
+});
+
+/** Parts of limits after and before a narrowing that keeps, or widens, what they allow. */
+const NARROWED: readonly (readonly [before: unknown, after: unknown, isNarrow: boolean])[] = [
+  [undefined, {}, true],
+  [undefined, 5, false],
+  [5, {}, false],
+  [{}, {}, true],
+  [{ unit: "EUR" }, { unit: "EUR" }, true],
+  [{ unit: "EUR" }, {}, false],
+  [{ schema: { minimum: 1 } }, {}, false],
+  [{}, { schema: { minimum: 1 } }, true],
+  [{ max_step: { absolute: 1, hours: 1 } }, {}, false],
+  [{ max_step: { absolute: 1, hours: 1 } }, { max_step: { absolute: 1, hours: 1 } }, true],
+  [{ max_step: { absolute: 1, hours: 1 } }, { max_step: { absolute: 2, hours: 1 } }, false],
+  [{ max_step: { absolute: 1, hours: 2 } }, { max_step: { absolute: 1, hours: 1 } }, false],
+  [{ max_step: { absolute: 1, hours: 1 } }, { max_step: { absolute: 1, relative: 1, hours: 1 } }, false],
+  [{ max_step: { relative: 1, hours: 1 } }, { max_step: { relative: 1, hours: 2 } }, true],
+  [{ max_step: { relative: 1, hours: 1 } }, { max_step: { relative: 2, hours: 1 } }, false],
+  [{ max_step: { absolute: 1, hours: "1" } }, { max_step: { absolute: 1, hours: 1 } }, false],
+  [{ max_step: { absolute: 1, hours: 1 } }, { max_step: 5 }, false],
+  [{ max_step: 5 }, { max_step: { absolute: 1, hours: 1 } }, false],
+  ...(
+    [
+      [undefined, undefined, true],
+      [undefined, ["a"], false],
+      [["a"], undefined, false],
+      [["a"], ["b", "a"], true],
+      [["a", "b"], ["b"], false],
+      ["a", "a", false],
+    ] as const
+  ).map(([before, after, isNarrow]) => {
+    const step = (members: unknown) => ({
+      max_step: { absolute: 1, hours: 1, ...(members !== undefined && { members }) },
+    });
+    return [step(before), step(after), isNarrow] as const;
+  }),
+  ...(
+    [
+      [5, {}, false],
+      [{}, 5, false],
+      [{ unknown: 1 }, { unknown: 1 }, false],
+      [{ type: ["number", "null"] }, { type: "integer" }, true],
+      [{ type: "string" }, { type: "integer" }, false],
+      [{ type: "number" }, { type: "string" }, false],
+      [{ enum: 1 }, { enum: [1] }, false],
+      [{ enum: [1] }, { enum: 1 }, false],
+      [{ minimum: "1" }, { minimum: 2 }, false],
+      [{ minimum: 1 }, { minimum: "2" }, false],
+      [{ minimum: 1 }, { minimum: 1 }, true],
+      [{ maximum: 1 }, { maximum: 1 }, true],
+      [{ multipleOf: 0 }, { multipleOf: 0 }, false],
+      [{ multipleOf: 1 }, { multipleOf: 0 }, false],
+      [{ multipleOf: -1 }, { multipleOf: 1 }, false],
+      [{ uniqueItems: false }, { uniqueItems: false }, true],
+      [{ uniqueItems: true }, { uniqueItems: true }, true],
+      [{ required: "a" }, { required: ["a"] }, false],
+      [{ required: ["a"] }, { required: "a" }, false],
+      [{ properties: 5 }, { properties: {} }, false],
+      [{ properties: {} }, { properties: 5 }, false],
+      [{ properties: { a: {}, b: { minimum: 1 } } }, { properties: { a: {}, b: { minimum: 0 } } }, false],
+      [{ properties: { toString: {} } }, { properties: {} }, false],
+      [{ additionalProperties: true }, { additionalProperties: 5 }, true],
+      [{ additionalProperties: { minimum: 1 } }, { additionalProperties: { minimum: 2 } }, true],
+      [{ additionalProperties: { minimum: 1 } }, { additionalProperties: { minimum: 0 } }, false],
+      [{ additionalProperties: { minimum: 1 } }, { additionalProperties: true }, false],
+      [{ additionalProperties: 5 }, { additionalProperties: 5 }, false],
+      [{ additionalProperties: true }, { additionalProperties: true, properties: { a: {} } }, true],
+      [
+        { additionalProperties: false, properties: { a: {} } },
+        { additionalProperties: false, properties: { a: {} } },
+        true,
+      ],
+      [
+        { additionalProperties: false, properties: { a: {} } },
+        { additionalProperties: false, properties: { a: {}, b: {} } },
+        false,
+      ],
+      [
+        { additionalProperties: false, properties: {} },
+        { additionalProperties: false, properties: { toString: {} } },
+        false,
+      ],
+    ] as const
+  ).map(([before, after, isNarrow]) => [{ schema: before }, { schema: after }, isNarrow] as const),
+];
+
+test.each(NARROWED)("of limits %j and %j the second allow no more: %s", (before, after, isNarrow) => {
+  expect(areLimitsNarrower(before, after)).toBe(isNarrow);
 });

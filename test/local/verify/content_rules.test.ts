@@ -1,0 +1,186 @@
+/** The verifier's check of contents behind entries, and what it says of accepted losses. */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { isCarried, newContentsCheck } from "../../../local/verify/contents.ts";
+import { lossText, readLoss, whyLost } from "../../../local/verify/losses.ts";
+import type { Principals } from "../../../local/verify/named_keys.ts";
+
+type Detail = Record<string, unknown>;
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+let next = 0;
+const entry = (eventType: string, detail: Detail, changeId = "c1") =>
+  ({ id: ++next, eventType, changeId, timestamp: "2026-01-01T00:00:00.000Z", detail: JSON.stringify(detail) }) as never;
+
+const CONTENT = '{"apply_when":"approved"}';
+const proposal = (detail: Detail = {}, text = CONTENT) =>
+  entry("change_proposed", { digest: digestOf(text), apply_when: "approved", ...detail });
+const carried = (text = CONTENT, form = "content", change = "c1") => `{"change_id":"${change}","${form}":${text}}`;
+const MANIFEST = '{"principals":{"ana":{"kind":"person"}}}';
+const intent = (text = MANIFEST) => entry("intent_in_force", { manifest_hash: digestOf(text) });
+const manifest = (text = MANIFEST) => `{"manifest_hash":"${digestOf(text)}","manifest":${text}}`;
+const erased = (text: string) => entry("content_erased", { remaining_digest: digestOf(text) });
+const NAMED: Principals = new Map([["ana", { kind: "person", keys: [] }]]);
+
+/** Runs entries and lines in their order; returns the messages and the counts that are not 0. */
+function run(steps: readonly unknown[], principals: Principals | undefined = NAMED, learn?: () => string | undefined) {
+  const check = newContentsCheck(() => principals, learn);
+  const found = steps.flatMap((step, at) =>
+    typeof step === "string" ? [check.take(step, at)] : check.follow(step as never, at),
+  );
+  const messages = [...found, ...check.end()].flatMap((one) => (one ? [`${one.rule}: ${one.message}`] : []));
+  const { erased_changes: _, ...counts } = check.contents;
+  return [messages, Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))];
+}
+
+const NOT_BEHIND = "form: the line does not stand behind the entry that it is of";
+const OTHER_HASH = "it is not what the entry has the hash of";
+const NO_INTENT = "intent: it is no intent that a service loads";
+const LEFT = "{}";
+
+test.each<[string, unknown[], string[], Detail, Principals?]>([
+  ["none", [entry("change_denied", {})], [], {}],
+  ["a content", [proposal(), carried()], [], { changes: 1 }],
+  ["two contents", [proposal(), carried(), proposal(), carried()], [], { changes: 2 }],
+  ["a content that is missing", [proposal()], ["content: the content of c1 is missing"], { missing: 1 }],
+  [
+    "a content that is missing before another",
+    [proposal(), proposal(), carried()],
+    ["content: the content of c1 is missing"],
+    { missing: 1, changes: 1 },
+  ],
+  ["another content", [proposal(), carried("{}")], [`content: ${OTHER_HASH}`], { unfit: 1 }],
+  [
+    "the content of another change",
+    [proposal(), carried(CONTENT, "content", "c2")],
+    [NOT_BEHIND, "content: the content of c1 is missing"],
+    { missing: 1 },
+  ],
+  [
+    "a content that is cut",
+    [proposal(), carried().slice(0, -1).replace("}", " ")],
+    [NOT_BEHIND, "content: the content of c1 is missing"],
+    { missing: 1 },
+  ],
+  ["a content twice", [proposal(), carried(), carried()], [NOT_BEHIND], { changes: 1 }],
+  ["a content without an entry", [carried()], [NOT_BEHIND], {}],
+  [
+    "another apply_when",
+    [proposal({ apply_when: undefined }), carried()],
+    ["content: it names another apply_when than its content"],
+    { changes: 1, unfit: 1 },
+  ],
+  ["no apply_when", [proposal({ apply_when: undefined }, "{}"), carried("{}")], [], { changes: 1 }],
+  [
+    "an apply_when that is no text",
+    [proposal({ apply_when: 5 }, '{"apply_when":5}'), carried('{"apply_when":5}')],
+    ["content: it names another apply_when than its content"],
+    { changes: 1, unfit: 1 },
+  ],
+  ["a content that is no object", [proposal({}, "[]"), carried("[]")], [], { changes: 1 }],
+  ["an erased content", [proposal(), carried(LEFT, "erased"), erased(LEFT)], [], { erased: 1 }],
+  [
+    "an erased content that no entry tells of",
+    [proposal(), carried(LEFT, "erased")],
+    ["content: c1 is said to be erased, and no entry says so"],
+    { unfit: 1 },
+  ],
+  [
+    "another erasure",
+    [proposal(), carried(LEFT, "erased"), erased("[]")],
+    ["content: what is left of c1 is not what its erasure left"],
+    { unfit: 1 },
+  ],
+  ["an erasure alone", [erased(LEFT)], [], {}],
+  [
+    "an erasure of a content that is missing",
+    [proposal(), erased(LEFT)],
+    ["content: the content of c1 is missing"],
+    { missing: 1 },
+  ],
+  ["a manifest", [intent(), manifest()], [], { intents: 1 }],
+  ["a manifest that is missing", [intent()], [`intent: the manifest ${digestOf(MANIFEST)} is missing`], { missing: 1 }],
+  [
+    "another manifest",
+    [intent("{}"), manifest().replace(digestOf(MANIFEST), digestOf("{}"))],
+    [`intent: ${OTHER_HASH}`],
+    { unfit: 1 },
+  ],
+  [
+    "a manifest of other people",
+    [intent("{}"), manifest("{}")],
+    ["intent: its entry names other principals, or other keys of theirs, than the manifest"],
+    { unfit: 1 },
+  ],
+  ["a manifest that is no object", [intent("[]"), manifest("[]")], [NO_INTENT], { unfit: 1 }],
+  ["a manifest that is no JSON", [intent("{"), manifest("{")], [NO_INTENT], { unfit: 1 }],
+  [
+    "a manifest of wrong principals",
+    [intent('{"principals":5}'), manifest('{"principals":5}')],
+    [NO_INTENT],
+    { unfit: 1 },
+  ],
+])("an export with %s", (_, steps, messages, counts, principals) => {
+  expect(run(steps, principals)).toEqual([messages, counts]);
+});
+
+test("a manifest whose entry is not in the log is none", () => {
+  const check = newContentsCheck(() => undefined);
+  check.follow(intent(), 1);
+  expect(check.take(manifest(), 2)).toMatchObject({ message: "it is no intent that a service loads" });
+});
+
+test("what is learnt of a content is a finding of its entry", () => {
+  expect(run([proposal(), carried()], NAMED, () => "no")).toEqual([["content: no"], { changes: 1, unfit: 1 }]);
+});
+
+test("a hundred erased changes are named, and all are counted", () => {
+  const check = newContentsCheck(() => undefined);
+  for (let at = 0; at < 101; at++) {
+    check.follow(entry("change_proposed", {}, `c${at}`), 1);
+    check.take(carried(LEFT, "erased", `c${at}`), 2);
+    check.follow(entry("content_erased", { remaining_digest: digestOf(LEFT) }, `c${at}`), 3);
+  }
+  expect(check.contents.erased).toBe(101);
+  expect(check.contents.erased_changes).toHaveLength(100);
+});
+
+test.each([
+  ['{"change_id":1}', true],
+  ['{"manifest_hash":1}', true],
+  ['{"origin":1}', false],
+])("%s is carried: %s", (line, expected) => expect(isCarried(line)).toBe(expected));
+
+const loss = (detail: Detail) => readLoss(entry("loss_accepted", { actor: "ana", note: "", ...detail }))!;
+
+test.each<[string, Detail, string, number, boolean]>([
+  ["up to a length", { length: 5, known: { length: 9, head: "h" } }, "after 5 up to 9", 9, true],
+  ["up to a shorter length", { length: 5, known: { length: 9, head: "h" } }, "after 5 up to 9", 10, false],
+  ["without entries", { length: 5, known: { length: 5, head: "h" } }, "up to 5", 5, true],
+  [
+    "of unknown length",
+    { length: 5, known: { length: 9, head: null } },
+    "after 5, of which nobody knows how many there were,",
+    6,
+    true,
+  ],
+  [
+    "of unknown length, before it",
+    { length: 5, known: { head: null } },
+    "after 5, of which nobody knows how many there were,",
+    5,
+    false,
+  ],
+  ["without figures", { known: "x" }, "up to 0", 1, false],
+  ["with figures that are none", { length: 1.5, known: { length: "9", head: "h" } }, "up to 0", 1, false],
+])("a loss %s", (_, detail, text, length, covers) => {
+  const found = loss(detail);
+  expect(lossText(found)).toBe(
+    `entry ${found.entry}, 2026-01-01T00:00:00.000Z: ana accepted that entries ${text} are lost; they may have been acknowledged`,
+  );
+  expect(whyLost([found], length)).toBe(covers ? `; ${lossText(found)}` : "");
+});
+
+test("an entry of another event states no loss, and a loss by nobody names nobody", () => {
+  expect(readLoss(entry("change_denied", {}))).toBe(undefined);
+  expect(loss({ actor: 5, note: 5 })).toMatchObject({ actor: "", note: "" });
+});
