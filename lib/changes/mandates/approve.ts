@@ -12,7 +12,9 @@ import type { MandateApproval } from "../rules/mandate_approval.ts";
 import { mandateName } from "../rules/mandate.ts";
 import { type Breach, findBreach } from "../rules/mandate_inside.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
+import { requireSchemas } from "../rules/value_limits.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
+import { validateValue } from "../validate_value.ts";
 import { newestOnDay } from "../newest_on_day.ts";
 import { judgeStanding } from "./in_force.ts";
 import { toRule } from "./limits.ts";
@@ -115,6 +117,17 @@ export const judgeLimits = async (
   facts: Pick<ValueFacts, "readings" | "recorded">,
 ): Promise<ValueJudgement> =>
   limits ? judgeValues(ledger, change, { policy: { targets: [toRule(limits)] }, at, ...facts }) : {};
+
+/** Judges the values of a change by the schema of a mandate alone: what is applied already has made its step. */
+export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "limits">): ValueJudgement {
+  try {
+    if (limits) requireSchemas(change, { targets: [toRule(limits)] }, validateValue);
+    return {};
+  } catch (error) {
+    if (error instanceof AppError && error.code === "value_not_allowed") return { error };
+    throw error;
+  }
+}
 
 /** Returns why values break the limits of a mandate. */
 export function findValueBreach({ error, first, unheld }: ValueJudgement): Breach | undefined {

@@ -11,7 +11,7 @@ import { allowedInstead } from "../rules/state_machine.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
-import { findRecentRollback, findValueBreach, judgeLimits } from "./approve.ts";
+import { findRecentRollback, findValueBreach, judgeLimits, judgeSchema } from "./approve.ts";
 import { type MandateSources, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
@@ -24,8 +24,8 @@ interface InsideValues {
 type Judging = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
- * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its values are judged
- * where they are given. Returns the numbers that its target holds which no change of ours has set. Errors: 403 `consent_incomplete`.
+ * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its steps are judged
+ * where values are given. Returns the numbers that its target holds which no change of ours has set. Errors: 403 `consent_incomplete`.
  */
 export async function requireInside(
   transaction: Judging,
@@ -73,7 +73,7 @@ async function findMandateBreach(
   if (!mandate) return { breach: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
-  const values = given ? await judgeLimits(transaction, change, bounds, given) : {};
+  const values = given ? await judgeLimits(transaction, change, bounds, given) : judgeSchema(change, bounds);
   const breach =
     findBreach(asStated(change), mandate, bounds, { ...facts, systems: listSystems(product.adapter) }) ??
     (given && (await findRecentRollback(evidence, change, at))) ??

@@ -7,7 +7,7 @@ import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { routedAdapter } from "../../../../lib/targets/routing.ts";
 import { HOUR, testClock } from "../../../support/clock.ts";
-import { acts, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
+import { acts, BOUNDS, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
 import { get } from "../../../support/requests.ts";
 import { rewindingStore } from "../../../support/rewinding_store.ts";
 import { AGENTS, actOnRollout, STAGES, totals } from "../../../support/rollouts.ts";
@@ -25,15 +25,19 @@ const STAGED = {
 };
 const elsewhere = { ...STAGED, policy: { ...STAGED.policy, mandates: { targets: ["cost.*"] } } };
 
-const narrow = async (api: Acts, id: string): Promise<Acts> => {
-  const reply = await api.decideOn("mandate_narrow", id, "ana", { narrow: { max_affected_users: 1 } });
+const narrowTo = async (api: Acts, id: string, bounds: object): Promise<Acts> => {
+  const reply = await api.decideOn("mandate_narrow", id, "ana", { narrow: bounds });
   expect(reply.status).toBe(200);
   return api;
 };
+const narrow = (api: Acts, id: string): Promise<Acts> => narrowTo(api, id, { max_affected_users: 1 });
+const narrowValues = (api: Acts, id: string): Promise<Acts> =>
+  narrowTo(api, id, { limits: { ...BOUNDS.limits, schema: { type: "number", maximum: 103 } } });
 
 test.each([
   ["stays as it is", async (api: Acts) => api, 5000],
   ["is narrowed", narrow, 1000],
+  ["is narrowed to other values", narrowValues, 1000],
   ["has its target taken out of the policy", async (api: Acts) => api.restart({ intent: elsewhere }), 1000],
 ])("a rollout grows where its mandate %s", async (_, happen, share) => {
   const clock = testClock();
