@@ -53,8 +53,9 @@ type Filter = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & {
   tenant_id?: string | undefined;
 };
 
-/** Returns whether a list is narrowed by more than status and tenant. */
+/** Returns true for a list that is narrowed by more than status. */
 export const isFiltered = (filter: Filter): boolean =>
+  filter.tenant_id !== undefined ||
   (Object.keys(filterFields()) as (keyof Filter)[]).some((name) => filter[name] !== undefined);
 
 /** A page of the changes that match all fields, 1 MiB of them at most; `before` is the `next` of the page before. */

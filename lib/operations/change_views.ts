@@ -11,7 +11,6 @@ import { heldNow } from "../changes/freeze.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
-import { isOfTenant } from "../changes/rules/list_entries.ts";
 import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
 import { outcomeWords } from "../changes/rules/outcome_words.ts";
@@ -42,31 +41,29 @@ const NEWEST_OUTCOMES = 200;
 /** A page of changes, newest first; `next` is the `before` of the next page. */
 export interface ChangePage {
   changes: Change[];
-  /** How many changes there are in all; with `status`, of that status. */
+  /** How many changes match the filters; how many there are without one. */
   total: number;
   next: string | null;
 }
 
-/** Lists changes: by status and tenant page by page; by other fields, and those of a reader, with a query. */
+/** Lists changes: by status page by page; by other fields, and those of a reader, with a query, which counts them all. */
 export const listChanges = (deps: ChangesDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
   isFiltered(query) || deps.reader ? findChanges(deps, query) : changePage(deps, query);
 
-/** Changes, newest first, 1 MiB of them at most. With a filter at most 5,000 are looked at, and `next` goes on from there. */
-export async function changePage(
+/** Changes, newest first, 1 MiB of them at most. By status at most 5,000 are read, and `next` continues from there. */
+async function changePage(
   deps: ChangesDeps,
-  query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
+  query: { limit: number; before?: string | undefined; status?: Status | undefined },
 ): Promise<ChangePage> {
   const { store } = deps;
-  const filtered = query.status !== undefined || query.tenant_id !== undefined;
+  const filtered = query.status !== undefined;
   const gathering = {
     limit: query.limit,
     looked: filtered ? SCANNED_A_PAGE : query.limit,
     read: async (last: Row | undefined, limit: number) =>
       readRows(deps, await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
     wanted: ({ record }: Row) =>
-      record !== undefined &&
-      (query.status ?? record.change.status) === record.change.status &&
-      (query.tenant_id === undefined || isOfTenant(record.change, query.tenant_id)),
+      record !== undefined && (query.status ?? record.change.status) === record.change.status,
   };
   const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
   const changes = page.rows.map(({ record }) => record!.change);

@@ -98,7 +98,7 @@ export function viewRules(open: Open): void {
     expect(approved).toEqual([made[1], made[5]]);
   });
 
-  test("total counts what the status filter asks for", async () => {
+  test("total counts what the filters ask for", async () => {
     const api = await open();
     await population(api);
     for (const [status, total] of Object.entries({
@@ -109,6 +109,8 @@ export function viewRules(open: Open): void {
       rolled_back: 0,
     }))
       expect((await api.get(`runtime?status=${status}&limit=1`)).body.total, status).toBe(total);
+    expect((await api.get("runtime?tenant_id=odd&limit=1")).body.total).toBe(3);
+    expect((await api.get("runtime?tenant_id=odd&status=pending_consent&limit=1")).body.total).toBe(2);
   });
 
   test("approvals are the pending and the approved, oldest first, each with what blocks it", async () => {
