@@ -5,7 +5,7 @@ import { temporaryPath, type Files, writeAll } from "./files.ts";
 import { isIntact, type Line, makeLine, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
 
 /** What the first line of a journal names. */
-export const JOURNAL_FORMAT = "countersign-journal/2";
+export const JOURNAL_FORMAT = "countersign-journal/1";
 
 /** The first line of a journal file. */
 export interface Header {

@@ -12,7 +12,7 @@ import type { Version } from "../../lib/store/engine/view.ts";
 import { type Files, readFile, replaceFile } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 
-const STATE_FORMAT = "countersign-state/2";
+const STATE_FORMAT = "countersign-state/1";
 
 /** The content of `state.json`; beside these stand the blocks of the layout. */
 export interface State {

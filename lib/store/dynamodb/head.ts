@@ -15,7 +15,7 @@ import { getItem } from "./requests.ts";
 export const HEAD: Item = { pk: { S: "head" }, sk: binary(Uint8Array.of(0)) };
 
 /** How tables are written by this version. */
-const FORMAT = 2;
+const FORMAT = 1;
 
 /** What it says. */
 export interface Head {

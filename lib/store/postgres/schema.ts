@@ -3,7 +3,7 @@ import type { PoolClient } from "pg";
 import { StoreUnavailable } from "../store.ts";
 
 /** Format of the tables; a change of them raises it. */
-const VERSION = 2;
+const VERSION = 1;
 
 /**
  * Ids are bytes (see `record_key.ts`), values the JSON text as it was put. Deleted records stay, for their revision; the

@@ -271,7 +271,7 @@ async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
 const clientOf = (access: DynamoDbOptions) =>
   dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
 
-faulty.each([undefined, { N: "1" }, { N: "3" }])(
+faulty.each([undefined, { N: "0" }, { N: "2" }])(
   "a table of the format %j is refused, with what to do",
   async (format) => {
     const access = await freshTable();
@@ -280,7 +280,7 @@ faulty.each([undefined, { N: "1" }, { N: "3" }])(
     const store: AnyStore = dynamoDbStore(access);
     const refused = put(store, "things", "a", 1);
     await expect(refused).rejects.toThrow(StoreUnavailable);
-    await expect(refused).rejects.toThrow(/this program reads 2: use the version that wrote it/);
+    await expect(refused).rejects.toThrow(/this program reads 1: use the version that wrote it/);
   },
 );
 

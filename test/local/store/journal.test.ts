@@ -31,7 +31,7 @@ describe("a journal line", () => {
     await store.transact((tx) => tx.delete("things", "b"));
     const [header, first, second] = await lines();
     expect(JSON.parse(header!)).toMatchObject({
-      format: "countersign-journal/2",
+      format: "countersign-journal/1",
       store: "store-1",
       segment: 1,
       after: 0,

@@ -189,9 +189,9 @@ describe("the middle of the journal", () => {
   test("a journal of another format is refused", async () => {
     const all = await lines();
     const { crc: _, ...header } = JSON.parse(all[0]!) as Record<string, unknown>;
-    for (const format of ["countersign-journal/1", "countersign-journal/3"]) {
+    for (const format of ["countersign-journal/0", "countersign-journal/2"]) {
       await rewrite([makeLine({ ...header, format }).trimEnd(), ...all.slice(1)]);
-      await refused(journal, 0, /not of the format countersign-journal\/2.*Use the version that wrote it/s);
+      await refused(journal, 0, /not of the format countersign-journal\/1.*Use the version that wrote it/s);
     }
   });
 });
@@ -235,8 +235,8 @@ describe("the state file", () => {
     ["null", () => "null", /not a state file/],
     [
       "of another format",
-      (text: string) => text.replace("countersign-state/2", "countersign-state/3"),
-      /not a state file of the format countersign-state\/2/,
+      (text: string) => text.replace("countersign-state/1", "countersign-state/2"),
+      /not a state file of the format countersign-state\/1/,
     ],
   ])("%s is refused, and the message says that it can be removed", async (_, damage, message) => {
     await writeFile(state, damage(await readFile(state, "utf8")));

@@ -42,7 +42,7 @@ const identity = {
 test("it is there from the start, empty", async () => {
   await opened(state);
   expect(await shown()).toEqual({
-    format: "countersign-state/2",
+    format: "countersign-state/1",
     store: "store-1",
     sequence: 0,
     product_runtime: { meta: {}, kpi: {}, counts: {}, leases: {} },
