@@ -1,0 +1,288 @@
+/** The verifier's judgement of consents: whose count at each step of a change. */
+import { expect, test } from "vitest";
+import { parseIntent } from "../../../local/verify/intent.ts";
+import { deriveStatuses, type Grounds, requireConsents } from "../../../local/verify/life.ts";
+import { passkey } from "../../support/passkeys.ts";
+import { person } from "../../support/signed.ts";
+import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
+
+const PENS = { ana: passkey(), bo: passkey() };
+const intentOf = (policy: Detail = {}, principals: Detail = {}) =>
+  parseIntent({ policy: { approvers: ["ana", "bo", "cy"], ...policy }, principals });
+const KEYS = { ana: person(PENS.ana), bo: person(PENS.bo), "agent:x": { kind: "agent" } };
+const FREE = { minor: { kinds: ["config"], targets: ["*"] } };
+const CONTENT: Detail = {
+  ...{ tier: "standard", kind: "config", tenant_id: "t1", target: "a", affected_users: 0 },
+  ...{ risk: "low", reversible: true, proposer: "pia" },
+};
+
+interface Given {
+  steps: Step[];
+  policy?: Detail;
+  principals?: Detail;
+  content?: Detail;
+  /** Ids of entries with the name whose key signed them. */
+  signed?: Record<number, "ana" | "bo">;
+  over?: Partial<Grounds>;
+}
+
+function judge({ steps, policy, principals, content = {}, signed = {}, over = {} }: Given): string[] {
+  const intent = intentOf(policy, principals);
+  const keyOf = (name: string): string => parseIntent({ principals: KEYS }).keys.get(name)![0]!.id;
+  const life = recorded(steps);
+  const found: string[] = [];
+  const tier = { ...CONTENT, ...content }["tier"];
+  const statuses = deriveStatuses(life, tier, () => undefined);
+  const grounds: Grounds = {
+    unsigned: new Set(),
+    people: undefined,
+    intents: new Map([["m", intent]]),
+    signed: new Map(Object.entries(signed).map(([id, name]) => [Number(id), keyOf(name)])),
+    mandates: [],
+    content: { ...CONTENT, ...content },
+    isErased: false,
+    proposal: {},
+    ...over,
+  };
+  requireConsents(life, statuses, grounds, (id, rule, message) => found.push(`${id} ${rule}: ${message}`));
+  return found;
+}
+
+const few = (id: number, how: string, given: number, needed: number, rest = ""): string[] => [
+  `${id} quorum: it was ${how} with ${given} of ${needed} consents${rest}`,
+];
+const TWO = { required_approvers: { standard: 2, major: 3 } };
+const URGENT = { emergency: true };
+const GLASS = { break_glass: { approvers: ["eve", "ida"], required: 2 } };
+const urgent = (approver: string, status = "pending_consent", over: Detail = {}) =>
+  consent(approver, status, { ...URGENT, ...over });
+const MINOR_ALONE = ["1 quorum: it is minor, and its intent lets no such change pass without consent"];
+const UNVOUCHED = ["1 quorum: it is minor, and nothing but the request says who proposed it"];
+const loss: Step = ["loss_accepted"];
+
+test.each<[string, Given, string[]]>([
+  ["no entry", { steps: [] }, []],
+  ["one consent", { steps: [proposed, approved, applied] }, []],
+  ["none of one", { steps: [proposed, applied] }, few(2, "applied", 0, 1)],
+  ["one of two", { steps: [proposed, approved], policy: TWO }, few(2, "approved", 1, 2)],
+  ["one of two, pending", { steps: [proposed, consent("ana")], policy: TWO }, []],
+  ["two of two", { steps: [proposed, consent("bo"), approved, applied], policy: TWO }, []],
+  ["the same one twice", { steps: [proposed, consent("ANA"), approved], policy: TWO }, few(3, "approved", 1, 2)],
+  [
+    "two of three, of a major change",
+    { steps: [proposed, consent("bo"), approved], policy: TWO, content: { tier: "major" } },
+    few(3, "approved", 2, 3),
+  ],
+  [
+    "two, of a number that it states",
+    { steps: [["change_proposed", { required_approvers: 2 }], approved] },
+    few(2, "approved", 1, 2),
+  ],
+  [
+    "one, of a number that it states lower",
+    { steps: [["change_proposed", { required_approvers: 0 }], approved], policy: TWO },
+    few(2, "approved", 1, 2),
+  ],
+  [
+    "one, of a number that is none",
+    { steps: [["change_proposed", { required_approvers: "0" }], approved] },
+    ["1 quorum: its number of required approvers is no whole number"],
+  ],
+  [
+    "one of no tier",
+    { steps: [proposed, approved], content: { tier: "small" } },
+    ["null content: its tier is none of minor, standard and major"],
+  ],
+  ["one under an unknown intent", { steps: [proposed, consent("zoe", "approved", { manifest_hash: "x" })] }, []],
+  ["one who may not approve", { steps: [proposed, consent("zoe", "approved")] }, few(2, "approved", 0, 1)],
+  [
+    "an agent",
+    { steps: [proposed, consent("agent:x", "approved")], policy: { approvers: ["agent:x"] } },
+    few(2, "approved", 0, 1),
+  ],
+  ["nobody", { steps: [proposed, consent(5, "approved")] }, few(2, "approved", 0, 1)],
+  [
+    "a denial before",
+    { steps: [proposed, ["consent_decision", { decision: "denied", approver: "bo" }], approved], policy: TWO },
+    few(3, "approved", 1, 2),
+  ],
+  [
+    "the proposer",
+    { steps: [proposed, approved], content: { proposer: "Ana" }, policy: { self_approval: false } },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "the one who asked a model",
+    { steps: [["change_proposed", { asked_by: "ana" }], approved], policy: { self_approval: false } },
+    few(2, "approved", 0, 1),
+  ],
+  ["the proposer who may", { steps: [proposed, approved], content: { proposer: "ana" } }, []],
+  ["another than the proposer", { steps: [proposed, approved], policy: { self_approval: false } }, []],
+  [
+    "one outside of the group",
+    { steps: [proposed, approved], principals: { ana: { kind: "person", idp: ["g"] } } },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "one of the group",
+    {
+      steps: [proposed, consent("ana", "approved", { idp: ["f", "g"] })],
+      principals: { ana: { kind: "person", idp: ["g"] } },
+    },
+    [],
+  ],
+  ["one before a loss", { steps: [proposed, consent("bo"), loss, approved], policy: TWO }, few(4, "approved", 1, 2)],
+  ["one that is applied after a loss", { steps: [proposed, approved, loss, applied] }, few(4, "applied", 0, 1)],
+  [
+    "one more after the approval",
+    { steps: [proposed, approved, consent("zoe", "approved", { from: "approved" })] },
+    [],
+  ],
+  ["one signed", { steps: [proposed, approved], principals: KEYS, signed: { 2: "ana" } }, []],
+  ["one not signed", { steps: [proposed, approved], principals: KEYS }, few(2, "approved", 0, 1)],
+  [
+    "one signed by another",
+    { steps: [proposed, approved], principals: KEYS, signed: { 2: "bo" } },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "one without a key where others have",
+    { steps: [proposed, consent("cy", "approved")], principals: KEYS },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "one without a key where that counts",
+    { steps: [proposed, consent("cy", "approved")], principals: KEYS, policy: { signed_only: false } },
+    [],
+  ],
+  [
+    "one whose signature is wrong",
+    { steps: [proposed, approved], over: { unsigned: new Set([2]) } },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "one with a key that a manifest names",
+    { steps: [proposed, approved], over: { people: new Map([["ana", [{ id: "k" } as never]]]) } },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "one signed under an unknown intent",
+    {
+      steps: [proposed, consent("ana", "pending_consent", { manifest_hash: "x", key: "k" }), applied],
+      principals: KEYS,
+    },
+    few(3, "applied", 0, 1),
+  ],
+  [
+    "an emergency of one",
+    { steps: [proposed, urgent("eve", "approved", { review_hours: 1 })], policy: GLASS },
+    few(2, "approved", 1, 2, " for an emergency"),
+  ],
+  ["an emergency of two", { steps: [proposed, urgent("ida"), urgent("eve", "approved"), applied], policy: GLASS }, []],
+  [
+    "an emergency of others",
+    { steps: [proposed, urgent("ana"), urgent("bo", "approved")], policy: GLASS },
+    few(3, "approved", 0, 2, " for an emergency"),
+  ],
+  [
+    "an emergency without rules",
+    { steps: [proposed, urgent("ana", "approved")] },
+    few(2, "approved", 0, 1, " for an emergency"),
+  ],
+  [
+    "an emergency under an unknown intent",
+    { steps: [proposed, urgent("ana", "approved", { manifest_hash: "x" })] },
+    [],
+  ],
+  [
+    "an emergency after the approval",
+    { steps: [proposed, approved, urgent("eve", "approved", { from: "approved", review_hours: 1 })], policy: GLASS },
+    few(3, "approved", 1, 2, " for an emergency"),
+  ],
+  [
+    "an emergency after the approval, to be reviewed by nobody",
+    { steps: [proposed, approved, urgent("eve", "approved", { from: "approved" })], policy: GLASS },
+    [],
+  ],
+  [
+    "a mandate that is not in the file",
+    { steps: [proposed, consent("mandate:m1", "approved")] },
+    ["2 quorum: it was approved by a mandate: the entries of its mandate are not in this file"],
+  ],
+  ["a mandate before a loss", { steps: [proposed, consent("mandate:m1"), loss, applied] }, few(4, "applied", 0, 1)],
+  [
+    "a mandate at the apply",
+    { steps: [proposed, consent("mandate:m1"), applied] },
+    ["3 quorum: it was applied by a mandate: the entries of its mandate are not in this file"],
+  ],
+  ["a minor change", { steps: [proposed, applied], content: { tier: "minor" }, policy: FREE }, []],
+  ["a minor change of no rule", { steps: [proposed, applied], content: { tier: "minor" } }, MINOR_ALONE],
+  [
+    "a minor change of an agent",
+    { steps: [proposed], content: { tier: "minor", proposer: "agent:x" }, policy: FREE },
+    MINOR_ALONE,
+  ],
+  [
+    "a minor change of an agent, by its entry",
+    { steps: [["change_proposed", { proposer: "agent:x" }]], content: { tier: "minor" }, policy: FREE },
+    MINOR_ALONE,
+  ],
+  [
+    "a minor change by nobody",
+    { steps: [proposed], content: { tier: "minor" }, policy: FREE, principals: KEYS },
+    UNVOUCHED,
+  ],
+  [
+    "a minor change by a claimed name",
+    {
+      steps: [["change_proposed", { proposer: "pia", authenticated: "claimed" }]],
+      content: { tier: "minor" },
+      policy: FREE,
+      principals: KEYS,
+    },
+    UNVOUCHED,
+  ],
+  [
+    "a minor change by a name of the proxy",
+    {
+      steps: [["change_proposed", { proposer: "pia", authenticated: "proxy" }]],
+      content: { tier: "minor" },
+      policy: FREE,
+      principals: KEYS,
+    },
+    [],
+  ],
+  [
+    "a minor change by a signer",
+    {
+      steps: [["change_proposed", { proposer: "ana" }]],
+      content: { tier: "minor" },
+      policy: FREE,
+      principals: KEYS,
+      signed: { 1: "ana" },
+    },
+    [],
+  ],
+  [
+    "a minor change by an agent's secret",
+    {
+      steps: [["change_proposed", { proposer: "Agent:X", authenticated: "agent" }]],
+      content: { tier: "minor" },
+      policy: { minor: { ...FREE.minor, agents: true } },
+      principals: KEYS,
+    },
+    [],
+  ],
+  [
+    "a minor change by a person with an agent's secret",
+    {
+      steps: [["change_proposed", { proposer: "pia", authenticated: "agent" }]],
+      content: { tier: "minor" },
+      policy: FREE,
+      principals: KEYS,
+    },
+    UNVOUCHED,
+  ],
+])("consents: %s", (_, given, expected) => {
+  expect(judge(given)).toEqual(expected);
+});

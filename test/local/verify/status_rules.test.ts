@@ -1,0 +1,82 @@
+/** The verifier's reading of a change's life: which step follows which, and who must have signed it. */
+import { expect, test } from "vitest";
+import { deriveStatuses, findSigner } from "../../../local/verify/life.ts";
+import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
+
+const denied: Step = ["consent_decision", { decision: "denied", approver: "ana" }];
+const revoked: Step = ["consent_decision", { decision: "revoked", approver: "ana", from: "approved" }];
+const SAYS_NOTHING = "it does not say whether the change is approved by it";
+const mustBe = (needed: string, status: string): string =>
+  `the change must be ${needed} before it, and by the entries in this file it is ${status}`;
+
+test.each<[string, Step[], string[], string[], string?]>([
+  ["approved and applied", [proposed, approved, applied], ["pending_consent", "approved", "applied"], []],
+  ["minor", [proposed, applied], ["approved", "applied"], [], "minor"],
+  ["denied", [proposed, denied], ["pending_consent", "denied"], []],
+  ["revoked", [proposed, approved, revoked], ["pending_consent", "approved", "denied"], []],
+  [
+    "consented to by two",
+    [proposed, consent("ana"), consent("bo", "approved")],
+    ["pending_consent", "pending_consent", "approved"],
+    [],
+  ],
+  [
+    "consented to after its approval",
+    [proposed, approved, consent("bo", "approved", { from: "approved" })],
+    ["pending_consent", "approved", "approved"],
+    [],
+  ],
+  [
+    "pending after its approval",
+    [proposed, approved, consent("bo", "pending_consent", { from: "approved" })],
+    ["pending_consent", "approved", "approved"],
+    [SAYS_NOTHING],
+  ],
+  ["in no status", [proposed, consent("ana", "applied")], ["pending_consent", "pending_consent"], [SAYS_NOTHING]],
+  [
+    "applied without approval",
+    [proposed, applied],
+    ["pending_consent", "applied"],
+    [mustBe("approved", "pending_consent")],
+  ],
+  ["proposed twice", [proposed, proposed], ["pending_consent", "pending_consent"], [mustBe("new", "pending_consent")]],
+  ["that begins with an apply", [applied], ["applied"], []],
+  [
+    "taken back",
+    [proposed, approved, applied, ["change_rolled_back"], ["value_restored"]],
+    ["pending_consent", "approved", "applied", "rolled_back", "applied"],
+    [mustBe("applied", "rolled_back")],
+  ],
+  ["that drifted", [proposed, ["change_drifted"], approved], ["pending_consent", "pending_consent", "approved"], []],
+  [
+    "rolled out",
+    [proposed, approved, applied, ["stage_advanced"], ["stage_held"], ["stage_resumed"], ["stage_stopped"]],
+    ["pending_consent", "approved", ...Array.from({ length: 5 }, () => "applied")],
+    [],
+  ],
+])("a change that is %s", (_, steps, statuses, messages, tier = "standard") => {
+  const found: string[] = [];
+  expect(deriveStatuses(recorded(steps), tier, (_id, _rule, message) => found.push(message))).toEqual(statuses);
+  expect(found).toEqual(messages);
+});
+
+test.each<[string, Detail, string | undefined | null]>([
+  ["content_erased", { actor: "ana" }, "ana"],
+  ["loss_accepted", {}, undefined],
+  ["stage_resumed", { actor: "ana" }, "ana"],
+  ["stage_advanced", { actor: "ana", reason: "manual" }, "ana"],
+  ["stage_advanced", { reason: "manual" }, null],
+  ["stage_advanced", { actor: "ana", reason: "proven" }, null],
+  ["stage_held", { actor: "ana", reason: "manual" }, null],
+  ["mandate_signed", { approver: "ana" }, "ana"],
+  ["mandate_ended", { approver: "ana", reason: "revoked" }, "ana"],
+  ["mandate_ended", { reason: "expired" }, null],
+  ["mandate_suspended", { approver: "ana" }, null],
+  ["consent_decision", { approver: "ana", decision: "approved" }, "ana"],
+  ["consent_decision", { approver: "ana", decision: "withdrawn" }, null],
+  ["consent_decision", { approver: "mandate:m1", decision: "approved" }, null],
+  ["emergency_reviewed", { approver: "ana" }, "ana"],
+  ["change_applied", { actor: "ana" }, null],
+])("%s of %j is signed by %s", (event, detail, by) => {
+  expect(findSigner(recorded([[event, detail]])[0]!)).toEqual(by === null ? undefined : { by });
+});
