@@ -166,17 +166,28 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     return { change, entry, record, overDrift };
   };
 
-  /** Requires that a rollout's record of what it replaced, and the split that it set over that, are those of the log. */
-  const requireLogged = async (
+  /**
+   * Finds the record of a change that holds its target. Errors: its place moved, an attempt is open, another change holds the
+   * target, or the record of a rollout, and the split that it set, are not those of the log.
+   */
+  const findOwned = async (
     change: Change,
-    entry: Entry,
-    record: EffectRecord,
+    signal: AbortSignal,
     readLog: ReadRollbackFacts | undefined,
-  ): Promise<void> => {
+  ): Promise<{ entry: Entry; record: EffectRecord }> => {
+    const entry = await findEntry(change);
+    requirePlace(change, entry);
+    await unfinished.resolveOther(change, signal);
+    const { record, outcome } = await unfinished.resolve(change, entry, signal);
+    if (outcome === "open") throw new Error(describeUnfinished(change, record!));
+    if (record?.state !== "applied" || record.superseded_by !== undefined)
+      throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
     const fromLog = record.stage && (await fromLogs.read(change, entry, readLog));
-    if (!fromLog) return;
-    requireReplaced(change.change_id, record.previous, fromLog.digest);
-    stages.requireOwn(change, entry, record);
+    if (fromLog) {
+      requireReplaced(change.change_id, record.previous, fromLog.digest);
+      stages.requireOwn(change, entry, record);
+    }
+    return { entry, record };
   };
 
   /** Prepares each change, and carries out the writes of those that need one as one set. */
@@ -277,14 +288,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     },
 
     async setStage(change, step, signal, readLog): Promise<AdapterResult> {
-      const entry = await findEntry(change);
-      requirePlace(change, entry);
-      await unfinished.resolveOther(change, signal);
-      const { record, outcome } = await unfinished.resolve(change, entry, signal);
-      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
-      if (record?.state !== "applied" || record.superseded_by !== undefined)
-        throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
-      await requireLogged(change, entry, record, readLog);
+      const { entry, record } = await findOwned(change, signal, readLog);
       return stages.advance(change, entry, record, step, signal);
     },
 
@@ -297,14 +301,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     canRestore: (entry) => setsValue(entry) && !isCumulative(entry),
 
     async restore(change, id, signal, readLog) {
-      const entry = await findEntry(change);
-      requirePlace(change, entry);
-      await unfinished.resolveOther(change, signal);
-      const { record, outcome } = await unfinished.resolve(change, entry, signal);
-      if (outcome === "open") throw new Error(describeUnfinished(change, record!));
-      if (record?.state !== "applied" || record.superseded_by !== undefined)
-        throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
-      await requireLogged(change, entry, record, readLog);
+      const { entry, record } = await findOwned(change, signal, readLog);
       const set = await restores.run(change, entry, { record, id, signal });
       if (!set) return { result: "unchanged" };
       return { result: "restored", replaced_digest: fromLogs.digest(set.overwrote ?? set.held) };
