@@ -6,7 +6,7 @@ import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { withRequestCache } from "../lib/kit/request_cache.ts";
-import { widely } from "../lib/kit/places.ts";
+import { runWithScanLimit } from "../lib/kit/places.ts";
 
 /** GET /api/find/saved: saved questions, and what a query can be completed with. */
 export const findSaved = endpoint(
@@ -42,7 +42,7 @@ export const findSaved = endpoint(
   },
   async (_, call: Call<ChangesDeps>) => {
     const deps = withRequestCache(call.deps);
-    const fields = await widely(deps.store, async () => listCompletions(deps, await rowsNow(deps)));
+    const fields = await runWithScanLimit(deps.store, async () => listCompletions(deps, await rowsNow(deps)));
     return answer({ saved: [...SAVED_QUESTIONS], fields });
   },
 );

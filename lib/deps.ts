@@ -1,4 +1,4 @@
-/** What the rooms declare that they need, joined, with the best default that each platform has. */
+/** Dependencies that the rooms declare, joined, with the best default that each platform has. */
 import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
 import { IdentityMismatch, makeIdentity } from "./changes/open.ts";
 import { recordIntent } from "./changes/record_intent.ts";
@@ -21,7 +21,7 @@ export interface Deps extends LinkDeps, HttpDeps {
   product?: ProductRuntime | undefined;
 }
 
-/** What the product runtime is made of. */
+/** Parts of the product runtime. */
 export interface ProductOptions {
   /** The product intent: its JSON text, or what that parses to. Without one the product runtime is off. */
   intent?: string | object | undefined;
@@ -34,7 +34,9 @@ export interface ProductOptions {
   instance_id?: string | undefined;
 }
 
-/** What a service is given, with a default for all but the store. Errors: `IntentInvalid`, and those of the adapter. */
+/**
+ * Returns the dependencies of a service, with a default for all but the store. Errors: `IntentInvalid`, and those of the adapter.
+ */
 export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & ProductOptions): Deps {
   const { intent, adapter, targets, node_id = "local", instance_id, ...given } = options;
   if (adapter && targets) throw new TypeError("adapter and targets exclude each other");

@@ -15,7 +15,7 @@ import { dueCycles } from "./operations/due_cycle.ts";
 import { signalling } from "./store/signalling.ts";
 import type { Store } from "./store/store.ts";
 
-/** What a service is made of. Only the store has no default. */
+/** Parts of a service. Only the store has no default. */
 export interface ServiceOptions
   extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, ProductOptions, OpenOptions, RouteOptions {
   store: Store;
@@ -47,12 +47,12 @@ export interface Service {
   useIntent(intent: string | object): Promise<boolean>;
   /** Lets readers go, waits ten seconds at most for what is under way, and closes the store. */
   close(): Promise<void>;
-  /** What a single endpoint is given: `approve(service.deps)` is its fetch. */
+  /** Dependencies of a single endpoint: `approve(service.deps)` is its fetch. */
   deps: Deps;
 }
 
 /**
- * Opens a service over these endpoints: the intent is validated, the store held against it and against the anchor, the
+ * Opens a service over these endpoints: the intent is validated, the store verified against it and against the anchor, the
  * newest entries checked and what a crash interrupted settled before the promise resolves. A store that could not be opened
  * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, `IntentOutdated`, and those of the store.
  */
@@ -105,7 +105,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     useIntent: (intent) => counted(replaceIntent(deps, intent)),
     async close() {
       commits.close();
-      // What takes longer than a stop may is cut off: a store that is closed refuses it.
+      // Work that outlasts the limit of a stop is cut off: a closed store rejects it.
       await step(allDone, CLOSE_MS).catch(() => undefined);
       await projecting?.stop();
       await step(async () => Promise.all([applying?.stop(), answering?.stop()]), CLOSE_MS).catch(() => undefined);

@@ -1,7 +1,6 @@
 /**
- * node .ci/language/main.mjs [BASE]: checks the language of every line that was added or changed since BASE. Earlier lines are
- * translated room by room; when that is done, this checks every line. Names of exports are checked in every line already. It also
- * counts the words of the manual.
+ * node .ci/language/main.mjs [BASE]: checks the language of every line of the rooms that are translated, and elsewhere of the
+ * lines that were added or changed since BASE. Names of exports are checked in every line. It also counts the words of the manual.
  * Exit code 1: something was found, or the manual is too long.
  */
 import { execFileSync } from "node:child_process";
@@ -12,6 +11,8 @@ import { findFaults, findPreposition } from "./rules.mjs";
 /** The last commit before the rules were in force. */
 const RULES_BEGIN = "ddcdce0";
 const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md", "CONTRIBUTING.md"];
+/** Rooms in which every line is checked. */
+const TRANSLATED = ["lib"];
 /** Generated files, data of tests, and the rules themselves. */
 const UNCHECKED = [":!lib/client/generated", ":!test/mutants", ":!.ci/language", ":!test/docs/language.test.ts"];
 
@@ -46,12 +47,25 @@ try {
   );
   process.exit(process.env.CI ? 1 : process.exitCode);
 }
-const found = [...addedLines(diff)].flatMap(({ file, number, text }) =>
+const isTranslated = (file) => TRANSLATED.some((room) => file.startsWith(`${room}/`));
+const listFiles = (...folders) =>
+  git("ls-files", "--", ...folders, ...UNCHECKED)
+    .split("\n")
+    .filter((file) => existsSync(file));
+/** Yields every line of a file in the form of `addedLines`. */
+const allLines = (file) =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .map((text, index) => ({ file, number: index + 1, text }));
+
+const judged = [
+  ...[...addedLines(diff)].filter(({ file }) => !isTranslated(file)),
+  ...listFiles(...TRANSLATED).flatMap(allLines),
+];
+const found = judged.flatMap(({ file, number, text }) =>
   findFaults(file, text).map((fault) => `${file}:${number}: ${fault}`),
 );
-const code = git("ls-files", "--", ...CHECKED, ...UNCHECKED)
-  .split("\n")
-  .filter((file) => /\.(?:tsx?|mjs)$/.test(file) && existsSync(file));
+const code = listFiles(...CHECKED).filter((file) => /\.(?:tsx?|mjs)$/.test(file));
 for (const file of code)
   for (const line of readFileSync(file, "utf8").split("\n")) {
     const fault = findPreposition(line);

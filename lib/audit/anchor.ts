@@ -46,7 +46,8 @@ export async function keepCheckpoints(
       while (!(await isMoved()) && next === "never");
     }
   };
-  // Side by side: an anchor, or a witness, takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
+  // Side by side: an anchor, or a witness, takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a
+  // stop wait.
   await Promise.all([
     whileOpen(() => makeWhenDue(deps).then((isBehind) => (isBehind === false ? "never" : isBehind))),
     whileOpen(async () => (deps.anchor ? tryAnchor(deps, stopping.signal) : "never")),
@@ -64,7 +65,7 @@ export async function maintainCheckpoint(deps: WitnessDeps): Promise<void> {
   await Promise.all([tryAnchor(deps), ...(deps.witnesses ?? []).map((witness) => askWitness(deps, witness))]);
 }
 
-/** Whether the log is ahead of its checkpoint, and none is due yet. */
+/** Returns true while the log is ahead of its checkpoint and none is due yet. */
 const makeWhenDue = (deps: CheckpointDeps): Promise<boolean | void> =>
   tried(deps.log, "no checkpoint could be made", async () => {
     const { store, clock, integrity } = deps;

@@ -13,7 +13,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** The chain's end, kept beside it and read first by every governed decision. */
+/** The chain's end, stored next to it and read first by every governed decision. */
 export interface ChainHead {
   /** Names this log, so that entries of another cannot be spliced in. */
   origin: string;
@@ -26,7 +26,7 @@ export interface ChainHead {
   loss?: End | undefined;
 }
 
-/** What happened, before it has a place in the chain. `detail` that is not text becomes JSON text. */
+/** An event before it gets its entry in the chain. `detail` that is not text becomes JSON text. */
 export interface AuditEvent {
   event_type: EventType;
   change_id?: string;
@@ -78,7 +78,7 @@ export const whyClockBehind = (head: ChainHead, now: number): string | undefined
     ? `this machine's clock, ${new Date(now).toISOString()}, is more than 24 h behind the last audit entry, ${head.at}: set the clock right; where it is right and the entry was dated by one that was ahead, POST /api/product/audit/accept-clock`
     : undefined;
 
-/** Whether an entry may be dated before the one before it: the one with which somebody puts up with the clock as it is. */
+/** Returns whether an entry may be dated before its predecessor: only the one with which somebody accepts the clock. */
 export const mayStepBack = (event_type: string): boolean => event_type === "clock_accepted";
 
 /** The next entry and the head after it. */

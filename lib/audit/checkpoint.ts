@@ -1,6 +1,6 @@
 /**
- * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. None is made that does not continue the last. A read
- * computes the checkpoint of the log as it is; the cycle stores one.
+ * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. None is made that does not continue the last. A
+ * read computes the checkpoint of the log as it is; the cycle stores one.
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
@@ -41,7 +41,7 @@ export interface CheckpointSigner {
 
 /** Keeps checkpoints where the holder of the store cannot change them. */
 export interface CheckpointAnchor {
-  /** Where it is. One of the same name must not keep less than it did; one of another name begins anew. */
+  /** Location of the anchor. One of the same name must not lose checkpoints; one of another name begins again. */
   name?: string;
   /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
   keep(note: string, signal: AbortSignal): Promise<void>;
@@ -49,13 +49,13 @@ export interface CheckpointAnchor {
   kept(): AsyncIterable<readonly string[]> | undefined;
 }
 
-/** What checkpoints need. */
+/** Dependencies of checkpoints. */
 export type CheckpointDeps = Pick<AuditDeps, "store" | "sha256" | "clock" | "log" | "integrity" | "mutex"> & {
   checkpointSigner?: CheckpointSigner | undefined;
   anchor?: CheckpointAnchor | undefined;
 };
 
-/** What a checkpoint says; `root` is hex. */
+/** Content of a checkpoint; `root` is hex. */
 export interface TreeHead {
   origin: string;
   length: number;
@@ -102,7 +102,7 @@ const opened = (stored: Stored<KeptCheckpoint> | undefined): Checkpoint | undefi
   return head && { ...stored.value, ...head };
 };
 
-/** What a note says when it is a checkpoint; its signatures are not looked at. */
+/** Parses a note as a checkpoint; its signatures are not verified. */
 export function parseCheckpoint(note: string): TreeHead | undefined {
   const [origin, length, root, ...extensions] = parseNote(note)?.text.slice(0, -1).split("\n") ?? [];
   const bytes = root === undefined ? undefined : base64Bytes(root);
@@ -129,7 +129,7 @@ async function renew(deps: CheckpointDeps, store: Store): Promise<Checkpoint> {
     if (last?.length === next.length && last.key === keyLine) return last;
     const note = await formCheckpoint(deps, next, key);
     const kept: KeptCheckpoint = { note, key: keyLine, at: new Date(clock.now()).toISOString() };
-    // Where another process made one meanwhile, the next round continues from it.
+    // If another process made one meanwhile, the next round continues from it.
     const isKept = await store.transact(async (tx) => {
       if ((await tx.get("meta", "checkpoint"))?.revision !== stored?.revision) return false;
       tx.put("meta", "checkpoint", kept);
@@ -142,14 +142,14 @@ async function renew(deps: CheckpointDeps, store: Store): Promise<Checkpoint> {
 }
 
 /**
- * Whether another process signs with a key of its own since this one did: whoever started last goes on, or the two would
- * sign every checkpoint in turn. One without a key displaces nobody.
+ * Returns whether another process signs with a key of its own since this one did: the process that started last goes on, or both
+ * would sign every checkpoint in turn. One without a key displaces nobody.
  */
 function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: string | null): boolean {
   const displaced = last.key !== null && last.key !== key && integrity.signing?.key === key;
   if (!displaced) delete integrity.displaced;
   else if (!integrity.displaced) {
-    integrity.displaced = `another process signs checkpoints, with the key ${last.key}: this one makes none until it is started anew; give both the same key`;
+    integrity.displaced = `another process signs checkpoints, with the key ${last.key}: this one makes none until it is restarted; give both the same key`;
     log.warn(integrity.displaced);
   }
   return displaced;
@@ -182,7 +182,7 @@ export async function continuedHead(
   const fitting = async (tree: Frontier, misfit: (length: number) => Error): Promise<TreeHead> => {
     const head = { origin: noteLine(origin), length: tree.length, root: computeRoot(tree, sha256) };
     if (last) requireWithin(last, head);
-    // The frontier, too, is held against the tiles: a checkpoint must be of the tree that proofs are made from.
+    // The frontier, too, is verified against the tiles: a checkpoint must be of the tree that proofs are made from.
     for (const { length, root } of last ? [last, head] : [head])
       if ((await rangeHash({ start: 0, end: length }, nodeReader(deps), sha256)) !== root) throw misfit(length);
     return head;
@@ -192,8 +192,8 @@ export async function continuedHead(
   } catch (error) {
     if (!(error instanceof TreeIncomplete)) throw error;
   }
-  // The tree is derived: before the log is accused, it is made anew from the entries alone.
-  deps.log.warn("the stored audit tree does not fit; it is grown anew from the log");
+  // The tree is derived: before the log is accused, it is rebuilt from the entries alone.
+  deps.log.warn("the stored audit tree does not match; it is rebuilt from the log");
   return fitting(await regrowTree(deps), (length) =>
     broken(length, `the log does not continue its checkpoint of ${length} entries`),
   );

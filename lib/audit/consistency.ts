@@ -7,7 +7,9 @@ const nodeOf = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(conca
 const isOdd = (n: number): boolean => n % 2 === 1;
 const half = (n: number): number => Math.floor(n / 2);
 
-/** Whether the tree of `first` leaves with `firstRoot` is the beginning of the one of `second` leaves with `secondRoot`. */
+/**
+ * Returns whether the tree of `first` leaves with `firstRoot` is the beginning of the one of `second` leaves with `secondRoot`.
+ */
 export function isConsistent(
   first: number,
   firstRoot: Uint8Array,

@@ -4,17 +4,17 @@ import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 import type { Store } from "../store/store.ts";
 import type { Integrity } from "./integrity.ts";
 
-/** What the log needs. */
+/** Dependencies of the log. */
 export interface AuditDeps {
   store: Store;
   clock: Clock;
   ids: Ids;
   sha256: Sha256;
   log: Log;
-  /** What is known of the chain's soundness; writes are refused when it is broken. */
+  /** Known soundness of the chain; writes are rejected when it is broken. */
   integrity: Integrity;
-  /** What is named alike waits for its turn here. */
+  /** Runs work under the same name one after the other. */
   mutex: KeyedMutex;
-  /** What the parts of one answer share; absent where each looks for itself. */
+  /** Reads that the parts of one answer share; absent where each reads for itself. */
   requestCache?: RequestCache | undefined;
 }

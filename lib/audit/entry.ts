@@ -105,7 +105,7 @@ export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha25
   return sha256(scratch.subarray(0, end));
 }
 
-/** Whether an entry's hash is that of its fields. */
+/** Returns whether an entry's hash is that of its fields. */
 export const isSound = (entry: AuditEntry, sha256: Sha256): boolean => entryHash(entry, sha256) === entry.current_hash;
 
 /** The same of entries that are asked about again and again: one that is frozen stays what it was when it was hashed. */

@@ -13,10 +13,13 @@ import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
 
-/** How many of the newest are looked at beside the longest: a rewritten log could have appended a longer one of its own. */
+/**
+ * Number of the newest checkpoints that are verified as well as the longest: a rewritten log could have appended a longer one of
+ * its own.
+ */
 const NEWEST = 16;
 
-/** What an anchor holds; memory does not grow with it. */
+/** Content of an anchor; memory does not grow with it. */
 interface Holdings {
   longest: TreeHead | undefined;
   newest: TreeHead[];
@@ -32,7 +35,7 @@ export class LogMissing extends Error {
 
 /**
  * Holds the log against the longest checkpoint that its anchor ever kept, and the newest, before anything is served. What
- * does not hold is reported as a breach, so that writes are refused; an anchor that cannot be read as it should be is told.
+ * does not hold is reported as a breach, so that writes are refused; an anchor that cannot be read properly is reported.
  */
 export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const { anchor, store, integrity, log } = deps;
@@ -78,7 +81,7 @@ export async function requireNoneAnchored(deps: CheckpointDeps): Promise<void> {
   );
 }
 
-/** What the anchor holds, undefined where that cannot be told; what is wrong with it is kept from here on. */
+/** Returns the content of the anchor, undefined where it is unknown; a problem with it is stored from here on. */
 async function holdingsOf(deps: CheckpointDeps, anchor: CheckpointAnchor): Promise<Holdings | undefined> {
   delete deps.integrity.anchor;
   try {
@@ -92,7 +95,7 @@ async function holdingsOf(deps: CheckpointDeps, anchor: CheckpointAnchor): Promi
     return holdings;
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    tell(deps, { reason: `the anchor cannot be read, so the log was not held against it: ${said}`, lost: false });
+    tell(deps, { reason: `the anchor cannot be read, so the log was not verified against it: ${said}`, lost: false });
     return undefined;
   }
 }
@@ -121,7 +124,7 @@ function take(holdings: Holdings, note: string, place: number): void {
   holdings.last = note;
 }
 
-/** One that keeps less than it did is told; another than before is given the newest checkpoint again. */
+/** An anchor that lost checkpoints is reported; a different one than before gets the newest checkpoint again. */
 async function compareWithBefore(deps: CheckpointDeps, anchor: CheckpointAnchor, holdings: Holdings): Promise<void> {
   const { store } = deps;
   const before = (await store.get("meta", "anchor"))?.value;

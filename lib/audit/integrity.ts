@@ -1,13 +1,13 @@
 import type { End, Outline } from "./outline.ts";
 
-/** Where the chain first fails to hold, and how. */
+/** First place where the chain is broken, and the reason. */
 export interface Breach {
   /** The id of the first entry that does not hold. */
   first_invalid: number;
   reason: string;
 }
 
-/** What holds up to which entry. */
+/** The verified part of the chain: its last entry. */
 export interface Link {
   length: number;
   head: string;
@@ -50,10 +50,10 @@ export interface KnownEnd extends End {
   loss: End | undefined;
 }
 
-/** What this process knows of the chain's soundness. A breach, once found, stays until a restart finds it mended. */
+/** The chain's soundness as this process knows it. A breach, once found, stays until a restart finds it repaired. */
 export interface Integrity {
   breach?: Breach;
-  /** What this process has read of the log. */
+  /** Index of the log as this process has read it. */
   outline?: Outline;
   /** The end that a decision of this process committed or was made by last. */
   known?: KnownEnd;
@@ -67,11 +67,11 @@ export interface Integrity {
   isTreeIncomplete?: boolean;
   /** Why this process makes no checkpoints: another one signs them with another key. */
   displaced?: string;
-  /** Why the log cannot be held against its anchor as it should be, and when that was found. */
+  /** Reason why the log cannot be verified against its anchor, and when that was found. */
   anchor?: AnchorProblem;
 }
 
-/** What is wrong with an anchor. */
+/** A problem with an anchor. */
 export interface AnchorProblem {
   reason: string;
   /** It keeps less than it did: given more, it would look whole again. */

@@ -14,7 +14,7 @@ export interface Frontier {
 
 export const EMPTY_TREE: Frontier = { length: 0, roots: [] };
 
-/** Told of each subtree that a new leaf completes: its height, and its root. */
+/** Called for each subtree that a new leaf completes: its height, and its root. */
 export type Completed = (height: number, root: string) => void;
 
 /** SHA-256(0x00 ‖ leaf): the prefixes keep a leaf from passing for a node. */
@@ -63,15 +63,15 @@ export interface Range {
 /** The root of a complete subtree: its height, and its place among those of that height. */
 export type NodeReader = (height: number, index: number) => Promise<string>;
 
-/** That the entry at `index` is in the tree of `length` leaves: the siblings on the way up, the leaf's own first. */
+/** Proof that the entry at `index` is in the tree of `length` leaves: the siblings on the way up, the leaf's own first. */
 export const inclusionRanges = (index: number, length: number): Range[] =>
   siblings(index, length, ({ start, end }) => (end - start === 1 ? [] : undefined));
 
-/** That the tree of `length` leaves continues the one of `from` leaves, 1 ≤ from ≤ length. */
+/** Proof that the tree of `length` leaves continues the one of `from` leaves, 1 ≤ from ≤ length. */
 export const consistencyRanges = (from: number, length: number): Range[] =>
   siblings(from - 1, length, (range) => (range.end !== from ? undefined : range.start === 0 ? [] : [range]));
 
-/** What lies beside the way from the root down to the leaf at `index`, deepest first; the way ends where `end` gives what does. */
+/** Siblings on the way from the root down to the leaf at `index`, deepest first; the way ends where `last` returns ranges. */
 function siblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
   const walk = (start: number, end: number): Range[] => {
     const middle = start + splitPoint(end - start);

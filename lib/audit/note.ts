@@ -24,7 +24,7 @@ export interface VerifierKey {
   publicKey: Uint8Array<ArrayBuffer>;
 }
 
-/** Signature types of C2SP: of a log, and of whoever cosigns its checkpoints. */
+/** Signature types of C2SP: of a log, and of the witnesses that cosign its checkpoints. */
 export const ED25519 = 1;
 export const COSIGNATURE = 4;
 const MOST_SIGNATURES = 100;
@@ -80,11 +80,11 @@ export function parseNote(note: string): Note | undefined {
   return { text: note.slice(0, end + 1), signatures };
 }
 
-/** Whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
+/** Returns whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
 export const isSignedWithKey = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
   (await makeSignature(note, key, sha256)) === "valid";
 
-/** What a note shows of a key: its signature, nothing, or one under its name and id that does not verify. */
+/** State of a key's signature in a note: valid, absent, or one under its name and id that does not verify. */
 export async function makeSignature(
   note: Note,
   key: VerifierKey,
@@ -101,7 +101,7 @@ export async function makeSignature(
 export const listSignatures = (note: Note, { name }: VerifierKey, keyId: string): NoteSignature[] =>
   note.signatures.filter((signature) => signature.name === name && signature.keyId === keyId);
 
-/** Whether 64 bytes sign others under a key. */
+/** Returns whether 64 bytes are a signature of a message under a key. */
 export async function isEd25519(
   key: VerifierKey,
   signature: Uint8Array<ArrayBuffer>,

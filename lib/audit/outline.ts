@@ -1,6 +1,6 @@
 /**
- * What a process has read of the log: 22 bytes an entry. By it an entry that is edited later shows when it is used, and so
- * does one that a record leaves out.
+ * Index of the log as a process has read it: 22 bytes an entry. It shows an entry that was edited later when that is used, and
+ * one that a record leaves out.
  */
 import type { AuditEntry } from "./entry.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type Piece,
   PIECE,
   findPlace,
-  type Sought,
+  type Query,
   type FindSubjects,
   writePlace,
 } from "./outline_piece.ts";
@@ -56,7 +56,7 @@ export function createOutline(start: End, subjectsOf: FindSubjects) {
     bound();
     return true;
   };
-  /** Whether an entry that it holds is the one that was read. */
+  /** Returns whether an indexed entry is the one that was read. */
   const isAsRead = ({ id, current_hash }: Pick<AuditEntry, "id" | "current_hash">): boolean => {
     const piece = id > after && id <= seen.length ? pieces.get(Math.floor(id / PIECE)) : undefined;
     return piece !== undefined && isHeld(piece, id % PIECE, current_hash);
@@ -86,7 +86,7 @@ export function createOutline(start: End, subjectsOf: FindSubjects) {
     reachTo(reached: number): void {
       after = Math.min(after, Math.max(reached, lowest()));
     },
-    /** Whether what was seen is the log up to its end as somebody reads it, or goes on from there. */
+    /** Returns whether the indexed log reaches the end that a reader sees, or goes beyond it. */
     reaches: ({ length, head }: End): boolean =>
       seen.length === length ? seen.head === head : isAsRead({ id: length, current_hash: head }),
     /** Takes in the next durable entry, whatever a transaction saw in its place; false where it does not continue the log. */
@@ -99,7 +99,7 @@ export function createOutline(start: End, subjectsOf: FindSubjects) {
       durable = { length: entry.id, head: entry.current_hash };
       return true;
     },
-    /** What is given was durable; it is no news where something else was seen. */
+    /** Takes a durable end of the log; it is ignored where the index saw something else. */
     settle(end: End): void {
       if (end.length > durable.length && isAsRead({ id: end.length, current_hash: end.head })) durable = end;
     },
@@ -108,14 +108,14 @@ export function createOutline(start: End, subjectsOf: FindSubjects) {
       seen = durable;
     },
     isAsRead,
-    /** The ids from one down to after another of the entries that may be about what is sought. */
-    *find(sought: Sought, from: number, to: number): Generator<number> {
+    /** Ids, in descending order, of the entries that may be about the query. */
+    *find(query: Query, from: number, to: number): Generator<number> {
       const last = Math.max(after, to) + 1;
       for (let id = Math.min(from, seen.length); id >= last;) {
         const first = id - (id % PIECE);
         const piece = pieces.get(first / PIECE);
         if (!piece) return;
-        const place = findPlace(piece, sought, id % PIECE, Math.max(0, last - first));
+        const place = findPlace(piece, query, id % PIECE, Math.max(0, last - first));
         if (place !== -1) yield first + place;
         id = first + Math.max(0, place) - 1;
       }

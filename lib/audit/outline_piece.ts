@@ -8,19 +8,19 @@ const STRETCH = 256;
 /** 2^15 marks a piece, and 2^11 a stretch: 8 bits an entry each. */
 const OF_PIECE = 15;
 const OF_STRETCH = 11;
-/** Of an entry's hash as many 32-bit words are held. */
+/** Number of 32-bit words of an entry's hash that are stored. */
 const WORDS = 3;
 
 /**
- * Subjects of an entry in 32 bits each, 0 for none: the first, the second, and where there are more of the second kind, those. Two
- * subjects may have the same bits, so that each entry found is verified.
+ * Subjects of an entry in 32 bits each, 0 for none: the first, the second, and where there are more of the second kind, those.
+ * Two subjects may have the same bits, so that each entry found is verified.
  */
 export type FindSubjects = (
   entry: Pick<AuditEntry, "event_type" | "change_id" | "tenant" | "detail">,
 ) => readonly number[];
 
 /** Subjects that have these bits where the mask has ones: either all but the lowest bit, or that alone. */
-export interface Sought {
+export interface Query {
   /** Which of an entry's subjects. */
   which: 0 | 1;
   mask: number;
@@ -79,10 +79,10 @@ const isInStretch = ({ stretches }: Piece, place: number, subject: number): bool
   isSet(stretches, startOf(place) + upper(subject, OF_STRETCH)) &&
   isSet(stretches, startOf(place) + lower(subject, OF_STRETCH));
 
-/** Where the marks of a place's stretch begin. */
+/** Returns the offset at which the marks of a place's stretch begin. */
 const startOf = (place: number): number => ((place / STRETCH) | 0) << OF_STRETCH;
 
-/** So many of a subject's bits from above, and as many of those that follow. */
+/** The upper bits of a subject, and as many of those that follow. */
 const upper = (subject: number, bits: number): number => subject >>> (32 - bits);
 const lower = (subject: number, bits: number): number => (subject << bits) >>> (32 - bits);
 
@@ -91,12 +91,12 @@ const set = (marks: Uint32Array, at: number): void => {
 };
 const isSet = (marks: Uint32Array, at: number): boolean => (marks[at >>> 5]! & (1 << at)) !== 0;
 
-/** Whether the entry that was taken in at a place has this hash. */
+/** Returns whether the entry that was taken in at a place has this hash. */
 export const isHeld = ({ hashes }: Piece, place: number, hash: string): boolean =>
   wordsOf(hash).every((word, index) => hashes[place * WORDS + index] === word);
 
-/** The next place of what is sought, from one place down to another; -1 where there is none. */
-export function findPlace(piece: Piece, { which, mask, bits }: Sought, from: number, to: number): number {
+/** Returns the next place that matches the query, from one place down to another; -1 where there is none. */
+export function findPlace(piece: Piece, { which, mask, bits }: Query, from: number, to: number): number {
   if (!isInPiece(piece, bits)) return -1;
   const held = piece.subjects[which];
   const more = which === 1 && piece.more.size > 0 ? piece.more : undefined;

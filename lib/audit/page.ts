@@ -1,6 +1,6 @@
 /** Pages of the log. A page costs what it shows, however long the log is. */
 import { gather } from "../kit/gather.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { Json } from "../store/json.ts";
 import type { Store, Text } from "../store/store.ts";
@@ -60,7 +60,9 @@ export async function auditPage(
     read: selecting(select, ids ? among(store, ids, query) : listed(store, after ?? end, !forward)),
     wanted: isWhole ? undefined : (row: Row) => !row.isHidden && idOf(row) < end && (!filtered || matches(row, query)),
   };
-  const { rows, last: lastRow } = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
+  const { rows, last: lastRow } = filtered
+    ? await runWithScanLimit(store, () => gather(gathering))
+    : await gather(gathering);
   const last = lastRow && idOf(lastRow);
   const isLeft = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
   const more = last !== undefined && (ids ? ids.some(isLeft) : isLeft(forward ? last + 1 : 1));

@@ -11,7 +11,7 @@ import { BEGINNING, whyInvalid } from "./verify.ts";
 export interface PassingLog {
   /** Looks at what is copied. Errors: `LogDoesNotHold`. */
   see(versions: readonly Version[]): void;
-  /** Where the log ends, when all was seen; undefined where none was begun. Errors: `LogDoesNotHold`. */
+  /** Returns the end of the log, after all entries were seen; undefined where none was begun. Errors: `LogDoesNotHold`. */
   end(): ChainHead | undefined;
 }
 
@@ -47,7 +47,7 @@ export function passingLog(sha256: AuditDeps["sha256"]): PassingLog {
     end() {
       if (!head && link.length > 0) refuse(1, "the record of its end is missing");
       if (head && (head.length !== link.length || head.head !== link.head || (origin ?? head.origin) !== head.origin))
-        refuse(link.length, `its end is told as entry ${head.length}, ${head.head}`);
+        refuse(link.length, `its end is said to be entry ${head.length}, ${head.head}`);
       return head;
     },
   };

@@ -11,7 +11,7 @@ type Reading = Pick<AuditDeps, "store" | "sha256">;
 
 const encoded = (hash: string): string => toBase64(hexBytes(hash));
 
-/** The hashes beside entry `id` on the way to the root of the log of `length` entries, the leaf's sibling first. */
+/** Sibling hashes of entry `id` on the way to the root of the log of `length` entries, the leaf's sibling first. */
 export const inclusionPath = async (
   deps: Reading,
   id: number,
@@ -19,7 +19,7 @@ export const inclusionPath = async (
   node: NodeReader = nodeReader(deps),
 ): Promise<string[]> => (await proofHashes(inclusionRanges(id - 1, length), node, deps.sha256)).map(encoded);
 
-/** That entry `id` is in the log of `length` entries, 1 ≤ id ≤ length; the tree must have grown that far. */
+/** Proves that entry `id` is in the log of `length` entries, 1 ≤ id ≤ length; the tree must have grown that far. */
 export async function proveInclusion(deps: Reading, id: number, length: number) {
   const entry = (await deps.store.get("audit", entryKey(id)))?.value;
   if (!entry) throw new Error(`audit entry ${id} is missing from the store`);
@@ -34,7 +34,7 @@ export async function proveInclusion(deps: Reading, id: number, length: number) 
   };
 }
 
-/** That the log of `length` entries continues the one of `from` entries, 1 ≤ from ≤ length. */
+/** Proves that the log of `length` entries continues the one of `from` entries, 1 ≤ from ≤ length. */
 export async function proveConsistency(deps: Reading, from: number, length: number) {
   const node = nodeReader(deps);
   return {
@@ -47,7 +47,10 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
   };
 }
 
-/** Makes a proof from the tree; `view`: the view of it, where one is read already. Where a part of it is missing, the tree is grown again in memory, and the next cycle stores it. */
+/**
+ * Makes a proof from the tree; `view`: the view of it, where one is read already. Where a part of it is missing, the tree is
+ * grown again in memory, and the next cycle stores it.
+ */
 export async function withCompleteTree<T>(
   deps: Reading & Pick<AuditDeps, "integrity" | "mutex">,
   prove: (reads: Reading) => Promise<T>,

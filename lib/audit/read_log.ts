@@ -10,10 +10,10 @@ import { broken, rewritten, wentBack } from "./tree.ts";
 
 /** Entries between two turns of the event loop: some milliseconds. */
 const SLICE = 250;
-/** So many entries are read within a transaction at most. */
+/** Maximum number of entries read within a transaction. */
 const MOST_WITHIN = 250;
 
-/** The log was not read as far as a decision needs it: it is read, outside the transaction, and decided anew. */
+/** The log was not read as far as a decision needs it: it is read, outside the transaction, and the decision runs again. */
 export class NotRead extends Error {
   override readonly name = "NotRead";
   /** `from`: the entry from which on it is needed. */
@@ -57,7 +57,7 @@ async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outl
   if (head.length === known.length && head.head !== known.head) throw wentBack(known, head);
   await readOn(store, sha256, outline, head);
   await readBack(store, sha256, outline, from);
-  // What transactions saw beyond that need not be there yet.
+  // Entries beyond that, which transactions saw, may not be durable yet.
   if (from <= outline.after || from > outline.durable.length) return;
   const entry = (await store.get("audit", entryKey(from)))?.value;
   if (entry?.id !== from || !isSound(entry, sha256) || !outline.isAsRead(entry)) throw rewritten(from);

@@ -1,4 +1,4 @@
-/** A log that does not hold: told to every process on its store, until a restart finds it mended. */
+/** A broken log: reported to every process on its store, until a restart finds it repaired. */
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { Breach, Integrity, LostEnd } from "./integrity.ts";
@@ -11,7 +11,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `meta/breach`; `known`: how far whoever found it had read the log; `noticed`: people were told of it. */
+/** `meta/breach`; `known`: how far its finder had read the log; `noticed`: people were notified. */
 export interface StoredBreach extends Breach {
   known: LostEnd | null;
   noticed?: true;
@@ -20,8 +20,8 @@ export interface StoredBreach extends Breach {
 type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;
 
 /**
- * Stores a breach, so that writes are refused from here on, by every process. What was found by what this process knows from before
- * a loss that a person has accepted since is no breach; `isCurrent`: it was found in the log as it is now alone.
+ * Stores a breach, so that writes are refused from here on, by every process. What was found by what this process knows from
+ * before a loss that a person has accepted since is no breach; `isCurrent`: it was found in the log as it is now alone.
  */
 export async function reportBreach(
   { store, integrity, log }: Telling,
@@ -44,7 +44,7 @@ export async function reportBreach(
   } catch (error) {
     log.error("audit chain broken", { ...breach });
     // This process refuses writes all the same.
-    log.warn("the breach was not told to other processes", { error: String(error) });
+    log.warn("the breach was not reported to other processes", { error: String(error) });
   }
 }
 

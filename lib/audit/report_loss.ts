@@ -48,7 +48,7 @@ async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undef
   return head;
 }
 
-/** Whether the log has an entry as a backup states, or lost it by an accepted loss. */
+/** Returns whether the log has an entry as a backup states, or lost it by an accepted loss. */
 async function continues({ store }: Pick<AuditDeps, "store">, { length, head }: End): Promise<boolean> {
   if ((await store.get("audit", entryKey(length)))?.value.current_hash === head) return true;
   const { loss } = (await readHead(store))!;

@@ -43,7 +43,7 @@ export class LogBroken extends Error {
   }
 }
 
-/** A part of the stored tree is missing. The log holds all that it was made from, so it can be grown anew. */
+/** A part of the stored tree is missing. The log holds all that it was made from, so it can be rebuilt. */
 export class TreeIncomplete extends Error {
   override readonly name = "TreeIncomplete";
 }
@@ -69,7 +69,7 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
       if (tree.head !== head.head) throw broken(tree.length, "it is not the entry that the tree was grown from");
       return tree;
     }
-    // What is written meanwhile is for the next time: whoever would catch up with the writers grows it for each of them.
+    // Entries written meanwhile are for the next time: to catch up with the writers, each reader would grow the tree.
     if (tree.length >= (end ??= head.length)) return tree;
     const grown = await growSlice(store, sha256, head, tree);
     await store.transact(async (tx) => {
@@ -153,7 +153,7 @@ async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
   return stored.value;
 }
 
-/** So many tiles a reader holds: more than one proof needs of a log of any length. */
+/** Number of tiles that a reader caches: more than one proof needs of a log of any length. */
 const TILES_HELD = 256;
 
 /** Reads nodes of the stored tree, a tile once for as long as it is held: one list of 64 entries and one record a level. */
@@ -162,7 +162,7 @@ export function nodeReader({ store, sha256 }: Pick<AuditDeps, "store" | "sha256"
   const tile = (level: number, place: number): Promise<Tile> => {
     const key = tileKey(level, place);
     const read = tiles.get(key) ?? (level === 0 ? leaves(store, sha256, place * TILE_WIDTH) : readTile(store, key));
-    // What was asked for last stands last; the first goes.
+    // The last requested tile goes to the end; the first one is dropped.
     tiles.delete(key);
     tiles.set(key, read);
     if (tiles.size > TILES_HELD) tiles.delete(tiles.keys().next().value!);

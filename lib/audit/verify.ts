@@ -13,12 +13,12 @@ import { broken, type LogBroken, rewritten, wentBack } from "./tree.ts";
 import { type End, createOutline } from "./outline.ts";
 import type { FindSubjects } from "./outline_piece.ts";
 
-/** What the hash does not cover must not pass for a part of the record. */
+/** Rejects fields that the hash does not cover: they must not pass for a part of the record. */
 const strictEntry = once(() => entrySchema().strict());
 
 /** Entries between two turns of the event loop: some ten milliseconds. */
 const SLICE = 250;
-/** A pass that ended this recently is extended by what came since; an older one is made anew. */
+/** A pass that ended this recently is extended by later entries; an older one is repeated, in milliseconds. */
 const FRESH_MS = 5000;
 
 /** Before the first entry. */
@@ -46,7 +46,7 @@ async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "i
     known: last?.verified,
     fill,
   });
-  // What was read from the beginning up to what is held is held now too.
+  // Entries from the beginning up to the index were read: they are indexed now too.
   if (fill && !verified.breach && outline!.after === after && verified.length >= after!) outline!.reachTo(0);
   const head = verified.breach && (await readHead(store));
   // It was accepted during the pass that the log lost its end.
@@ -194,7 +194,7 @@ export async function requireEnd({ store, integrity }: Pick<AuditDeps, "store" |
 
 const beyondEnd = ({ length }: ChainHead): LogBroken => broken(length + 1, "it lies beyond the end of the log");
 
-/** Whether there are entries beyond a head that has not moved on meanwhile. */
+/** Returns whether there are entries beyond a head that has not moved on meanwhile. */
 async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
   const next = await store.get("audit", entryKey(length + 1));
   return next !== undefined && (await readHead(store))?.length === length;

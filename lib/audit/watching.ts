@@ -39,11 +39,11 @@ export interface Watch {
   signer: CheckpointSigner;
   /** Verifier keys of logs, each named by the origin of its log. */
   logs: readonly VerifierKey[];
-  /** So many submissions are judged at a time. */
+  /** Limits the submissions that are checked concurrently. */
   places: ReturnType<typeof createPlaces>;
 }
 
-/** What watching takes. */
+/** Dependencies of watching. */
 export interface WatchDeps {
   store: Store;
   clock: Clock;
@@ -81,7 +81,7 @@ export function judgeSubmission(deps: WatchDeps, body: string): Promise<Judged> 
   });
 }
 
-/** Whether two signature lines have the same key name and key id: C2SP `tlog-checkpoint` allows one for each. */
+/** Returns whether two signature lines have the same key name and key id: C2SP `tlog-checkpoint` allows one for each. */
 const hasRepeatedKey = ({ signatures }: Note): boolean =>
   new Set(signatures.map(({ name, keyId }) => `${name} ${keyId}`)).size < signatures.length;
 

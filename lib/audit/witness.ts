@@ -6,7 +6,7 @@ import type { VerifierKey } from "./note.ts";
 
 /** A witness that this log asks to cosign its checkpoints. */
 export interface Witness {
-  /** What `/add-checkpoint` is appended to. */
+  /** Base address, to which `/add-checkpoint` is appended. */
   url: string;
   /** Its cosignatures verify with this key. */
   key: VerifierKey;
@@ -20,7 +20,7 @@ export interface Submission {
   note: string;
 }
 
-/** What a witness said: signature lines, the size it cosigned last, or that it refuses, with what status. */
+/** Answer of a witness: signature lines, the size it cosigned last, or a rejection with its status. */
 export type WitnessAnswer =
   { kind: "cosigned"; lines: string } | { kind: "conflict"; size: number } | { kind: "refused"; status: number };
 

@@ -26,14 +26,14 @@ export interface Witnessed {
   /** When it cosigned, by its own clock; `""` before the first. */
   at: string;
   asked_at: string;
-  /** How often it failed since. */
+  /** Number of failures since. */
   failures: number;
   problem: string | null;
   /** It says that the log does not continue what it saw: not a failure, but what a witness is for. */
   refused: boolean;
 }
 
-/** What asking witnesses takes. */
+/** Dependencies of requests to witnesses. */
 export type WitnessDeps = CheckpointDeps & { witnesses?: readonly Witness[] | undefined };
 
 const NEVER: Witnessed = {
@@ -50,12 +50,12 @@ const NEVER: Witnessed = {
 };
 
 const PACE_MS = 1000;
-/** An idle log is cosigned anew, so that a cosignature's age says something of the witness. */
-const ANEW_MS = 3_600_000;
+/** An idle log is cosigned again after this time, so that a cosignature's age says something of the witness. */
+const RECOSIGN_MS = 3_600_000;
 const LONGEST_WAIT_MS = 300_000;
 const MOST_ROUNDS = 4;
 
-/** What a witness said that is the log's fault, in a sentence for people. */
+/** A rejection by a witness that is the log's fault, in a sentence for people. */
 class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -63,7 +63,7 @@ class Refused extends Error {
 const idOf = ({ key }: Witness, { sha256 }: Pick<CheckpointDeps, "sha256">): string =>
   formatVerifierKey(key, sha256, COSIGNATURE);
 
-/** What each witness is known to have seen, in the order in which they are configured. */
+/** Returns the last known state of each witness, in the order of the configuration. */
 export async function witnessed(
   deps: Pick<WitnessDeps, "store" | "sha256" | "witnesses">,
 ): Promise<{ witness: Witness; seen: Witnessed }[]> {
@@ -94,7 +94,7 @@ async function askWhenDue(deps: WitnessDeps, witness: Witness, stopping?: AbortS
   const before = (await store.get("witnesses", id))?.value ?? NEVER;
   const now = clock.now();
   const isBehind = before.note !== checkpoint.note || before.failures > 0;
-  if (!isPast(before.asked_at, isBehind ? waitOf(before) : ANEW_MS, now)) return isBehind;
+  if (!isPast(before.asked_at, isBehind ? waitOf(before) : RECOSIGN_MS, now)) return isBehind;
   const asked_at = new Date(now).toISOString();
   let after: Witnessed;
   try {
@@ -108,9 +108,9 @@ async function askWhenDue(deps: WitnessDeps, witness: Witness, stopping?: AbortS
     const refused = error instanceof Refused;
     const problem = error instanceof Error ? error.message : String(error);
     after = { ...before, asked_at, failures: before.failures + 1, problem, refused };
-    const told = { witness: witness.key.name, length: checkpoint.length, problem };
-    if (refused) log.error("a witness refuses the log", told);
-    else if (before.problem !== problem) log.warn("a witness does not cosign; it is asked again", told);
+    const report = { witness: witness.key.name, length: checkpoint.length, problem };
+    if (refused) log.error("a witness refuses the log", report);
+    else if (before.problem !== problem) log.warn("a witness does not cosign; it is asked again", report);
   }
   await store.transact((tx) => tx.put("witnesses", id, after));
   return after.failures > 0;
@@ -171,7 +171,7 @@ async function cosignaturesIn(
   const answered = parseNote(`${note}${lines}`);
   const at = answered && (await cosignedAt(answered, key, sha256));
   if (!signed || !answered || at === undefined) throw new Error("what it answered is not a cosignature of its key");
-  // A line in the name of the log or of another witness, which does not hold, would spoil the note for whoever verifies it.
+  // An invalid line in the name of the log or of another witness would spoil the note for its verifiers.
   const names = [...signed.signatures.map(({ name }) => name), ...witnesses.map((other) => other.key.name)];
   const spoken = answered.signatures
     .slice(signed.signatures.length)
@@ -179,14 +179,14 @@ async function cosignaturesIn(
   return { lines: formatNote({ text: "", signatures: spoken }).slice(1), at: new Date(at).toISOString() };
 }
 
-/** What is known of witnesses, read once: between two reads one could have cosigned the next. */
+/** Known states of witnesses, read once: between two reads one could have cosigned the next. */
 type Known = readonly { seen: Witnessed }[];
 
 /** The newest checkpoint that a witness cosigned; undefined before the first. */
 export const newestCosigned = (known: Known): Checkpoint | undefined =>
   opened(known.reduce((a, { seen }) => (seen.length > a.length ? seen : a), NEVER));
 
-/** Of the checkpoints of so many entries at least, the one that most witnesses cosigned; of several, the newest. */
+/** Returns, among checkpoints of at least `length` entries, the newest of those that most witnesses cosigned. */
 export function mostCosigned(known: Known, length: number): Checkpoint | undefined {
   const covering = known.map(({ seen }) => seen).filter((seen) => seen.length >= length);
   const count = ({ note }: Witnessed): number => covering.filter((seen) => seen.note === note).length;

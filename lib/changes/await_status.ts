@@ -1,4 +1,4 @@
-/** Waits until a change moves: for whoever needs to know what a person has yet to decide. */
+/** Waits until a change moves, for callers who need to know what a person has yet to decide. */
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -24,7 +24,7 @@ const TIMES = { pause: 100, poll: 1_000 };
 export interface Waiting {
   /** At most so long; 0 only looks. */
   seconds: number;
-  /** Whether the change is as the caller has seen it; by default, whether its status is that of the first look. */
+  /** Returns true while the change is as the caller knows it; by default, while it has the status that was read first. */
   from?: ((change: Change) => boolean) | undefined;
   /** Who waits: a person, an agent, or an address. */
   name?: string | undefined;

@@ -32,7 +32,7 @@ export async function byTarget<V extends View>(
     const isLast = next === keys.length - 1;
     const options = isLast ? { prefix: key, limit: most } : { after: reverse ? key + END : key, limit: PAGE };
     const page = await reads.list(view, { ...options, reverse });
-    // What the page before ended in is read from its beginning.
+    // A target that the page before ended in is read from its beginning.
     found.set(key, []);
     for (const row of page) {
       const rows = found.get(row.id.slice(0, row.id.lastIndexOf("\n") + 1));

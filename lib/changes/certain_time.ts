@@ -1,5 +1,5 @@
 /**
- * What time it is for certain. A clock may be wrong for one start, and put right again: what ends a change for good must not
+ * The time that is certain. A clock may be wrong for one start, and put right again: what ends a change for good must not
  * rest on one look at it. So a moment has certainly passed when two looks, at least ten minutes apart, both saw it passed.
  */
 import type { Reads } from "../store/store.ts";
@@ -7,20 +7,20 @@ import type { ChangesDeps } from "./deps.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    /** What scheduled cycles saw, where no process lives for long. */
+    /** Clock samples of scheduled cycles, where no process lives for long. */
     clock: { sightings: readonly ClockSample[] };
   }
 }
 declare module "../audit/integrity.ts" {
   interface Integrity {
-    /** What this process saw of the clock. */
+    /** Clock samples of this process. */
     sightings?: readonly ClockSample[];
   }
 }
 
 /** A look at the clock; milliseconds. */
 export interface ClockSample {
-  /** What it said. */
+  /** Time of the sample, in milliseconds. */
   at: number;
   /** When that was, by the monotonic clock; where there is none, what it said. */
   elapsed: number;

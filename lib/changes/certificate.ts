@@ -25,7 +25,7 @@ import { canonicalContent, contentDigest } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import { isLive } from "./rules/in_force.ts";
 
-/** What decides; a try that failed, and what was found about the host, do not. */
+/** Event types that decide; failed attempts and findings about the host do not. */
 const DECIDING: readonly string[] = [
   "change_proposed",
   "consent_decision",
@@ -185,7 +185,7 @@ function manifestReader(store: Pick<Reads, "getMany">): (entries: readonly Audit
     const hashes = [...new Set(entries.flatMap(({ detail }) => parseDetail(detail).manifest_hash ?? []))];
     if (hashes.some((hash) => !known.has(hash))) {
       const found = await store.getMany("manifests", hashes);
-      // Those of the last change alone: a log may have had any number.
+      // Values of the last change only: a log may have any number of changes.
       known = new Map(hashes.map((hash, index) => [hash, found[index]?.value]));
     }
     return hashes.flatMap((hash) => known.get(hash) ?? []);

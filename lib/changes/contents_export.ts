@@ -26,7 +26,7 @@ export async function* contentsExport(store: Store): AsyncGenerator<string, unde
 
 const CARRIES = /"event_type":"(?:change_proposed|intent_in_force)"/;
 
-/** Where a slice ends that has so many contents to read. */
+/** Returns the index at which a slice ends, so that it reads a bounded number of contents. */
 function endOfSlice(rows: readonly Row[], begin: number): number {
   let end = begin;
   for (let contents = 0; end < rows.length && contents < CONTENTS; end++) if (CARRIES.test(rows[end]!.text)) contents++;
@@ -56,7 +56,7 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
     .join("");
 }
 
-/** Of a content that was erased: what is left of it. */
+/** Line for an erased content: the fields that remain. */
 const contentLine = (change: Change): string =>
   `{"change_id":${JSON.stringify(change.change_id)},"${change.erased ? "erased" : "content"}":${canonicalContent(change)}}\n`;
 

@@ -1,4 +1,4 @@
-/** What is kept of models' drafts: which still wait, and which people turned down, so that neither piles up or comes twice. */
+/** Stored drafts of models: those that wait and those that people rejected, so that none piles up or is filed twice. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { readRecord, readRecords } from "./records.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
@@ -8,7 +8,7 @@ import type { Transaction } from "./transaction.ts";
 /** Open drafts of models at most: what nobody looks at must not pile up. */
 export const OPEN_DRAFTS = 5;
 
-/** So long what was turned down is not filed again as it was; then things may have changed. */
+/** A rejected draft is not filed again unchanged for this time; later, circumstances may have changed. */
 const TURNED_DOWN_MS = 90 * 86_400_000;
 const TURNED_DOWN: readonly (Resolution | null)[] = ["denied", "withdrawn", "revoked", "expired"];
 
@@ -18,7 +18,7 @@ export type NotFiled = { open: string[] } | { waits: string } | { turned_down: T
 /** The earlier draft, and who turned it down, when and why. */
 export type TurnedDown = Pick<Change, "change_id" | "resolution" | "approver" | "approval_note" | "decided_at">;
 
-/** What a draft does, whatever words it comes in: they are the model's, and easily others. */
+/** The effect of a draft, without its wording: a model easily words it differently. */
 type DraftedChange = ChangeEntry & Pick<Change, "kind">;
 
 /** Why this draft of a model is not to be filed, if so. */
@@ -44,7 +44,7 @@ async function lastOf({ tx, sha256 }: Transaction, drafted: DraftedChange): Prom
   return kept && (await readRecord(tx, kept.value))?.change;
 }
 
-/** That it was turned down, and not too long ago. */
+/** Returns the record of a rejection, unless it is too old. */
 function turnedDown(change: Change, now: number): TurnedDown | undefined {
   const { change_id, resolution, approver, approval_note, decided_at } = change;
   if (!TURNED_DOWN.includes(resolution)) return undefined;

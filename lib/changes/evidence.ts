@@ -1,8 +1,8 @@
-/** What the log itself tells at the moment it is used: entries that hash to what was read of them, and none left out. */
+/** The log as it is at the moment of use: entries that hash to the values read earlier, with none left out. */
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import { type AuditEntry, type EventType, soundOnce } from "../audit/entry.ts";
 import type { Outline } from "../audit/outline.ts";
-import type { Sought } from "../audit/outline_piece.ts";
+import type { Query } from "../audit/outline_piece.ts";
 import { NotRead, requireRead } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
@@ -15,7 +15,7 @@ import { mandateConsents, minor, named, type OfTarget, onTarget } from "./subjec
 /** Decision after decision goes by the newest entries of a target and of the KPIs. */
 const isSound = soundOnce();
 
-/** So many entries are read at a time where it is not known how many are needed. */
+/** Number of entries read at a time where the number needed is not known. */
 const STRETCH = 4096;
 
 /** The log as a decision may rely on it. */
@@ -24,7 +24,7 @@ export type Evidence = ReturnType<typeof makeEvidence>;
 /** Gives the next of some entries each time that it is asked, the newest first; undefined behind the last. */
 export type Walk = () => Promise<AuditEntry | undefined>;
 
-/** Errors of all its members: `NotRead`, for the transaction to be begun anew when the log was read. */
+/** Errors of all its members: `NotRead`, on which the transaction begins again once the log is read. */
 export function makeEvidence(
   reads: Pick<Reads, "getMany" | "list">,
   log: { outline: Outline; head: ChainHead; sha256: Sha256 },
@@ -39,7 +39,7 @@ export function makeEvidence(
     for (const [index, kept] of stored.entries()) {
       const id = unknown[index]!;
       const entry = kept?.value;
-      // What lies before all that is held is taken at its own word.
+      // Entries before the indexed part cannot be verified here and are taken as they are.
       if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.isAsRead(entry)))
         throw new NotRead(id);
       known.set(id, entry);
@@ -60,7 +60,7 @@ export function makeEvidence(
   /** Looks in what is held of the log from an entry on. */
   const held = async <T>(from: number, look: () => T): Promise<T> => {
     await requireRead(reads, log, from);
-    // Somebody who reads beside this may have let go of it again: nothing may come between this and the look.
+    // A concurrent reader may have dropped this meanwhile: nothing may come between this line and the check.
     if (!outline.reaches(head)) throw new NotRead(from);
     return look();
   };
@@ -74,9 +74,9 @@ export function makeEvidence(
   };
 
   /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
-  const newest = (sought: Sought, isAbout: (entry: AuditEntry) => boolean): Walk => {
+  const newest = (query: Query, isAbout: (entry: AuditEntry) => boolean): Walk => {
     const from = outline.after + 1;
-    const ids = outline.find(sought, head.length, from - 1);
+    const ids = outline.find(query, head.length, from - 1);
     return async () => {
       for (;;) {
         const { done, value: id } = await held(from, () => ids.next());
@@ -87,10 +87,10 @@ export function makeEvidence(
     };
   };
   /** As `newest`, down to a moment: reads the log as far back as that. */
-  const newestSince = (sought: Sought, isAbout: (entry: AuditEntry) => boolean, moment: string): Walk => {
+  const newestSince = (query: Query, isAbout: (entry: AuditEntry) => boolean, moment: string): Walk => {
     // A concurrent reader may read further back: where the walk ended is what counts.
     const { after } = outline;
-    const next = newest(sought, isAbout);
+    const next = newest(query, isAbout);
     return async () => {
       const entry = await next();
       if (entry) return entry.timestamp < moment ? undefined : entry;
@@ -136,7 +136,7 @@ export function makeEvidence(
       }
       return last;
     },
-    /** What entries tell of a target, as far as the log was read and they say it. */
+    /** The newest entry about a target, as far as the log was read. */
     onTarget: (of: OfTarget, place: Place): Walk => newest(onTarget(of, place), isOn(place)),
     /** The newest of these, so many at most, read at once. */
     async lastOnTarget(of: OfTarget, place: Place, most: number): Promise<AuditEntry[]> {

@@ -1,6 +1,6 @@
 /** The freeze of the service. */
 import type { ChangesDeps } from "./deps.ts";
-import { parseFreeze } from "./latest_told.ts";
+import { parseFreeze } from "./latest_from_log.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { inForce } from "./rules/in_force.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";

@@ -25,7 +25,9 @@ const PAGE_SIZE = 20;
 /** Stands for every KPI in a key, since a guardrail by target watches changes whatever KPI they name. */
 const EVERY_KPI = "*";
 
-/** `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change, under its KPI and under `*`; milliseconds since the epoch. */
+/**
+ * `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change, under its KPI and under `*`; milliseconds since the epoch.
+ */
 interface Watched {
   change_id: string;
   target: string;
@@ -37,7 +39,7 @@ interface Watched {
 /** `guardrail_due/<change_id>`: a rollback that the intent orders, and how often it has failed. */
 export type Due = GuardrailEvidence & { tries?: number };
 
-/** What a feed tripped, as its entry tells it. */
+/** A guardrail that a feed tripped, as in the entry. */
 export type Tripped = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
 
 /** Lists an applied change for the guardrails that may watch it. */
@@ -85,19 +87,19 @@ async function newestWatched(
   return undefined;
 }
 
-/** Whether it is news: an alert may yet become a rollback. */
+/** Returns true if this is new: an alert may yet become a rollback. */
 async function mark(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
   const { tx } = transaction;
   const kept = (await tx.get("guardrail_marks", changeId))?.value;
-  const known = kept && (await isTold(transaction, changeId, kept)) ? kept.action : undefined;
+  const known = kept && (await isTripLogged(transaction, changeId, kept)) ? kept.action : undefined;
   if (known === "rollback" || known === evidence.action) return false;
   tx.put("guardrail_marks", changeId, evidence);
   if (evidence.action === "rollback") tx.put("guardrail_due", changeId, evidence);
   return true;
 }
 
-/** Whether the log tells that a feed tripped a guardrail over a change, just so. */
-export async function isTold(
+/** Returns whether the log records this very guardrail trip. */
+export async function isTripLogged(
   { evidence }: Pick<Transaction, "evidence">,
   changeId: string,
   { entry, ...kept }: GuardrailEvidence,
@@ -105,8 +107,8 @@ export async function isTold(
   const feed = await evidence.entry(entry);
   if (feed?.event_type !== "kpi_refreshed") return false;
   const tripped = parseDetail(feed.detail).tripped?.find(({ change_id }) => change_id === changeId);
-  const told: Record<string, unknown> = { ...tripped, at: feed.timestamp };
-  return tripped !== undefined && Object.entries(kept).every(([name, member]) => told[name] === member);
+  const expected: Record<string, unknown> = { ...tripped, at: feed.timestamp };
+  return tripped !== undefined && Object.entries(kept).every(([name, member]) => expected[name] === member);
 }
 
 /** 409 `evidence_mismatch` unless the log tells of what a rollback is ordered for. */
@@ -115,7 +117,7 @@ export async function requireRecordedTrip(
   changeId: string,
   evidence: GuardrailEvidence,
 ): Promise<void> {
-  if (await isTold(transaction, changeId, evidence)) return;
+  if (await isTripLogged(transaction, changeId, evidence)) return;
   throw new AppError(
     "evidence_mismatch",
     `the audit log does not tell that a guardrail condemned ${changeId}, so it is not rolled back for that`,

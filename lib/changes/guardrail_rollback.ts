@@ -6,7 +6,7 @@ import { POLICY_GUARDRAIL } from "./rules/actor.ts";
 
 const TRIES = 5;
 
-/** What became of the oldest rollback that is due. */
+/** Result of the oldest rollback that is due. */
 export interface GuardrailRun {
   rolled_back: string | null;
   given_up: { change_id: string; reason: string } | null;

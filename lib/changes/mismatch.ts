@@ -5,11 +5,11 @@ import { AppError } from "../kit/errors.ts";
 export const mismatch = (changeId: string, fields: readonly string[]): AppError =>
   new AppError(
     "evidence_mismatch",
-    `the stored record of ${changeId} is not what the audit log tells (${fields.join(", ")}), and nothing is decided on it; POST /api/action/run-now with action=rebuild makes it anew from the log, or restore the store`,
+    `the stored record of ${changeId} is not what the audit log tells (${fields.join(", ")}), and nothing is decided on it; POST /api/action/run-now with action=rebuild rebuilds it from the log, or restore the store`,
     { change_id: changeId, fields },
   );
 
-/** What is asked of a change; undefined where its record is not what the log tells, for which no other change has to wait. */
+/** The result for a change; undefined where its record does not match the log, which must not hold up other changes. */
 export const unlessMismatched = <T>(asked: Promise<T>): Promise<T | undefined> =>
   asked.catch((error: unknown) => {
     if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;

@@ -22,7 +22,7 @@ export interface ProofInput {
 /** How far a statement's time may be from the service's clock: a person reads, and touches a key. */
 const WINDOW_MS = 10 * 60 * 1000;
 
-/** What the client leaves to the service to say. */
+/** The members that a client sends; the service adds the rest. */
 export type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
 
 /**
@@ -37,8 +37,8 @@ export async function present(
   isDryRun = false,
 ): Promise<Presented | undefined> {
   if (proof === undefined && at === undefined) return undefined;
-  if (proof === undefined) throw invalidField("proof", "is required beside at");
-  if (at === undefined) throw invalidField("at", "is required beside proof: the time in the statement that was signed");
+  if (proof === undefined) throw invalidField("proof", "is required with at");
+  if (at === undefined) throw invalidField("at", "is required with proof: the time in the statement that was signed");
   if (Math.abs(now - Date.parse(at)) > WINDOW_MS)
     return { refused: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
   const { manifest_hash, intent } = product;
@@ -47,11 +47,11 @@ export async function present(
   if ("refused" in verified) return verified;
   const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
   if (!isDryRun && isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
-    return { refused: "it was used already; sign it anew, with another at" };
+    return { refused: "it was used already; sign it again, with another at" };
   return { statement, proof, key: verified.key };
 }
 
-/** Who acts: whoever signed, else as the request says. */
+/** The actor: the signer if there is one, otherwise as in the request. */
 export const actorBehind = (name: string, signature: Presented | undefined, otherwise: Actor): Actor =>
   signature && "key" in signature
     ? { ...otherwise, actor: name, authenticated: authenticatedBy(signature.key) }

@@ -1,4 +1,4 @@
-/** A decision that needs more of the log than was read is made anew when that is read. */
+/** Repeats a decision that needs more of the log than was read, once that part is read. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
 import { NotContinued, requireKnownEnd } from "../audit/known_end.ts";
@@ -10,7 +10,7 @@ import { AppError } from "../kit/errors.ts";
 import { learnOfLoss } from "./after_loss.ts";
 import { RevisionConflict, StoreBusy } from "../store/store.ts";
 
-/** What reading the log needs. */
+/** Dependencies of reading the log. */
 export type Reading = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
 /** More than any log needs on which other processes do not write without end. */

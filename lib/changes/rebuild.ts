@@ -1,14 +1,14 @@
-/** Makes what does not hold anew from the log, each on record; what the log does not tell of, a content, must be restored. */
+/** Rebuilds mismatched records from the log, each on record; contents, which the log does not have, must be restored. */
 import type { ChangesDeps } from "./deps.ts";
 import { indexRows } from "./ledger/scan_records.ts";
 import { storeMandate } from "./mandates/collections.ts";
-import { latestTold } from "./latest_told.ts";
+import { latestFromLog } from "./latest_from_log.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { asRead } from "./rules/written_record.ts";
 import { governed } from "./transaction.ts";
 
-/** What was made anew, and what could not be. */
+/** Records that were rebuilt, and those that could not be. */
 export interface Rebuilt {
   rebuilt: StateMismatch[];
   /** Their content is not the one that the log tells of, or is gone: only a backup has it. */
@@ -44,7 +44,7 @@ const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch):
 
 /** The freeze, or the last value of every KPI. */
 async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Promise<boolean> {
-  const latest = latestTold(deps.store);
+  const latest = latestFromLog(deps.store);
   for (;;) {
     await latest.readOn();
     const isMade = await governed<boolean>({ deps }, async (transaction) => {

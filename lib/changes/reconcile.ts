@@ -1,11 +1,11 @@
-/** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
+/** Compares the stored changes with the log: a record that was edited without an entry shows here. */
 import { readHead } from "../audit/chain.ts";
 import { readLaterEntries } from "../audit/page.ts";
 import { turn } from "../kit/turn.ts";
 import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { addFields, scanEntries, scanRecords } from "./ledger/scan_records.ts";
-import { latestTold } from "./latest_told.ts";
+import { latestFromLog } from "./latest_from_log.ts";
 
 declare module "../audit/integrity.ts" {
   interface Integrity {
@@ -27,7 +27,7 @@ export interface StateMismatch {
   fields: readonly string[];
 }
 
-/** What the comparison found. */
+/** Result of the comparison. */
 export interface StateReport {
   /** Changes compared. The freeze and the KPIs are compared too, and a mismatch of them is of no change. */
   compared: number;
@@ -81,7 +81,7 @@ async function pass(deps: Reconciling): Promise<StateReport> {
     note(await scanRecords(deps, page));
     await turn();
   }
-  const latest = latestTold(store);
+  const latest = latestFromLog(store);
   const end = (await readHead(store))?.length ?? 0;
   for (let after = 0; after < end; after += SLICE, await turn()) {
     const entries = await readLaterEntries(store, after, Math.min(SLICE, end - after));

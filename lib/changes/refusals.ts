@@ -7,7 +7,7 @@ import type { Transaction } from "./transaction.ts";
 /** Anybody can be refused as often as they like; the log must not be filled with it. */
 const RECORDED_A_DAY = 100;
 
-/** Records a refusal; those beyond a day's hundred are told as one count, with the first refusal of a later day. */
+/** Records a rejection; those beyond the daily limit of a hundred are counted, with the first rejection of a later day. */
 export async function recordRefusal(
   { tx, at, product, append }: Transaction,
   { kind, target, tenant_id, proposer }: ProposeInput,

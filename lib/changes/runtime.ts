@@ -16,7 +16,7 @@ export const identitySchema = once(() =>
 );
 export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
-/** What `--product-intent` switches on. */
+/** The product runtime that `--product-intent` switches on. */
 export interface ProductRuntime {
   intent: Intent;
   /** The manifest's canonical JSON text, and its SHA-256. */

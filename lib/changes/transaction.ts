@@ -43,10 +43,10 @@ import type { ProductRuntime } from "./runtime.ts";
 /** How a change is used: `closing` ends it, `undoing` rolls it back, `settling` records how an operation on it ended. */
 type Use = "any" | "closing" | "undoing" | "settling";
 
-/** What a governed decision may use. */
+/** The transaction of a governed decision. */
 export type Transaction = ReturnType<typeof begin>["transaction"];
 
-/** What a command led to; the texts are made once, for store and answer alike. */
+/** Result of a command; the texts are made once, for store and answer alike. */
 export interface Enacted {
   record: ChangeRecord;
   change: Json<Change>;
@@ -137,14 +137,14 @@ export async function governed<T>(
   return outcome;
 }
 
-/** What is known when a decision begins. */
+/** State at the beginning of a decision. */
 interface Opened {
   head: ChainHead;
   coming: readonly ComingIntoForce[];
   now: number;
   evidence: Evidence;
   isBehind: boolean;
-  /** What is found of records that do not hold: told once the decision is one, since a run of it may have seen less. */
+  /** Mismatched records that were found: reported once the decision is final, since a run of it may have seen fewer. */
   mismatches: NamedMismatch[];
   trace: Trace | undefined;
 }
@@ -209,7 +209,7 @@ function begin(
       const stored = opened.loss?.length ?? 0;
       return stored > 0 && stored <= outline.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
     },
-    /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
+    /** True if this clock is too far behind the log to date anything: records then get the time of the last entry. */
     isBehind,
     /** The id that the next appended entry will have. */
     nextEntryId: (): number => head.length + due.length + 1,
@@ -223,9 +223,9 @@ function begin(
     /** Changes and owners of targets, verified against the log. */
     ledger,
     /**
-     * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. What is closed may have another
-     * content. What is taken back or settled is made from the log, where the content is the one that it tells of; an operation
-     * that ended is told in any case.
+     * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. A closed change may have another
+     * content. A change to roll back or to resolve is read from the log, if its content is the logged one; an operation
+     * that ended is returned in any case.
      */
     async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
@@ -285,14 +285,17 @@ function begin(
   const commit = (): ChainHead => {
     if (head !== opened) tx.put("meta", "chain", json(head));
     if (outline.seen.head !== opened.head) outline.reset();
-    // Where another process wrote meanwhile, these are read with its entries.
+    // Entries that another process wrote meanwhile are indexed too.
     for (const { value } of appended) if (!outline.append(value)) break;
     return head;
   };
   return { transaction, commit };
 }
 
-/** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
+/**
+ * Maintains the index of live changes, which the next proposal on the same target reads; key only, so that no page of it reads a
+ * value.
+ */
 function moveLive(tx: Tx, change: Change): void {
   const views = [
     ...targetRows(change).map((row) => ["live_by_target", row] as const),

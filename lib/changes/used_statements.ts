@@ -26,7 +26,7 @@ const DIGITS = 15;
 /** More than come in with each, so that they grow fewer. */
 const FORGOTTEN = 2;
 
-/** Whether a statement of this may be used once only. */
+/** Returns whether a statement of this may be used once only. */
 export const isForOneUse = (decision: Decision | Act | MandateDecision): boolean => !REPEATABLE.has(decision);
 
 /**

@@ -1,4 +1,4 @@
-/** What verification answers: the chain held against what was kept of it, and the changes against the chain. */
+/** Report of a verification: the chain verified against a stored head, and the changes against the chain. */
 import type { ChangesDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
@@ -6,7 +6,7 @@ import { reconcile } from "./reconcile.ts";
 import type { Verified } from "../audit/integrity.ts";
 import { verifyChain } from "../audit/verify.ts";
 
-/** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
+/** A stored head of the log: its length at some time, and `current_hash` of the entry that was last then. */
 interface Kept {
   expected_length?: number | undefined;
   expected_head?: string | undefined;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What came of a reply beside its text. `content` holds the fields of the POST that would submit it. */
+/** Result of a reply other than its text. `content` holds the fields of the POST that would submit it. */
 export const draftedSchema = z.object({
   kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
   stored: z.boolean().describe("True once the change is on record; a task never is."),

@@ -1,9 +1,9 @@
-/** What the log says happened within a period: its newest entries, as far back as is looked. */
+/** Events within a period: its newest entries, up to a limit. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
 import { isNamed } from "../changes/rules/names.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 
@@ -20,7 +20,7 @@ export interface EventQuery {
   limit: number;
 }
 
-/** What was found. */
+/** Result of the query. */
 export interface EventAnswer {
   /** The newest that match, oldest first. */
   entries: Entry[];
@@ -32,7 +32,7 @@ export interface EventAnswer {
   complete: boolean;
 }
 
-/** So many of the newest entries of a period are looked at. */
+/** Maximum number of entries of a period that are read, newest first. */
 const MOST_ENTRIES = 20_000;
 const SLICE = 500;
 
@@ -43,7 +43,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
   const begin = from === undefined ? 0 : await before(store, length, from);
   const end = to === undefined ? length : await before(store, length, to);
   const answer: EventAnswer = { entries: [], counts: {}, total: 0, looked: 0, complete: end - begin <= MOST_ENTRIES };
-  await widely(store, async () => {
+  await runWithScanLimit(store, async () => {
     for (let last = end; last > begin && answer.looked < MOST_ENTRIES; await turn()) {
       const first = Math.max(begin, last - SLICE, end - MOST_ENTRIES);
       const slice = await store.list("audit", { after: entryKey(first), limit: last - first });

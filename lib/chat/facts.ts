@@ -1,4 +1,4 @@
-/** What the records say now: the ground of every answer, with or without a language model. */
+/** Current records: the ground of every answer, with or without a language model. */
 import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";

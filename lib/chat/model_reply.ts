@@ -17,14 +17,14 @@ const CITED = 20;
 /** A message that is kept already, and what may be used to answer it. */
 export interface Question {
   asked: Turn;
-  /** Whether memory may be searched. */
+  /** True if memory may be searched. */
   memory: boolean;
-  /** Whether the caller may write to the product. */
+  /** True if the caller may write to the product. */
   mayWrite: boolean;
   memories: Recalled[];
-  /** Aborted when whoever asks has gone. */
+  /** Aborted when the caller has gone. */
   gone?: AbortSignal | undefined;
-  /** Where a person decides on a change. */
+  /** Address of the page on which a person decides on a change. */
   page(changeId: string): string;
 }
 

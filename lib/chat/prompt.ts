@@ -1,4 +1,4 @@
-/** What a language model is told. Records and memories are data: quoted, fenced, and never a part of the instructions. */
+/** Prompts of a language model. Records and memories are data: quoted, fenced, and never a part of the instructions. */
 import { sameName } from "../changes/rules/names.ts";
 import { clipped } from "../kit/clip.ts";
 import { oneLine, quote, shorten } from "../kit/quote.ts";
@@ -25,7 +25,7 @@ Rules:
 - Answer briefly, in plain text, in the language of the question.`;
 
 /**
- * What the asker said before, where it is known to be theirs, and what they were answered; then the data, in which everybody
+ * The caller's own earlier messages, where they are known to be theirs, and their answers; then the data, in which everybody
  * else's part of the conversation is; then the question.
  */
 export function promptMessages(
@@ -68,7 +68,7 @@ export function promptMessages(
   ];
 }
 
-/** Whether a message is from whoever asks now: a name that anybody may give shows nothing. */
+/** Returns whether a message is from the caller: a name that anybody may give shows nothing. */
 const isOwn = (turn: Turn, asked: Turn): boolean =>
   turn.role === "user" &&
   Boolean(turn.known && asked.known) &&

@@ -22,7 +22,7 @@ import { respond } from "./responder.ts";
 import { FILLER_TERMS } from "./topics.ts";
 import { type Drafted, draftedSchema } from "./drafted.ts";
 
-/** What a person sends. */
+/** A message of a person. */
 export interface Message {
   message: string;
   /** Id of a draft that the person confirms. */
@@ -63,8 +63,8 @@ const RECALLED = 5;
 const COVERAGE = 1 / 3;
 
 /**
- * Takes a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403 `identity_mismatch`; for
- * a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
+ * Takes a message, or the confirmation of a draft, and resolves with both turns and the answer. Errors: 403 `identity_mismatch`;
+ * for a confirmation also 401 `unauthorized`, 403 `person_required` and 404 `not_found`.
  */
 export async function replyByModel(
   call: Call<OperationsDeps>,
@@ -113,7 +113,7 @@ interface Reply {
   drafted: Drafted[];
 }
 
-/** The model's answer, or, without one and where it fails, the rules' own. What it drafted before it failed is told. */
+/** The model's answer, or, without one and where it fails, the rules' own. Its drafts before the failure are reported. */
 async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply> {
   const { asked } = question;
   const answered = deps.llm && (await answerByModel(deps, deps.llm, question));

@@ -9,11 +9,11 @@ export interface ToolContext {
   deps: OperationsDeps;
   /** The person who asked; null where nobody is named. */
   caller: string | null;
-  /** Whether the caller may write to the product. */
+  /** True if the caller may write to the product. */
   mayWrite: boolean;
   /** The conversation that the message is part of. */
   conversation: string;
-  /** Whether memory may be searched. */
+  /** True if memory may be searched. */
   memory: boolean;
   /** Collects what is drafted. */
   drafted: Drafted[];

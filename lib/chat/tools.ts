@@ -1,5 +1,5 @@
 /**
- * What a language model may do here: read, draft a change, suggest a task. There is no tool that approves, denies,
+ * Tools of a language model: read, draft a change, suggest a task. There is no tool that approves, denies,
  * applies, rolls back, feeds KPIs or touches the intent, and a name that is not in this table does nothing.
  */
 import * as z from "zod";
@@ -18,7 +18,7 @@ import { type Tool, tool, type ToolContext } from "./tool.ts";
 import type { Toolbox } from "../llm/port.ts";
 import { recall } from "../memory/recall.ts";
 
-/** What a model is told by one tool, in bytes. */
+/** Maximum size of one tool's result, in bytes. */
 const RESULT_LIMIT = 16_000;
 /** A refusal names the fields that do not fit, as the model named them. */
 const LONGEST_REFUSAL = 1000;

@@ -23,13 +23,13 @@ type ContentOf<Operation> = Operation extends { responses: infer R }
     : never
   : never;
 
-/** What a path answers as JSON; `never` where it answers something else. */
+/** JSON answer of a path; `never` where it answers something else. */
 export type Answer<P extends keyof paths, M extends Method> =
   ContentOf<OperationOf<P, M>> extends { "application/json": infer Json } ? Json : never;
 
 type JsonPathOf<M extends Method> = { [P in PathOf<M>]: [Answer<P, M>] extends [never] ? never : P }[PathOf<M>];
 
-/** What goes along with a call: parameters, a body, and when to give up. */
+/** Options of a call: parameters, a body, and a time limit. */
 export type CallOptions<P extends keyof paths, M extends Method> = ParamsOption<OperationOf<P, M>> &
   RequestBodyOption<OperationOf<P, M>> & { signal?: AbortSignal | undefined };
 
@@ -37,9 +37,9 @@ export type CallOptions<P extends keyof paths, M extends Method> = ParamsOption<
 type Given<P extends keyof paths, M extends Method> =
   Record<never, never> extends CallOptions<P, M> ? [options?: CallOptions<P, M>] : [options: CallOptions<P, M>];
 
-/** Where the service is, and how it is asked. */
+/** Address of the service, and options of requests. */
 export interface ClientOptions {
-  /** Of the service, with what stands before its paths: `https://gov.acme.example`. */
+  /** Address of the service, with the prefix of its paths: `https://gov.acme.example`. */
   baseUrl: string;
   /** Go with each call: `X-Svc-Admin-Token`, or an agent's `Authorization`. */
   headers?: Record<string, string>;
@@ -137,8 +137,8 @@ const unreachable = (baseUrl: string, cause: unknown): CountersignError =>
 function reasonOf(error: unknown): string {
   const { message = "", cause } = (error ?? {}) as { message?: string; cause?: unknown };
   const { code, message: deeper } = (cause ?? {}) as { code?: string; message?: string };
-  const told = code?.startsWith("ERR_SSL_") ? code : deeper;
-  return told || code || message || String(error);
+  const reason = code?.startsWith("ERR_SSL_") ? code : deeper;
+  return reason || code || message || String(error);
 }
 
 /** 128 random bits; `crypto.randomUUID` is missing on a page that came over plain HTTP. */

@@ -1,4 +1,4 @@
-/** What goes wrong with a call, in words for people and a code for programs. */
+/** Error of a call: words for people and a code for programs. */
 import type { ErrorCode, FieldError } from "../kit/errors.ts";
 
 /** The codes of the service, and two of the client's: no answer came, or one that is none of the service's. */
@@ -8,7 +8,7 @@ export type CountersignErrorCode = ErrorCode | "unreachable" | "unexpected_answe
 export class CountersignError extends Error {
   override readonly name = "CountersignError";
   readonly code: CountersignErrorCode;
-  /** Of the answer; 0 where none came. */
+  /** Status of the answer; 0 where none came. */
   readonly status: number;
   /** The first field that is wrong, and all of them: of `invalid_field`. */
   readonly field: string | undefined;

@@ -1,6 +1,6 @@
 /** Sends a request again where that can do no harm and may help. */
 
-/** How often, and after how long. */
+/** Number of attempts, and pauses. */
 export interface Retry {
   /** Attempts in all; 1 never tries again. */
   attempts: number;
@@ -28,7 +28,7 @@ export const retrying =
       });
       if (isLast || (answered && !(await isPassing(answered)))) return answered!;
       const longest = Math.min(retry.capMs, retry.baseMs * 2 ** (attempt - 1));
-      const ms = (answered && toldPause(answered)) ?? retry.random() * longest;
+      const ms = (answered && parseRetryAfter(answered)) ?? retry.random() * longest;
       if (answered && ms > retry.capMs) return answered;
       await answered?.body?.cancel();
       await retry.pause(ms, request.signal);
@@ -39,8 +39,8 @@ export const retrying =
 const mayBeRepeated = ({ method, headers }: Request): boolean => method === "GET" || headers.has("idempotency-key");
 
 /**
- * Whether an answer may be another one soon. What stands before the service answers 502 and 504 for it; the service's own
- * refusals are meant, such as the 502 of a host product that failed, unless they say when to try again.
+ * Returns whether a repeated request may succeed soon. A proxy answers 502 and 504 for the service; the service's own
+ * errors are final, such as the 502 of a host product that failed, unless they say when to try again.
  */
 async function isPassing(answered: Response): Promise<boolean> {
   if (![429, 502, 503, 504].includes(answered.status)) return false;
@@ -52,11 +52,11 @@ async function isPassing(answered: Response): Promise<boolean> {
   return typeof code !== "string";
 }
 
-/** What `Retry-After` says, seconds or a date, in milliseconds. */
-function toldPause(answered: Response): number | undefined {
-  const told = answered.headers.get("retry-after");
-  if (told === null) return undefined;
-  const ms = /^\d+$/.test(told.trim()) ? Number(told) * 1000 : Date.parse(told) - Date.now();
+/** Parses `Retry-After`, seconds or a date, to milliseconds. */
+function parseRetryAfter(answered: Response): number | undefined {
+  const header = answered.headers.get("retry-after");
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 

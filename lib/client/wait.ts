@@ -22,7 +22,7 @@ export type Look = (signal: AbortSignal, held?: { etag: string; seconds: number 
 const HELD_SECONDS = 50;
 
 /**
- * Asks until the change waits for no consent any more. A service that was there and is away, as while it starts anew, is
+ * Asks until the change waits for no consent any more. A service that was there and is away, as during a restart, is
  * asked again. Errors: those of a read; the signal's reason.
  */
 export async function untilDecided(

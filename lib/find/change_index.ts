@@ -7,7 +7,7 @@ import type { AuditDeps } from "../audit/deps.ts";
 import { maySee, type Reader } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { parseRecord } from "../changes/rules/written_record.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store, Text } from "../store/store.ts";
 import { type Row, makeRow } from "./row.ts";
@@ -86,7 +86,7 @@ export async function* readSlices(store: Store, { rows, rest, reader }: Rows): A
 
 /** Returns the ids of the changes that the reader may see and that match, newest first. */
 export async function listIds(deps: Reading, matches: (change: Row["change"]) => boolean): Promise<string[]> {
-  return widely(deps.store, async () => {
+  return runWithScanLimit(deps.store, async () => {
     const ids: string[] = [];
     for await (const slice of readSlices(deps.store, await rowsNow(deps)))
       for (const { change } of slice) if (matches(change)) ids.push(change.change_id);

@@ -8,7 +8,7 @@ import { maySee } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { measureOutcomes } from "../projections/outcomes/measure.ts";
 import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
 import { type Rows, rowsNow, readSlices } from "./change_index.ts";
@@ -36,7 +36,7 @@ export interface RunOptions {
 
 /** Runs a query. Errors: 400 `invalid_field` for a name that nothing on record has, and for an unknown `after`. */
 export async function runQuery(deps: ChangesDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
-  return widely(deps.store, async () => {
+  return runWithScanLimit(deps.store, async () => {
     const all = await rowsNow(deps);
     await requireKnown(deps, all, query, options.caller);
     return new Run(deps, all, query, options).answer();

@@ -1,4 +1,4 @@
-/** What a serverless host answers when the service behind it cannot be opened. */
+/** The answer of a serverless host when the service behind it cannot be opened. */
 import { AppError } from "../kit/errors.ts";
 import { toAppError } from "../http/error_response.ts";
 import { IntentInvalid } from "../changes/rules/intent.ts";
@@ -12,14 +12,14 @@ const TELLING = [IntentInvalid, IdentityMismatch, SettingRefused];
 const RETRY = { "retry-after": "5" };
 
 /**
- * What a client is told of an error of the start: 503 `cannot_start` with what in the configuration is wrong, as far as it
- * is known. What has a code of its own keeps it, such as a store that is contended.
+ * Returns the error of a failed start for clients: 503 `cannot_start` with the fault of the configuration, as far as it
+ * is known. An error with a code of its own keeps it, such as that of a contended store.
  */
 export function cannotStart(error: unknown): AppError {
   const own = toAppError(error);
   if (own.code !== "internal" || own === error) return own;
-  const told = TELLING.some((kind) => error instanceof kind)
+  const reported = TELLING.some((kind) => error instanceof kind)
     ? (error as Error).message
     : "the service's log has the cause";
-  return new AppError("cannot_start", `the service cannot start: ${told}`, {}, RETRY);
+  return new AppError("cannot_start", `the service cannot start: ${reported}`, {}, RETRY);
 }

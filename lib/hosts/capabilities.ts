@@ -1,4 +1,4 @@
-/** What a serverless host can do, and why it cannot do the rest: its part of the capability map. */
+/** Abilities of a serverless host, and reasons for missing ones: its part of the capability map. */
 import { BASE_URL_RULE, isBaseUrl, isNamedProvider } from "../llm/provider.ts";
 import type { Capability } from "../operations/capability.ts";
 
@@ -24,7 +24,7 @@ const proxyIdentity = (env: Environment): Capability => {
   return row("proxy_identity", "access", reason, "SVC_IDENTITY_JWT_JSON or SVC_IDENTITY_HEADER");
 };
 
-/** The row of the admin token: without one a serverless host takes no writes, unless it is told to. */
+/** The row of the admin token: without one a serverless host takes no writes, unless it is configured to. */
 export function tokenCapability(token: {
   adminToken?: string | undefined;
   allowAnonymousWrites?: boolean | undefined;
@@ -38,7 +38,7 @@ export function tokenCapability(token: {
 const languageModel = (told: Environment): Capability =>
   row("llm", "chat", llmProblem(told), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY");
 
-/** What a Worker can do. `adapter`, `notify`: whether there are such; then the service itself tells how they fare. */
+/** Capabilities of a Worker. `adapter`, `notify`: true if they are configured; the service itself reports their state. */
 export function workerCapabilities(
   env: Environment,
   { adapter, notify }: { adapter: boolean; notify: boolean },
@@ -65,7 +65,7 @@ export function workerCapabilities(
   ];
 }
 
-/** What a Lambda function can do, and what it cannot since it lives from one request to the next. */
+/** Capabilities of a Lambda function, and those that it lacks since it lives from one request to the next. */
 export function functionCapabilities(env: Environment): Capability[] {
   const scheduled = unless(Number(env["SVC_CYCLE_INTERVAL"] ?? 0) > 0, "no schedule runs cycles");
   const key = unless(env["SVC_AUDIT_KEY_PEM"], "not configured for this function");

@@ -1,12 +1,12 @@
-/** Where a serverless host tells people what happens: the settings that `ui_server` has for it. */
+/** Settings of notifications of a serverless host, as `ui_server` has them. */
 import { webhookKey } from "../kit/webhook_signature.ts";
 import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.ts";
 import type { NotifyOptions } from "../operations/notify/sending.ts";
 import { SettingRefused } from "./settings.ts";
 
-/** What `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET` say. Errors: `SettingRefused`, which repeats none of them. */
-export function readNotifyOptions(told: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
-  const text = (name: string): string => (typeof told[name] === "string" ? told[name] : "");
+/** Reads `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET`. Errors: `SettingRefused`, which repeats none of them. */
+export function readNotifyOptions(settings: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
+  const text = (name: string): string => (typeof settings[name] === "string" ? settings[name] : "");
   const [url, secret] = [text("SVC_NOTIFY_URL"), text("SVC_NOTIFY_SECRET")];
   if (url === "") return undefined;
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))

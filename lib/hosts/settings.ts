@@ -1,4 +1,4 @@
-/** What a serverless host is told by its environment: the names that `ui_server` has, where both have the setting. */
+/** Settings of a serverless host in its environment: the names that `ui_server` has, where both have the setting. */
 import type { Deps, ProductOptions } from "../deps.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { webhookAdapter } from "../targets/webhook.ts";
@@ -22,7 +22,7 @@ export class SettingRefused extends Error {
   override readonly name = "SettingRefused";
 }
 
-/** What a service is given of the settings. All are optional; without an intent the product runtime is off. */
+/** Settings of a service. All are optional; without an intent the product runtime is off. */
 export type Settings = ProductOptions &
   Pick<
     Deps,
@@ -88,7 +88,9 @@ export function parseSettings(
   };
 }
 
-/** Makes what a setting with the content of a file describes: text, or what wrangler made of it; undefined where it is not set. */
+/**
+ * Makes what a setting with the content of a file describes: text, or what wrangler made of it; undefined where it is not set.
+ */
 function fromJson<T>(env: Readonly<Record<string, unknown>>, name: string, make: (text: string) => T): T | undefined {
   const value = env[name];
   if (value === undefined || value === "") return undefined;
@@ -105,7 +107,7 @@ function wholeNumber(name: string, given: string | undefined, max: number): numb
   throw new SettingRefused(`${name} must be a whole number from 1 to ${max}`);
 }
 
-/** Where people reach the console, which this host may not have itself. */
+/** Address at which people reach the console, which this host may not have itself. */
 function consoleAt(address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
   if (!/^https?:\/\/[^?#@]+$/i.test(address) || !URL.canParse(address))

@@ -8,7 +8,7 @@ import { tokenGroups, findPerson, personSource, verifyPerson } from "./identity.
 import { agentMayNot, findAgent, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
 import { holdBack } from "./wrong_tokens.ts";
 
-/** What an endpoint asks of whoever asks it. */
+/** Requirements of an endpoint for its callers. */
 export interface Terms {
   method: "GET" | "POST";
   /** A POST that is judged as a read: who may read may ask, whatever else an agent's secret opens there. */
@@ -17,7 +17,9 @@ export interface Terms {
   product?: boolean;
   /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
   token?: true | "protect_all";
-  /** Answers everybody, also where reads are protected, and looks at no credential; what its handler asks for it judges itself. */
+  /**
+   * Answers everybody, also where reads are protected, and looks at no credential; what its handler asks for it judges itself.
+   */
   open?: true;
   /** Answers also where the proxy's header holds no valid name, and names no person to its handler. */
   nameless?: true;
@@ -32,7 +34,7 @@ export interface Terms {
   unnamed?: true;
 }
 
-/** Whether what is asked for may write. */
+/** Returns whether a request may write. */
 export const isWrite = ({ method, reads }: Pick<Terms, "method" | "reads">): boolean => method === "POST" && !reads;
 
 /**
@@ -68,10 +70,10 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Id
     return { agent: name, readsOwn, person: undefined, personSource: personSource(deps), hasToken: false };
   }
   if (write && !terms.open) refuseAnonymousWrites(deps);
-  // What chat answers, it has read.
+  // The answers of chat are reads.
   if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
-  // What the answer lets see of it must not be a quicker way to guess.
+  // Data in the answer must not make guessing a token quicker.
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
   const person = terms.nameless ? undefined : findPerson(deps, request);
   if (write && terms.product && !terms.unnamed) requireNamed(person, request, deps);

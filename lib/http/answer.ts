@@ -31,7 +31,7 @@ export function splice(object: object, base?: Json<object>): string {
     const text = member instanceof Json ? member.text : JSON.stringify(member);
     if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
   }
-  // Joined, not added up: what many are sent would be put together anew for each of them.
+  // Joined, not added up: a text that is sent to many would be built again for each of them.
   return `{${members.join(",")}}`;
 }
 
@@ -90,7 +90,7 @@ export const download = (
 /** The ETag of a record at a revision. */
 export const etag = (revision: number): string => `"${revision}"`;
 
-/** Whether a value is an answer. */
+/** Returns whether a value is an answer. */
 export function isAnswer(value: unknown): value is Answer {
   return typeof value === "object" && value !== null && (value as Answer).kind === "answer";
 }

@@ -73,7 +73,7 @@ function formatOf(request: Request): "form" | "json" {
   throw unsupported(request, "application/x-www-form-urlencoded or application/json");
 }
 
-/** What curl and many a client make of JSON when they are not told: no field of a form begins with a brace. */
+/** JSON as curl and other clients send it without a content type: no field of a form begins with a brace. */
 function jsonAsForm(request: Request): AppError {
   const type = request.headers.get("content-type");
   const sent = type === null ? "without a content type" : `as ${JSON.stringify(type)}`;

@@ -5,7 +5,7 @@ import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 /** A fetch-style handler. */
 export type Handler = (request: Request) => Promise<Response>;
 
-/** What every endpoint needs before its own work begins. */
+/** Dependencies of every endpoint before its own work begins. */
 export interface HttpDeps {
   clock: Clock;
   ids: Ids;
@@ -37,7 +37,7 @@ export interface HttpDeps {
   gateTokens?: GateTokens | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */
   allowedHosts?: readonly string[] | undefined;
-  /** Told of each request with a token that is nobody's. */
+  /** Called for each request with an unknown token. */
   wrongToken?: (() => void) | undefined;
   /** Resolves after so many milliseconds; by the host's timer where it is not given. */
   pause?: ((ms: number) => Promise<void>) | undefined;

@@ -24,19 +24,19 @@ import { withPriority } from "./write_priority.ts";
 
 export type { Handler } from "./deps.ts";
 
-/** What a handler is, apart from what it does. */
+/** Declaration of a handler, without its implementation. */
 export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends Terms {
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
   /** The last parameter is the rest of the path, slashes included. */
   rest?: true;
-  /** What the operation is called in the document and by clients: a verb and a noun, such as `proposeChange`. */
+  /** Name of the operation in the document and in clients: a verb and a noun, such as `proposeChange`. */
   operation: string;
   /** A few words. */
   summary: string;
   /** A sentence or two for somebody who has never seen the product: what it does, and what follows from it. */
   description: string;
-  /** What could be sent. */
+  /** Example of an input. */
   example: z.input<NoInfer<I>>;
   /** The field that names who asks: where it is left out, it is whom the proxy names, or the agent. */
   names?: string;
@@ -61,13 +61,13 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   success?: 200 | 201;
   /** Further statuses that carry the success body. */
   also?: readonly number[];
-  /** Answers 304 to whoever names in `If-None-Match` what it would be answered. */
+  /** Answers 304 to a caller whose `If-None-Match` names the current answer. */
   notModified?: true;
-  /** Of a read: its answer hangs on its input and the records alone, so that those who ask at once are answered by one. */
+  /** True for a read whose answer depends on its input and the records alone: concurrent callers share one answer. */
   shared?: (input: z.output<NoInfer<I>>) => boolean;
   /** Further statuses that carry no body. */
   empty?: readonly number[];
-  /** The error codes of its own, beside those every endpoint may answer. */
+  /** Its own error codes, in addition to those every endpoint may answer. */
   errors?: readonly ErrorCode[];
   /** How it tells of errors where a protocol of others says how. */
   refusals?: Refusals;
@@ -184,21 +184,21 @@ export async function answering(
   try {
     response = whole(await runInTrace(trace, handle));
   } catch (error) {
-    const told = toAppError(error);
+    const answered = toAppError(error);
     if (error instanceof StoreUnavailable)
       logAtIntervals(deps, "request refused", {
         ...logged,
         path: requestPath(request),
         error: error.message,
       });
-    else if (told.status >= 500 && told !== error)
+    else if (answered.status >= 500 && answered !== error)
       deps.log.error("request failed", {
         ...logged,
         path: requestPath(request),
         error: String(error),
         stack: (error as Error | undefined)?.stack,
       });
-    response = refuse ? whole(refuse(told, request)) : errorResponse(told, requestId, ResponseType);
+    response = refuse ? whole(refuse(answered, request)) : errorResponse(answered, requestId, ResponseType);
   }
   return request.method === "HEAD"
     ? new ResponseType(null, { status: response.status, headers: response.headers })
@@ -242,7 +242,7 @@ function pathParameters({
   };
 }
 
-/** What stands in the place of a path's last parameter, to the end. */
+/** Reads the last parameter of a path, which extends to its end. */
 export function readPathRest(request: Request, path: string): string {
   const stem = path.slice(0, path.lastIndexOf(":"));
   const whole = requestPath(request);
@@ -258,7 +258,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** `?dry_run=1` beside an empty body must not apply. */
+/** `?dry_run=1` with an empty body must not apply. */
 function refuseQuery(request: Request, ignored: readonly string[] = []): void {
   if (!request.url.includes("?")) return;
   for (const key of Object.keys(query(request)).filter((name) => !ignored.includes(name)))

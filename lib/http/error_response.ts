@@ -3,7 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import { answer, etag, toResponse } from "./answer.ts";
 import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable, StoreUnreadable } from "../store/store.ts";
 
-/** What a client is told of any error: one that is not ours becomes a constant, so that nothing leaks. */
+/** Converts any error for a client: an unexpected one becomes a constant, so that nothing leaks. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StoreMoved)

@@ -1,4 +1,4 @@
-/** What stands before a handler: the same site, the admin token, the person a proxy names. */
+/** Guards before a handler: the same site, the admin token, the person a proxy names. */
 import type { HttpDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { sameText } from "../kit/same_text.ts";
@@ -29,7 +29,7 @@ export function requireSameSite(request: Request, allowedHosts: readonly string[
   throw new AppError("cross_site", "a page of another site may not write here");
 }
 
-/** What a 401 asks for. */
+/** Challenge of a 401. */
 export const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' };
 
 /** 401 `unauthorized` unless the request carries the admin token, where one is configured. */

@@ -1,6 +1,6 @@
 import { type Answer, textAnswer } from "./answer.ts";
 
-/** Whether a caller who sends `If-None-Match` has what carries this ETag; undefined where it sends none, or `*`. */
+/** Returns a predicate for ETags that the caller has, by `If-None-Match`; undefined where it sends none, or `*`. */
 export function alreadyHas(request: Request): ((tag: string) => boolean) | undefined {
   const header = request.headers.get("if-none-match")?.trim();
   if (!header || header === "*") return undefined;

@@ -1,4 +1,4 @@
-/** Whose request it is: an agent's by its secret, a person's by the trusted proxy's word, or that of whoever holds a token. */
+/** The caller of a request: an agent by its secret, a person by the trusted proxy's header, or the holder of a token. */
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { sameText } from "../kit/same_text.ts";
@@ -11,8 +11,8 @@ type Agent = NonNullable<HttpDeps["agents"]>[number];
 const ODD_BEARER = /(?:^|,)\s*bearer(?![\w!#$%&'*+.^`|~-])/i;
 
 /**
- * What a request carries after `Authorization: Bearer`; undefined where it carries no such thing. What is written in another
- * way is a bearer all the same, and as a whole: one that nobody has.
+ * Reads the value after `Authorization: Bearer`; undefined where there is none. A value in another form
+ * is a bearer all the same, and complete: one that nobody has.
  */
 export const readBearer = (request: Request): string | undefined => {
   const header = request.headers.get("authorization") ?? "";
@@ -61,7 +61,7 @@ const unknownCaller = (): AppError =>
 const isReader = (request: Request, deps: HttpDeps): boolean =>
   carriesToken(request, deps) || carriesReadToken(request, deps) || statesPerson(deps, request);
 
-/** Whether the request carries the read token, in either place. */
+/** Returns whether the request carries the read token, in either place. */
 export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDeps): boolean {
   if (!readToken) return false;
   const known = sha256(readToken);
@@ -69,7 +69,7 @@ export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDe
   return given.filter((token) => sameText(sha256(token), known)).length > 0;
 }
 
-/** Whether the request carries a token that is nobody's, of a kind that somebody has. */
+/** Returns whether the request carries an unknown token of a kind that is in use. */
 export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
   const { headers } = request;
   if (deps.adminToken && headers.has("x-svc-admin-token") && !carriesToken(request, deps)) return true;

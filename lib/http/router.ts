@@ -8,7 +8,7 @@ import { requestPath } from "./path.ts";
 
 /** How endpoints are mounted. */
 export interface RouteOptions {
-  /** What stands before every path, as `/governance`; nothing by default. */
+  /** Prefix of every path, such as `/governance`; nothing by default. */
   base?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function routed<D extends HttpDeps>(
       path,
     );
     known.set(base + path.replace(/:\w+$/, ""), dispatch);
-    // Of a path that goes on, only its first segment ends where the parameter does.
+    // In a path that continues, only its first segment ends where the parameter does.
     router.all(declared.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
   const absent = measured(

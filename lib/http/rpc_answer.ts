@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What a JSON-RPC message is answered with. */
+/** Answer to a JSON-RPC message. */
 export const rpcAnswerSchema = z
   .object({
     jsonrpc: z.literal("2.0").describe("Version of JSON-RPC."),

@@ -1,7 +1,7 @@
 /** Reads that ask for the same in one turn of the event loop: worked out once, when the last of them has asked. */
 import { transientMap } from "../kit/transient_map.ts";
 
-/** Answers whoever asks under a key before the turn is over; whoever asks later is answered by what is worked out then. */
+/** Shares one answer among callers with the same key until the turn is over; later callers get a new one. */
 export function sharedReads<T>(nextTurn: () => Promise<void>): (key: string, make: () => Promise<T>) => Promise<T> {
   const asked = transientMap<string, Promise<T>>();
   return (key, make) => {

@@ -15,9 +15,9 @@ export async function unpackedConsole(packed: string): Promise<ConsoleFiles> {
   return (await new Response(unzipped).json()) as ConsoleFiles;
 }
 
-/** Where the console is. */
+/** Location of the console. */
 export interface ConsoleOptions {
-  /** What stands before every path of the service, as `/governance`; nothing by default. */
+  /** Prefix of every path of the service, such as `/governance`; nothing by default. */
   base?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function serveConsole(
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return api(request);
     const path = requestPath(request);
-    // Its links are relative: from an address without the slash they would lead beside it.
+    // Links of the console are relative: from an address without the slash they would lead astray.
     if (base !== "" && path === base) return new Response(null, { status: 308, headers: { location: `${base}/` } });
     const name = path.startsWith(`${base}/`) ? path.slice(base.length + 1) || "index.html" : "";
     const all = name === "" ? {} : await files();

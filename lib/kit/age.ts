@@ -1,6 +1,6 @@
 /**
- * Whether a moment, `""` for never, is that long ago, or to come: a clock that was set back must not put things off until it
- * caught up.
+ * Returns whether a moment, `""` for never, is that long ago, or in the future: a clock that was set back must not delay
+ * work until it caught up.
  */
 export function isPast(at: string, milliseconds: number, now: number): boolean {
   const age = at === "" ? milliseconds : now - Date.parse(at);

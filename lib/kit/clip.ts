@@ -5,7 +5,7 @@
 
 /** Texts of so many characters are never cut: ids, digests, times, most names. */
 const SHORT = 80;
-/** What each part keeps at least, in bytes, as long as there is room for all of them. */
+/** Minimum size of each part, in bytes, as long as there is room for all of them. */
 const LEAST = { text: 240, nested: 96, record: 1500 };
 /** Room for a mark that says how much is left out; none is longer. */
 const MARK = 56;
@@ -17,7 +17,7 @@ interface Part {
   value: unknown;
   size: number;
   least: number;
-  /** What goes first: short facts, then texts, then what is nested. */
+  /** Order of removal: short facts, then texts, then nested values. */
   rank: 0 | 1 | 2;
   items?: readonly Part[];
   fields?: readonly Field[];
@@ -90,7 +90,7 @@ function fitItems(items: readonly Part[], budget: number): unknown {
   return kept.length === items.length ? shown : [...shown, `(${items.length - kept.length} more left out)`];
 }
 
-/** Those of the lowest rank first, in the order they came in; then how many more there are. */
+/** Keeps fields of the lowest rank first, in the order they came in; then how many more there are. */
 function fitFields(fields: readonly Field[], budget: number): unknown {
   const ranked = [...fields].sort((a, b) => a.rank - b.rank);
   const chosen = new Set(taken(ranked, budget - 2 - MARK, (field) => field.least + field.cost + 1));
@@ -151,7 +151,7 @@ const marked = (mark: string, budget: number): string | null => (bytesOf(mark) <
 const objectOf = (members: readonly { name: string; value: unknown }[]): object =>
   Object.fromEntries(members.map(({ name, value }) => [name, value]));
 
-/** What a value that is not nested takes in JSON, in bytes of UTF-8. */
+/** Size of a value that is not nested, as JSON, in bytes of UTF-8. */
 function bytesOf(value: unknown): number {
   if (typeof value !== "string") return JSON.stringify(value).length;
   let bytes = 2;

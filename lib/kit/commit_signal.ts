@@ -8,9 +8,9 @@ export interface CommitSignal {
    * the time is over, and nobody has committed anything meanwhile, so that there is nothing to look at.
    */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<boolean>;
-  /** Counts what other processes have committed by now; false where that cannot be told. */
+  /** Counts the commits of other processes so far; false where they cannot be counted. */
   look(): Promise<boolean>;
-  /** How that is told: by what changes with each of their commits. */
+  /** Source of the signal: a value that changes with each of their commits. */
   askOthers(ask: () => Promise<string>): void;
   /**
    * Counts one more listener and returns how it leaves; undefined when `most` of its kind are there, or `mostOfOne` of them
@@ -22,7 +22,7 @@ export interface CommitSignal {
   readonly closed: boolean;
 }
 
-/** A signal of which nothing was told yet. */
+/** Returns a signal that has fired for no commit yet. */
 export function createCommitSignal(): CommitSignal {
   const waiting = new Set<() => void>();
   let count = 0;
@@ -41,7 +41,7 @@ export function createCommitSignal(): CommitSignal {
     count++;
     release();
   };
-  /** One look at a time: whoever asks while one is under way gets the next, which sees what was committed by now. */
+  /** One read at a time: a caller during a read gets the next one, which sees all commits so far. */
   const look = async (): Promise<boolean> => {
     await looking;
     return (looking ??= lookOnce().finally(() => (looking = undefined)));

@@ -8,7 +8,7 @@ interface Row {
   size: number;
 }
 
-/** What is gathered. `read` gives the next rows, fewer than asked for at the end only. */
+/** Rows to gather. `read` gives the next rows, fewer than asked for at the end only. */
 export interface Gathering<R extends Row> {
   /** Rows that are wanted, at most. */
   limit: number;

@@ -1,6 +1,6 @@
 /** Scripts whose letters join, so that a joiner between two of them changes what is seen. */
 const JOINING = "\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Mand}\\p{sc=Mong}\\p{sc=Nkoo}\\p{sc=Phag}\\p{sc=Rohg}";
-/** Scripts that write conjuncts, in which a joiner stands beside a virama. */
+/** Scripts that write conjuncts, in which a joiner stands next to a virama. */
 const CONJUNCT =
   "\\p{sc=Deva}\\p{sc=Beng}\\p{sc=Guru}\\p{sc=Gujr}\\p{sc=Orya}\\p{sc=Taml}\\p{sc=Telu}\\p{sc=Knda}\\p{sc=Mlym}" +
   "\\p{sc=Sinh}\\p{sc=Mymr}\\p{sc=Khmr}\\p{sc=Tibt}\\p{sc=Bali}\\p{sc=Java}";

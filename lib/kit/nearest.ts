@@ -11,7 +11,7 @@ export function nearest(word: string, known: readonly string[]): string {
   );
 }
 
-/** Whether a word is so near a known one, and not it, that it must be a slip: a letter or two, in a short word one. */
+/** Returns whether a word is so near a known one, and not it, that it must be a slip: a letter or two, in a short word one. */
 export function isSlip(word: string, known: readonly string[]): boolean {
   if (known.includes(word)) return false;
   const meant = nearest(word, known);

@@ -34,8 +34,8 @@ const MAX_WAITING = 32;
 
 const places = new WeakMap<object, Places>();
 
-/** What reads more than it shows shares four places with all such reads of the same store. */
-export function widely<T>(store: object, run: () => Promise<T>): Promise<T> {
+/** Runs a read that reads more than it returns; all such reads of a store share four places. */
+export function runWithScanLimit<T>(store: object, run: () => Promise<T>): Promise<T> {
   let shared = places.get(store);
   if (!shared) places.set(store, (shared = createPlaces(4, MAX_WAITING)));
   return shared(run);

@@ -1,4 +1,4 @@
-/** What is taken from the machine: time, ids, hashes and a log; and the best default that each platform has. */
+/** Resources of the machine: time, ids, hashes and a log; and the best default that each platform has. */
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 

@@ -1,6 +1,6 @@
 /**
- * What people wrote, told in a line of ours: on that one line, between quotation marks that nothing in it closes, without
- * what nobody sees. So no text can pass for a line, a record, a fence or the end of its own quotation.
+ * Quotes text of people inside one line of ours: on that one line, between quotation marks that nothing in it closes, without
+ * invisible characters. No text can pass for a line, a record, a fence or the end of its own quotation.
  */
 import { INVISIBLE } from "./invisible.ts";
 

@@ -1,7 +1,7 @@
 /** How long a step outside this process may take; milliseconds. */
 export const STEP_MS = 10_000;
 
-/** What was asked for may have been done, or may still come: nobody said so in time. */
+/** A request without an answer in time: its effect may have happened, or may still happen. */
 export class Unanswered extends Error {
   override readonly name = "Unanswered";
 }
@@ -39,7 +39,7 @@ export async function outlasts(work: Promise<unknown>, ms: number): Promise<bool
   }
 }
 
-/** The same, and what it runs is told to end when `stopping` aborts too. */
+/** The same, and its work is aborted when `stopping` aborts too. */
 export function stoppable<T>(
   stopping: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,

@@ -1,6 +1,6 @@
 /** A Map for entries that come and go all the time. */
 
-/** What of a Map is needed for that. */
+/** The part of a Map that this needs. */
 export interface TransientMap<K, V> extends Pick<ReadonlyMap<K, V>, "size" | "get" | "has" | "keys" | "values"> {
   set(key: K, value: V): void;
   delete(key: K): void;

@@ -1,4 +1,4 @@
-/** What this node answers to an authenticated peer. */
+/** Answers of this node to an authenticated peer. */
 import type * as z from "zod";
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
@@ -19,7 +19,7 @@ import { findRelation, trustWeight } from "./trust.ts";
 import { acceptInsights } from "./registry.ts";
 import { readShared } from "./shared.ts";
 
-/** Where checkpoints come from; without it peers compare the chain's heads. */
+/** Source of checkpoints; without it peers compare the chain's heads. */
 export interface CheckpointSource {
   /** The newest checkpoint: `note` is the tlog-checkpoint over the first `length` entries; undefined when there is none. */
   latest(): Promise<{ origin: string; length: number; note: string } | undefined>;
@@ -27,7 +27,7 @@ export interface CheckpointSource {
   consistency(from: number, to: number): Promise<readonly string[]>;
 }
 
-/** What answering needs. */
+/** Dependencies of the answers. */
 export interface AnswerDeps extends Pick<LinkDeps, "store" | "clock"> {
   product?: ProductRuntime | undefined;
   self: PeerIdentity;

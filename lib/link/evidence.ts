@@ -1,4 +1,4 @@
-/** What peers saw after similar changes. Shown beside a change; it never alters a tier or a consent. */
+/** Results that peers saw after similar changes. Shown with a change; it never alters a tier or a consent. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -29,7 +29,7 @@ export const evidenceSchema = once(() =>
 );
 export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 
-/** What peers saw after changes like this one, or `null`. */
+/** Returns the results that peers saw after similar changes, or `null`. */
 export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>
   change.kpi === null ? null : peerEvidence(change, await listInsights(store));
 
@@ -45,7 +45,7 @@ export function peerEvidence(
   );
   const place = sameTarget(change.target);
   const exact = alike.filter(({ target }) => sameTarget(target) === place);
-  const found = exact.length > 0 ? exact : alike.filter(({ target }) => isBeside(sameTarget(target), place));
+  const found = exact.length > 0 ? exact : alike.filter(({ target }) => isSibling(sameTarget(target), place));
   if (found.length === 0) return null;
   const sum = (weigh: (insight: Insight) => number) => found.reduce((total, insight) => total + weigh(insight), 0);
   const weights = sum(({ trust }) => trust);
@@ -62,8 +62,8 @@ export function peerEvidence(
   };
 }
 
-/** `limits.uploads` is beside `limits.downloads`; a target of one part is beside none. */
-const isBeside = (a: string, b: string): boolean => parentOf(a) !== "" && parentOf(a) === parentOf(b);
+/** `limits.uploads` is a sibling of `limits.downloads`; a target of one part has none. */
+const isSibling = (a: string, b: string): boolean => parentOf(a) !== "" && parentOf(a) === parentOf(b);
 
 /** The target up to and with its last separator; empty when it has none. */
 const parentOf = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";

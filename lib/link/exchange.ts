@@ -1,4 +1,4 @@
-/** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
+/** Exchange of a node with its connected peers: syncs with them and carries questions to them. */
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { refusal } from "./answer_peer.ts";

@@ -1,6 +1,6 @@
 /** Frames: a u32 (big-endian) that counts what follows it, a u8 type, a body. */
 
-/** A peer broke the protocol. The message is for this node's own log; the other end is told nothing. */
+/** A peer broke the protocol. The message is for this node's own log; the other end gets none. */
 export class Violation extends Error {
   override readonly name = "Violation";
 }
@@ -12,7 +12,7 @@ export const LENGTH_BYTES = 4;
 /** The bytes before the body. */
 export const HEADER_BYTES = LENGTH_BYTES + 1;
 
-/** What the length field may say, in bytes: before the peer has proved itself, and after. */
+/** Limit of the length field, in bytes: before the peer has proved itself, and after. */
 export const UNPROVEN_LIMIT = 1024;
 export const PROVEN_LIMIT = 256 * 1024;
 

@@ -1,4 +1,7 @@
-/** An insight: what one applied change was expected to do and what was seen after it, without anything that names a tenant or a person. */
+/**
+ * An insight: what one applied change was expected to do and what was seen after it, without anything that names a tenant or a
+ * person.
+ */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { line, target } from "../kit/fields.ts";
@@ -11,7 +14,7 @@ const time = () => z.iso.datetime();
 /** Larger figures would drown every other insight in a sum. */
 const delta = () => z.number().min(-1e12).max(1e12).nullable();
 
-/** What leaves a node. Whatever else a message carries is dropped. */
+/** An insight as it leaves a node. All other members of a message are dropped. */
 export const sharedInsightSchema = once(() =>
   z
     .object({
@@ -50,7 +53,7 @@ export const sharedInsightSchema = once(() =>
 );
 export type SharedInsight = z.infer<ReturnType<typeof sharedInsightSchema>>;
 
-/** What is kept of a peer's insight; `trust` and `received_at` are the receiver's own. */
+/** A peer's insight as stored; `trust` and `received_at` are the receiver's own. */
 export const insightSchema = once(() =>
   sharedInsightSchema()
     .extend({
@@ -78,8 +81,8 @@ const signed = (delta: number | null): string =>
   delta === null ? "nothing stated" : delta > 0 ? `+${delta}` : `${delta}`;
 
 /**
- * The insight that an outcome gives, or undefined while nothing was measured or it is too early to judge. Also an outcome without an expectation is
- * shared once it is measured: sharing only its regressions would bias what peers learn.
+ * The insight that an outcome gives, or undefined while nothing was measured or it is too early to judge. Also an outcome without
+ * an expectation is shared once it is measured: sharing only its regressions would bias what peers learn.
  */
 export function makeInsight(
   outcome: Outcome,

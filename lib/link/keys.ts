@@ -7,7 +7,7 @@ import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 /** Names the protocol in every derivation, so that no other use of the same secret yields the same bytes. */
 export const PROTOCOL = utf8ToBytes("countersign-link/1");
 
-/** What a shared secret becomes: the key `K`, and a short name by which the other end finds it. */
+/** Derived from a shared secret: the key `K`, and a short name by which the other end finds it. */
 export interface SecretKey {
   kid: string;
   key: Uint8Array;

@@ -26,7 +26,7 @@ export const INSIGHTS_A_MESSAGE = 50;
 const count = () => z.int().min(0);
 const insights = () => z.array(z.unknown()).max(INSIGHTS_A_MESSAGE);
 
-/** `after`: the number of the last insight that the asker has of this peer. */
+/** `after`: the number of the last insight that the caller has of this peer. */
 export const evolutionQuery = once(() =>
   z.object({
     after: count().default(0),
@@ -49,7 +49,7 @@ export const shareQuery = once(() => z.object({ insights: insights() }));
 
 export const pathQuery = once(() => z.object({ path: z.enum(READ_PATHS), method: z.literal("GET").default("GET") }));
 
-/** `from`: the length of the log that the asker has kept. */
+/** `from`: the length of the log that the caller has stored. */
 export const checkpointQuery = once(() => z.object({ from: count().nullable().default(null) }));
 
 const hash = () => z.string().regex(/^[0-9a-f]{64}$/);

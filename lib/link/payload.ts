@@ -1,4 +1,4 @@
-/** JSON of the link, from bytes that a stranger may have made. */
+/** JSON of the link, from bytes that an unauthenticated peer may have made. */
 import { Violation } from "./frames.ts";
 
 /** Deeper than any answer of the service, and shallow enough for every function that recurses over one. */

@@ -1,6 +1,6 @@
 /**
- * What a node keeps of a peer's audit log, and what it makes of a newer account of it. A log can only grow: whoever keeps
- * a checkpoint outside sees when it was cut or rewritten.
+ * A node's stored state of a peer's audit log, and its judgement of a newer one. A log can only grow: a node that stores
+ * a checkpoint of it notices when it was cut or rewritten.
  */
 import { parseCheckpoint } from "../audit/checkpoint.ts";
 import { hexBytes } from "../audit/merkle.ts";

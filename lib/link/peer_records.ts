@@ -1,4 +1,4 @@
-/** What the store keeps of this node's name and of each peer, so that a restart knows whom it met and what it has of them. */
+/** Stored records of this node's name and of each peer, so that a restart knows its peers and the data it has of them. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Store, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -19,7 +19,7 @@ const KEPT_PEERS = 200;
 
 /** `peers/<peer_id>` */
 export interface PeerRecord extends PeerIdentity {
-  /** Where it was dialled, or where it came from. */
+  /** Address that was dialled, or that it came from. */
   address: string;
   last_seen_at: string;
   /** The number of its last insight that was read. */
@@ -49,7 +49,7 @@ export async function describePeerLog(
     .sort((a, b) => b.kept.length - a.kept.length)[0];
 }
 
-/** A peer that goes by another of these is read anew: its insights name them, and trust hangs on them. */
+/** A peer that changed one of these is read again: its insights name them, and trust depends on them. */
 const NAMES = ["instance_id", "product_id", "product_type"] as const;
 
 /** Keeps what is new of a peer; a peer met for the first time may push out the longest unseen. */

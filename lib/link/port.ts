@@ -1,4 +1,4 @@
-/** What the rest of the service sees of the link. */
+/** The link as the rest of the service sees it. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Capability } from "../operations/capability.ts";
@@ -90,7 +90,7 @@ export const peerResultSchema = once(() =>
 );
 export type PeerResult = z.infer<ReturnType<typeof peerResultSchema>>;
 
-/** What a sync with all peers did: own insights made or changed, and each peer's part. */
+/** Report of a sync with all peers: own insights made or changed, and each peer's part. */
 export interface SyncReport {
   shared: number;
   peers: { peer_id: string; ok: boolean; kept: number; updated: number; error: string | null }[];
@@ -110,6 +110,6 @@ export interface LinkPort {
   capability(): Capability;
 }
 
-/** What a person may ask peers: a read endpoint, or a message that needs no further input. */
+/** Questions that a person may ask peers: a read endpoint, or a message that needs no further input. */
 export const QUERIES = [...READ_PATHS, ...PLAIN_MESSAGES] as const;
 export type Query = (typeof QUERIES)[number];

@@ -22,7 +22,7 @@ export const KEPT_INSIGHTS = 500;
 /** Each insight that comes may push out another. */
 const SLICE = 20;
 
-/** What became of a message's insights. `unrelated`: the peer's product is none of ours, nothing of it is kept. */
+/** Result of a message's insights. `unrelated`: the peer's product is none of ours, nothing of it is kept. */
 export interface Acceptance {
   kept: number;
   updated: number;
@@ -37,7 +37,7 @@ export interface NotKept {
   refused: number;
 }
 
-/** Takes in what a peer told of itself, a few insights a transaction. */
+/** Stores a peer's own insights, a few insights a transaction. */
 export async function acceptInsights(
   { store }: Pick<LinkDeps, "store">,
   ends: { self: PeerIdentity; peer: PeerIdentity },
@@ -108,7 +108,7 @@ export async function coEvolutionView({ store, link }: LinkDeps, limit: number) 
   };
 }
 
-/** What was not kept so far. */
+/** Reads the counts of insights that were not stored so far. */
 export const notKept = async (reads: Pick<Reads, "get">): Promise<NotKept> =>
   (await reads.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
 

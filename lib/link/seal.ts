@@ -7,7 +7,7 @@ const TAG_BYTES = 32;
 const PAYLOAD_AT = HEADER_BYTES + SEQUENCE_BYTES;
 const HIGH = 0x1_0000_0000;
 
-/** What a frame's length field counts beside the payload. */
+/** Bytes that a frame's length field counts in addition to the payload. */
 export const SEAL_BYTES = 1 + SEQUENCE_BYTES + TAG_BYTES;
 
 /** Makes the frames of one direction. */
@@ -27,7 +27,10 @@ export function sealer(key: Uint8Array, macOf: Mac): (type: number, payload: Uin
   };
 }
 
-/** Checks the frames of one direction and gives their payloads. A frame that is changed, repeated, missing or out of order is a `Violation`. */
+/**
+ * Checks the frames of one direction and gives their payloads. A frame that is changed, repeated, missing or out of order is a
+ * `Violation`.
+ */
 export function opener(key: Uint8Array, macOf: Mac): (frame: Frame) => Uint8Array {
   const mac = macOf(key);
   let sequence = 0;

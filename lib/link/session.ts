@@ -20,7 +20,7 @@ import { opener, SEAL_BYTES, sealer } from "./seal.ts";
 /** The client is the end that dialled. */
 export type Role = "client" | "server";
 
-/** What happened; a violation's reason is for this node's own log. */
+/** An event of a session; a violation's reason is for this node's own log. */
 export type LinkEvent =
   | { kind: "established"; peer: PeerIdentity }
   | { kind: "request"; id: number; message: string; body: unknown }
@@ -28,13 +28,13 @@ export type LinkEvent =
   | { kind: "pong" }
   | { kind: "violation"; reason: string };
 
-/** What came of received bytes: bytes to send, in order, and events. */
+/** Result of received bytes: bytes to send, in order, and events. */
 export interface Step {
   send: Uint8Array[];
   events: LinkEvent[];
 }
 
-/** What an end begins with. */
+/** Initial state of one end. */
 export interface SessionOptions {
   role: Role;
   self: PeerIdentity;
@@ -122,7 +122,7 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
   let stage: Stage = role === "client" ? awaitChallenge : awaitHello;
 
   return {
-    /** Whether the other end has named a secret that is shared; it may not have proved it yet. */
+    /** True if the other end has named a secret that is shared; it may not have proved it yet. */
     get greeted() {
       return greeted;
     },
@@ -133,7 +133,7 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
     get held() {
       return reader.held;
     },
-    /** What the client sends first; nothing for a server. */
+    /** First messages of the client; nothing for a server. */
     open: () => (role === "client" ? [hello] : []),
     receive(chunk: Uint8Array): Step {
       const step: Step = { send: [], events: [] };

@@ -36,7 +36,7 @@ interface SharedRecord {
 
 /**
  * Own insights after a number, with the number of the last of them and of the newest of all. A number beyond the newest is
- * another store's: the page then begins anew.
+ * another store's: the page then begins again.
  */
 export async function readShared(store: Store, self: PeerIdentity, after: number, limit: number) {
   const last = await newestNumber(store);
@@ -94,7 +94,7 @@ interface Changed {
   record: SharedRecord;
 }
 
-/** Of the outcomes that may have moved: the newest, and older ones of which an insight is kept that was not the last. */
+/** Finds insights whose outcomes may have moved: the newest, and older ones with a stored insight that was not the last. */
 async function changedInsights(
   { store, sha256, product }: ProjectionDeps,
   self: PeerIdentity,

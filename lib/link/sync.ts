@@ -24,7 +24,7 @@ type SyncDeps = Pick<LinkDeps, "store" | "clock"> & { self: PeerIdentity };
 /** More pages than a peer keeps insights for: it counts wrongly, and the rest waits for the next cycle. */
 const PAGES = SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;
 
-/** What a sync with one peer brought. */
+/** Result of a sync with one peer. */
 export interface Synced {
   /** Insights that were new, and those that changed. */
   kept: number;
@@ -87,7 +87,7 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
   const kept = before?.kept_log ?? null;
   const at = new Date(clock.now()).toISOString();
   const judged = await judge(store, kept, ask, at);
-  // Whoever was found out is not cleared by telling nothing.
+  // A peer with a rewritten log is not cleared by an answer without a log.
   if (!judged || (before?.log === "rewritten" && judged.log === "unknown")) return;
   const isNews = judged.log !== before?.log || judged.reason !== before?.log_reason;
   if (!isNews && judged.keep?.length === kept?.length) return;
@@ -108,18 +108,18 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
 
 /**
  * Holds a peer's account of its log against what was kept; undefined where it keeps none. A new name does not make a log
- * another one: where somebody told of the same log before, it is held against that.
+ * another one: where another peer reported the same log before, it is verified against that.
  */
 async function judge(store: Store, kept: KeptLog | null, ask: Ask, at: string): Promise<Judgement | undefined> {
   const answered = await ask("get_checkpoint", kept ? { from: kept.length } : {});
   if (answered.status === 404 && !kept) return undefined;
   if (answered.status !== 200) return { log: "unknown", reason: "the peer gives no account of its log", keep: kept };
-  const told = understood(answered, checkpointAnswer());
-  const earlier = kept ? undefined : await describePeerLog(store, told.origin);
-  if (!earlier) return judgeLog(kept, told, at);
+  const answer = understood(answered, checkpointAnswer());
+  const earlier = kept ? undefined : await describePeerLog(store, answer.origin);
+  if (!earlier) return judgeLog(kept, answer, at);
   const judged = await judge(store, earlier.kept, ask, at);
   if (!judged?.reason) return judged;
-  return { ...judged, reason: `${judged.reason}, by what ${earlier.instance_id} told of it` };
+  return { ...judged, reason: `${judged.reason}, by what ${earlier.instance_id} reported of it` };
 }
 
 function understood<T>({ status, body }: Answered, schema: z.ZodType<T>): T {

@@ -8,7 +8,7 @@ const TRUST: Record<Relation, number> = { same_product: 1, same_product_type: 0.
 
 type Product = Pick<PeerIdentity, "product_id" | "product_type">;
 
-/** What a peer's product is to this node's; an absent name matches none. */
+/** Returns the relation of a peer's product to this node's; an absent name matches none. */
 export function findRelation(self: Product, peer: Product): Relation {
   if (self.product_id && self.product_id === peer.product_id) return "same_product";
   if (self.product_type && self.product_type === peer.product_type) return "same_product_type";
@@ -19,7 +19,7 @@ export function findRelation(self: Product, peer: Product): Relation {
 export const trustWeight = (relation: Relation): number => TRUST[relation];
 
 /**
- * Whether a new connection replaces the one that is there, at both ends alike: of two dialled by the same end the newer
+ * Returns whether a new connection replaces the one that is there, at both ends alike: of two dialled by the same end the newer
  * stays (the older may be half-open), else the one that the node with the smaller peer_id dialled.
  */
 export function replaces(

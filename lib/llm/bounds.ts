@@ -9,7 +9,7 @@ import { type Llm, LlmFailed, type LlmRequest, type LlmUse, whyEnded } from "./p
 /** Calls an hour where nothing else is said: some fifty replies with their tools. */
 export const CALLS_PER_HOUR = 300;
 
-/** What that may be set to at most: the start of each is remembered for the hour. */
+/** Upper bound of that setting: the start of each is remembered for the hour. */
 export const MOST_CALLS_PER_HOUR = 100_000;
 
 /** The default time limit of one call, in seconds. */
@@ -21,7 +21,7 @@ export const MAX_CALL_TIMEOUT_S = 3600;
 const HOUR_MS = 3_600_000;
 const LIMITS = { atOnce: 4, waiting: 16, waitMs: 5_000 };
 
-/** Of one model in one process. */
+/** State of one model in one process. */
 interface Bounds {
   clock: Clock;
   /** Started in any hour; none are started beyond it. */

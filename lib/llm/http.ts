@@ -5,7 +5,7 @@ import { LlmFailed, whyEnded } from "./port.ts";
 /** The largest answer that is read, in bytes. */
 const ANSWER_LIMIT = 1024 * 1024;
 
-/** What the protocol's own paths follow: a bare origin is completed with `/v1`. */
+/** Returns the base of the protocol's own paths: a bare origin is completed with `/v1`. */
 export function apiBase(url: string): string {
   const { pathname, origin } = new URL(url);
   return pathname === "/" ? `${origin}/v1` : url.replace(/\/+$/, "");

@@ -1,7 +1,7 @@
 /** The model that was chosen; a provider's client is loaded only when it is asked for. */
 import { type Llm, type LlmAccess, LlmFailed, LlmUnwanted } from "./port.ts";
 
-/** What `--llm`, `--llm-base-url`, `--llm-model` and the variable named by `--llm-key-env` say. */
+/** Values of `--llm`, `--llm-base-url`, `--llm-model` and the variable named by `--llm-key-env`. */
 export interface LlmChoice extends LlmAccess {
   /** `openai`, `anthropic`, or the base URL of an OpenAI-compatible server. */
   provider: string;

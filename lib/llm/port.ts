@@ -1,6 +1,6 @@
 /** The port to a language model. What it answers is text and wishes; nothing happens unless a tool here does it. */
 
-/** A tool as the model is told of it; `parameters` is JSON Schema of an object. */
+/** A tool as the model sees it; `parameters` is JSON Schema of an object. */
 export interface ToolSpec {
   name: string;
   description: string;
@@ -20,7 +20,7 @@ export type LlmMessage =
   | { role: "assistant"; text: string; toolCalls?: readonly ToolCall[] }
   | { role: "tool"; results: readonly { id: string; text: string }[] };
 
-/** What the model is asked. */
+/** A request to the model. */
 export interface LlmRequest {
   system: string;
   messages: readonly LlmMessage[];
@@ -55,7 +55,7 @@ export interface LlmUse {
 export interface LlmAccess {
   model: string;
   key?: string | undefined;
-  /** What the protocol's own paths follow, instead of the provider's; a bare origin is completed with `/v1`. */
+  /** Base of the protocol's own paths, instead of the provider's; a bare origin is completed with `/v1`. */
   baseUrl?: string | undefined;
 }
 
@@ -74,6 +74,6 @@ export class LlmUnwanted extends LlmFailed {}
 /** The tools of one reply: their descriptions, and the one way to use them. */
 export interface Toolbox {
   specs: ToolSpec[];
-  /** Runs a tool and tells the model what came of it; an unknown name or unfit input is told, and does nothing. */
+  /** Runs a tool and returns its result to the model; an unknown name or invalid input returns an error, and does nothing. */
   use(call: ToolCall): Promise<string>;
 }

@@ -13,7 +13,7 @@ export type Era = "modern" | "legacy";
 
 const META = "io.modelcontextprotocol/";
 
-/** What a key of the protocol's own says in `_meta`. */
+/** Reads a key of the protocol from `_meta`. */
 export function readMeta({ params }: Message, key: string): unknown {
   const meta = params["_meta"];
   return isObject(meta) && Object.hasOwn(meta, META + key) ? meta[META + key] : undefined;
@@ -22,7 +22,8 @@ export function readMeta({ params }: Message, key: string): unknown {
 const among = (versions: readonly string[], version: unknown): boolean => versions.includes(version as string);
 
 /**
- * What a message speaks. Errors: `RpcError` with `unsupportedVersion`, and in the newer era `invalidParams` for an incomplete
+ * Returns the protocol era of a message. Errors: `RpcError` with `unsupportedVersion`, and in the newer era `invalidParams` for
+ * an incomplete
  * `_meta` and `headerMismatch` where the headers say something else than the body.
  */
 export function findEra({ headers }: Request, message: Message): Era {

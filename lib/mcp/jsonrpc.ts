@@ -36,11 +36,11 @@ export interface Message {
   text: string;
 }
 
-/** Whether a JSON value is an object, and no list. */
+/** Returns whether a JSON value is an object, and no list. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The id in a body, as far as it can be told whose answer an error is. */
+/** Reads the id in a body, if it has a valid one, so that an error can name its request. */
 export function findId(body: unknown): Id | undefined {
   const id = isObject(body) ? body["id"] : undefined;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as Id) : undefined;
@@ -73,6 +73,6 @@ export function parseMessage(body: unknown, text: string): Message {
 /** The text of an answer to a request. */
 export const resultText = (id: Id, result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
 
-/** The text of an error; `null` where it cannot be told to which request it belongs. */
+/** The text of an error; `null` where its request is unknown. */
 export const errorText = (id: Id | undefined, { code, message, data }: RpcError): string =>
   JSON.stringify({ jsonrpc: "2.0", id: id ?? null, error: { code, message, ...(data && { data }) } });

@@ -1,9 +1,9 @@
 import { toAppError } from "../http/error_response.ts";
 
-/** What a model is told of a refusal: the same words and code as any client. What nobody expected is thrown on. */
+/** Text of a rejection for a model: the same words and code as for any client. An unexpected error is rethrown. */
 export function refusalText(error: unknown): string {
-  const told = toAppError(error);
-  if (told.code === "internal") throw error;
-  const { message, code, status, details } = told;
+  const answered = toAppError(error);
+  if (answered.code === "internal") throw error;
+  const { message, code, status, details } = answered;
   return JSON.stringify({ error: message, code, status, ...details });
 }

@@ -29,7 +29,7 @@ import { listed, TOOLS } from "./toolbox.ts";
 
 const SERVER = { name: "countersign", title: "Countersign", version };
 const CAPABILITIES = { tools: {} };
-/** What is told of the tools changes with the caller and with the intent, which is read at start. */
+/** The list of tools changes with the caller and with the intent, which is read at start. */
 const CACHED = { ttlMs: 60_000, cacheScope: "private" };
 
 /** Answers one message; 202 without a body for a notification. */

@@ -13,16 +13,16 @@ import { toolResult, type ToolCall } from "./tool.ts";
 /** The extension's name, in the capabilities of both sides. */
 export const TASKS = "io.modelcontextprotocol/tasks";
 
-/** How often a client should ask, in milliseconds; people take longer. */
+/** Interval at which a client should ask, in milliseconds; people take longer. */
 const POLL_MS = 5_000;
 
-/** What is waited for: that a change has another status than the one that was seen. */
+/** A wait for a change to have another status than the one that was seen. */
 interface Wait {
   change_id: string;
   seen_status: Status;
 }
 
-/** Whether a client may be answered with a task. */
+/** Returns whether a client may be answered with a task. */
 export function takesTasks(message: Message): boolean {
   const capabilities = readMeta(message, "clientCapabilities");
   const extensions = isObject(capabilities) ? capabilities["extensions"] : undefined;

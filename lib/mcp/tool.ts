@@ -12,9 +12,9 @@ export interface Prompt {
   message: string;
 }
 
-/** What a tool is, apart from what it does. */
+/** Declaration of a tool, without its implementation. */
 interface Declared<I extends z.ZodType, O extends z.ZodType> {
-  /** What a model calls it by. */
+  /** Name by which a model calls it. */
   name: string;
   title: string;
   /** For the model: what it is good for, and what it is not. */

@@ -1,4 +1,4 @@
-/** Whether a message asks or tells. What was only asked is no answer to whoever asks it again. */
+/** Distinguishes questions from statements. A question is no answer to somebody who asks it again. */
 
 /** Chinese asks by words within a sentence as well as by its mark, or by the one that it ends with. */
 const ASKED_ZH =
@@ -12,7 +12,7 @@ const ENDS = /(?<=[.!?])\s+|(?<=[。！？；])|\n+/u;
 const isAsked = (sentence: string): boolean =>
   /[?？]\s*$/u.test(sentence) || ASKED_EN.test(sentence.trim()) || ASKED_ZH.test(sentence);
 
-/** Whether every sentence of a message asks. */
+/** Returns whether every sentence of a message asks. */
 export const asksOnly = (message: string): boolean =>
   message
     .split(ENDS)

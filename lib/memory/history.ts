@@ -18,7 +18,7 @@ declare module "../store/store.ts" {
 /** The oldest go first. */
 export const TURNS = 20_000;
 
-/** What a reply refers to: a record's kind and id. */
+/** A reference of a reply: a record's kind and id. */
 export interface Citation {
   kind: string;
   id: string;
@@ -36,17 +36,17 @@ export interface Turn {
   conversation_id: string;
   text: string;
   at: string;
-  /** Of a reply: the message that it answers. */
+  /** Only in a reply: the message that it answers. */
   to?: string;
-  /** Of a reply: who worded it. */
+  /** Only in a reply: its author. */
   mode?: "rules" | "llm";
   citations?: Citation[];
 }
 
-/** What a conversation of somebody's own begins with, so that nobody names one so by hand. */
+/** Prefix of personal conversations, which no caller can name by hand. */
 export const PERSONAL = "person:";
 
-/** Where somebody talks who names no conversation: their own, and the common one for those who are not named. */
+/** Returns the default conversation of a caller: their own, or the common one for unnamed callers. */
 export const conversationId = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
   person === null ? "main" : `${PERSONAL}${sha256(sameName(person))}`;
 

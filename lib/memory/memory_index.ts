@@ -49,7 +49,7 @@ export function memoryIndex() {
       const rest = ofRecords.filter(({ share }) => share < least);
       const ranked = [...fits, ...ofTalk, ...rest];
       if (known || ranked.length >= search.limit) return ranked.slice(0, search.limit);
-      // What was said in the query's own words says nothing new, so it comes last.
+      // A memory in the query's own words says nothing new, so it comes last.
       const all = [...ranked, ...said.search(search)];
       return [...new Map(all.map((hit) => [hit.id, hit])).values()].slice(0, search.limit);
     },

@@ -22,7 +22,7 @@ import { listVisibleIds } from "../changes/read_scope.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
-import { asProven, asStored, withProposals } from "./proposals_told.ts";
+import { asProven, asStored, withProposals } from "./proposal_texts.ts";
 import type { Search } from "./search_index.ts";
 
 /** A memory as it is found. */
@@ -54,11 +54,11 @@ export type Recalled = z.infer<typeof recalledSchema>;
 const PAGE = 500;
 const FIRST = { limit: 1, keysOnly: true } as const;
 
-/** How what somebody said begins when it is told. */
+/** Opening words of a quoted statement. */
 const SAID: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
 
 /** A memory in a line. What was said is quoted whole, so that it can pass for nothing else. */
-function told({ kind, text, author }: Memory): string {
+function phrase({ kind, text, author }: Memory): string {
   if (memoryBasis(kind) === "record") return text;
   return `${SAID[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
 }
@@ -72,7 +72,7 @@ type Sources = Record<MemorySource, Source>;
 
 interface Kept {
   index: MemoryIndex;
-  /** Of each source, the ids in the index and the newest id that was read. */
+  /** Ids in the index and the newest id read, by source. */
   read: Record<MemorySource, { ids: string[]; last: string }>;
 }
 
@@ -81,7 +81,9 @@ const kept = new WeakMap<Store, Map<string, Kept>>();
 
 type Reading = ProjectionDeps & Pick<ChangesDeps, "reader">;
 
-/** The memories that fit best, best first. A reader has an index of its own, whose scores say nothing of the changes of others. */
+/**
+ * The memories that fit best, best first. A reader has an index of its own, whose scores say nothing of the changes of others.
+ */
 export async function recall(deps: Reading, search: Omit<Search, "now">): Promise<Recalled[]> {
   const name = deps.reader?.name ?? "";
   const states = kept.get(deps.store) ?? new Map<string, Kept>();
@@ -110,7 +112,7 @@ export async function recall(deps: Reading, search: Omit<Search, "now">): Promis
     });
     const gone = found.filter(({ memory }) => memory === undefined);
     for (const { id } of gone) index.drop(id);
-    // What took the place of one that was replaced is to be found in its place.
+    // The successor of a replaced memory is to be found in its place.
     if (gone.length === 0) return found.map(({ memory }) => memory!);
   }
 }
@@ -141,7 +143,7 @@ const recalled = (key: string, memory: Memory, score: number): Recalled => ({
   kind: memory.kind,
   basis: memoryBasis(memory.kind),
   author: memory.author,
-  text: told(memory),
+  text: phrase(memory),
   at: memory.at,
   score: Number(score.toFixed(4)),
   ref: memory.ref,

@@ -12,7 +12,7 @@ const COMPACT_AT = 1000;
 /** A long message is looked for by its beginning. */
 const MOST_TERMS = 64;
 
-/** What is indexed; it is found by its author too. */
+/** A document to index; it is found by its author too. */
 export interface Document {
   id: string;
   text: string;
@@ -32,7 +32,7 @@ export interface Hit {
   share: number;
 }
 
-/** What to look for. */
+/** A search query. */
 export interface Search {
   query: string;
   limit: number;
@@ -44,18 +44,18 @@ export interface Search {
   coverage?: number;
   /** Terms that are not looked for. */
   ignored?: ReadonlySet<string>;
-  /** Terms that are no news: only what holds another, beside its author's name, is found. */
+  /** Known terms: only documents with another one, not counting the author's name, are found. */
   known?: ReadonlySet<string>;
 }
 
 /** A document with its terms in place of its text. */
 interface Row extends Omit<Document, "text"> {
-  /** How often it holds each of its terms. */
+  /** Number of occurrences by term. */
   counts: ReadonlyMap<string, number>;
 }
 
-/** Whether a row holds a term beside those that are known and its author's name. */
-function newsBeside(known: ReadonlySet<string>): (row: Row) => boolean {
+/** Returns a predicate: a row has a term other than the known ones and its author's name. */
+function hasNewTerm(known: ReadonlySet<string>): (row: Row) => boolean {
   const names = new Map<string, ReadonlySet<string>>();
   return ({ author, counts }) => {
     const by = author ?? "";
@@ -93,7 +93,7 @@ export function searchIndex() {
     before.forEach((row, index) => lengthsBefore[index]! > 0 && insert(row, lengthsBefore[index]!));
   };
 
-  /** What each row has of the terms: the sum of their scores, that of their weights, and how many; and the weight of all. */
+  /** Scores each row by the terms: the sum of their scores, that of their weights, and how many; and the weight of all. */
   const score = (terms: readonly string[]) => {
     const size = rowOf.size;
     const scores = new Float64Array(rows.length);
@@ -144,7 +144,7 @@ export function searchIndex() {
         .filter((term) => !ignored?.has(term))
         .slice(0, MOST_TERMS);
       const { scores, held, matched, whole } = score(terms);
-      const isNews = known && newsBeside(known);
+      const isNews = known && hasNewTerm(known);
       const hits: Hit[] = [];
       scores.forEach((found, row) => {
         const least = hits.length < limit ? 0 : hits.at(-1)!.score;

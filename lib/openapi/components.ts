@@ -1,4 +1,4 @@
-/** What the document names once: shared bodies, headers and the token. */
+/** Parts that the document defines once: shared bodies, headers and the token. */
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import { findRowSchema } from "../find/answer.ts";

@@ -47,14 +47,14 @@ export function makeOpenApi(endpoints: readonly Documented[], apiVersion: string
 const asksNothing = ({ parameters = [], requestBody }: Operation): boolean =>
   !requestBody && parameters.every((parameter) => parameter.in === "header");
 
-/** Where there is nothing to ask with, the example is of the answer. */
+/** Adds an example of the answer to operations without input. */
 function showAnswer({ responses }: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
   for (const media of Object.values((responses[200] ?? responses[201])!.content ?? {}))
     media.example = makeSample(media.schema, schemas);
 }
 
 /**
- * What is made of the document of a running service: when it is first asked for, since the list may hold who asks, and kept.
+ * Builds a view of the document of a running service on first request, since the list may include its caller, and caches it.
  */
 export function makeDocument<T>(
   endpoints: () => readonly Documented[],

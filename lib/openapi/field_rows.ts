@@ -28,7 +28,7 @@ function inner(schema: JsonSchema): [string, JsonSchema][] {
   return [...of(schema.items, "[]"), ...of(schema["additionalProperties"], ".*")];
 }
 
-/** What may stand there, in a few words of HTML. */
+/** Describes the allowed values in a few words of HTML. */
 export function describeType(schema: JsonSchema): string {
   if (schema.$ref) return shapeLink(schema.$ref.split("/").at(-1)!);
   if (schema.enum) return schema.enum.map((value) => code(String(value))).join(" ");

@@ -1,13 +1,13 @@
 /** The pieces of the page. */
 import { escapeHtml } from "../kit/escape_html.ts";
 
-/** Where something stands on the page. */
+/** Returns the anchor of a name on the page. */
 export const anchorId = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
 /** A way there. */
 export const link = (name: string, text = name): string => `<a href="#${anchorId(name)}">${escapeHtml(text)}</a>`;
 
-/** Where a shape stands: one may be called as a group of operations is. */
+/** Returns the anchor of a shape: it may have the name of a group of operations. */
 export const shapeId = (name: string): string => `shape-${anchorId(name)}`;
 
 /** A way to a shape. */

@@ -38,8 +38,8 @@ export interface Media {
 export type Named = ReadonlyMap<unknown, string>;
 
 /**
- * What a client sends (`input`) or is answered (`output`). A form writes numbers and flags as text; only what they mean is
- * shown.
+ * Returns the schema of a client's input (`input`) or its answer (`output`). A form writes numbers and flags as text; only what
+ * they mean is shown.
  */
 export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Named = new Map()): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
@@ -54,7 +54,7 @@ export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Nam
       const { description } = jsonSchema;
       for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
       jsonSchema.$ref = `#/components/schemas/${name}`;
-      // What it is here, beside what it is everywhere.
+      // A local description adds to the shared one.
       if (description !== undefined && !named.has(zodSchema)) jsonSchema.description = description;
     },
   }) as JsonSchema;

@@ -7,7 +7,7 @@ import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema, type Parameter } from "./json_schema.ts";
 import { type Documented, describeResponses } from "./responses.ts";
 
-/** What the input of an endpoint may hang on. */
+/** Configuration that the input of an endpoint may depend on. */
 export type Circumstances = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
@@ -51,7 +51,7 @@ function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchem
   return toJsonSchema(schema, "input", NAMED);
 }
 
-/** Where a field of the input is found: in the path, in the query of a GET, else in the body unless it says otherwise. */
+/** Returns the location of an input field: in the path, in the query of a GET, else in the body unless it says otherwise. */
 function placeOf(endpoint: Documented, name: string, schema: JsonSchema): "path" | "query" | "body" {
   if (endpoint.path.split("/").includes(`:${name}`)) return "path";
   return endpoint.method === "GET" || schema["in"] === "query" ? "query" : "body";
@@ -76,7 +76,7 @@ function parametersOf(endpoint: Documented, { properties = {}, required = [] }: 
   });
 }
 
-/** What the example of an endpoint has in a field. */
+/** Returns the value of a field in an endpoint's example. */
 function exampleOf(endpoint: Documented, name: string): { example?: unknown } {
   const [[, example] = []] = entryOf(endpoint, name);
   return example === undefined ? {} : { example };
@@ -88,7 +88,7 @@ function entryOf({ example }: Documented, name: string): [name: string, value: u
   return value === undefined ? [] : [[name, value]];
 }
 
-/** The headers that an endpoint understands, told by the errors that they can bring about. */
+/** The headers that an endpoint understands, derived from the errors that they can cause. */
 function headersOf({ errors = [], notModified }: Documented): Parameter[] {
   const headers: Parameter[] = [];
   if (errors.includes("version_mismatch"))

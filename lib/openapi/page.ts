@@ -33,7 +33,7 @@ pre { background: color-mix(in srgb, CanvasText 7%, Canvas); margin: .25rem 0; o
 }
 `;
 
-/** Where the examples ask. */
+/** Host in the examples. */
 const SERVICE = "localhost:8420";
 
 /** A whole page. */

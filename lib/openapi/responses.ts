@@ -1,4 +1,4 @@
-/** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
+/** Responses of an endpoint, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
 import { type Declaration, outputSchema, type Refusals } from "../http/endpoint.ts";
 import { type ErrorCode, httpStatus } from "../kit/errors.ts";
@@ -45,7 +45,7 @@ export function describeResponses(endpoint: Documented): Record<string, ApiRespo
   return responses;
 }
 
-/** What a protocol of others has for errors. */
+/** Responses for the errors of an external protocol. */
 const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
   Object.fromEntries(
     Object.entries(bodies).map(([status, body]): [string, ApiResponse] => [
@@ -83,7 +83,7 @@ type Kind = Pick<Documented, "method" | "path"> & Partial<Documented>;
 function listKindCodes(endpoint: Kind): ErrorCode[] {
   const { method, path, product, open, agents, reads, ownReads, unnamed, nameless, text, textType } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
-  // Of the serverless hosts alone, whatever the endpoint.
+  // Only from the serverless hosts, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
   if (!nameless) codes.push("invalid_identity");
   if (method === "POST") codes.push("cross_site", "payload_too_large");

@@ -99,7 +99,7 @@ function repeated(operations: readonly Operation[]): ReadonlySet<string> {
 /** Fewer fields are no shape that is worth a reference. */
 const MANY_FIELDS = 8;
 
-/** An object that has all fields of a named one, and more, as that one and what it has beside. */
+/** An object with all fields of a named one, and more, as that one and its additional fields. */
 function extending(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const { properties = {}, required = [], ...rest } = schema;
   const count = Object.keys(properties).length;

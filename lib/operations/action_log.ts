@@ -61,7 +61,7 @@ interface Claim {
 
 type LogDeps = Pick<OperationsDeps, "store" | "clock" | "ids">;
 
-/** What came of an action. */
+/** Result of an action. */
 export type Ended = Pick<ActionRecord, "status" | "result">;
 
 /** Runs an action on record, and returns it as it ended; 409 `operation_in_progress` while the same one runs. */

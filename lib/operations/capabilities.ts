@@ -35,7 +35,7 @@ export async function listCapabilities(
   } = deps;
   const off = product ? null : "no product intent is given";
   const intent = "--product-intent PATH";
-  // Where what waits cannot be read, that is told by its follower.
+  // A queue that cannot be read is reported by its own capability.
   const systems = product?.adapter
     ? (product.adapter.systems ?? [{ name: product.adapter.name, adapter: product.adapter }])
     : [];
@@ -121,7 +121,7 @@ function nameMismatches(mismatches: Mismatches): string {
   return `records that do not match the log: ${first.join("; ")}${more}`;
 }
 
-/** Whether all witnesses cosign; one that speaks against the log is more than one that is silent. */
+/** Capability of cosigning by all witnesses; a witness that contradicts the log is worse than a silent one. */
 async function cosigning(deps: OperationsDeps): Promise<Capability> {
   const [id, group] = ["audit_witness", "audit"];
   if (!deps.witnesses?.length)

@@ -25,7 +25,7 @@ import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { parseRecord } from "../changes/rules/written_record.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
@@ -65,7 +65,7 @@ async function changePage(
     wanted: ({ record }: Row) =>
       record !== undefined && (query.status ?? record.change.status) === record.change.status,
   };
-  const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
+  const page = filtered ? await runWithScanLimit(store, () => gather(gathering)) : await gather(gathering);
   const changes = page.rows.map(({ record }) => record!.change);
   const next = page.ended ? undefined : page.last?.id;
   const isMore = next && (await store.list("changes", { ...newestFirst(next), limit: 1, keysOnly: true })).length > 0;

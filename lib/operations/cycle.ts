@@ -1,4 +1,7 @@
-/** The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback, a step of a rollout, an automatic apply and a restore only. */
+/**
+ * The cycle: what time alone makes due. Serialised; it changes the host by a guardrail's rollback, a step of a rollout, an
+ * automatic apply and a restore only.
+ */
 import { entryKey, readHead } from "../audit/chain.ts";
 import { findProblem } from "../projections/catch_up.ts";
 import { projectAll, PROJECTIONS } from "../projections/projector.ts";
@@ -28,10 +31,10 @@ import { step as limited, outlasts } from "../kit/time_limit.ts";
 import { newTrace, runInTrace } from "../kit/trace.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
-/** What a cycle did. */
+/** Report of a cycle. */
 export type CycleReport = ReturnType<typeof emptyReport>;
 
-/** Of a cycle that did nothing. */
+/** Returns the report of a cycle that did nothing. */
 export const emptyReport = () => ({
   tick: 0,
   expired: 0,
@@ -105,7 +108,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     await step("mandates", () => keepMandates(deps));
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
-  // What time has judged by now is reported and told to peers in this cycle, and not in the next.
+  // Outcomes that are due by now are reported and sent to peers in this cycle, and not in the next.
   if (!quick) {
     report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
     report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;

@@ -35,13 +35,13 @@ export interface OperationsDeps extends ChangesDeps {
   link?: PeersPort | undefined;
   /** Words replies and reports; it can propose and never decide. */
   llm?: Llm | undefined;
-  /** How often it is asked in an hour at most; 300 where it is not said. */
+  /** Maximum number of calls in an hour; 300 by default. */
   llmCallsPerHour?: number | undefined;
   /** This process has no right to write to the store, so that it cannot tell whether writes are taken. */
   readsOnly?: boolean | undefined;
   /** Time limit of each call of the model, in seconds; 60 where it is not given. */
   llmTimeout?: number | undefined;
-  /** What this host adds to the capability map. */
+  /** Rows that this host adds to the capability map. */
   capabilities?: readonly Capability[] | undefined;
 }
 
@@ -57,7 +57,8 @@ export interface EvolvedFile {
 }
 
 /**
- * Where the service writes what it learnt: inert text, never executed and never read back as configuration. Names are
+ * Storage of files that the service writes about what it learnt: inert text, never executed and never read back as configuration.
+ * Names are
  * `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`.
  */
 export interface EvolvedFiles {

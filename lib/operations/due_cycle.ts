@@ -7,7 +7,7 @@ import { nextDue } from "./next_due.ts";
 /** However idle, everything is looked at so often: what somebody edits in the store itself shows in no commit; milliseconds. */
 export const LONGEST_IDLE_MS = 5 * 60_000;
 
-/** What is known when a cycle has ended: as of which commit, and until when it holds. */
+/** State after a cycle: the commit it is as of, and the time until which it is valid. */
 interface Idle {
   commit: number;
   until: number;
@@ -34,7 +34,7 @@ export function dueCycles(deps: OperationsDeps): () => Promise<CycleReport> {
 /** Returns true where no process has committed anything and nothing is due. */
 async function isIdle(deps: OperationsDeps, { commit, until }: Idle): Promise<boolean> {
   const { commits, clock } = deps;
-  // What closes for good has to be seen to be over twice: so each time is a look at the clock.
+  // A final close needs two clock samples that show it is over: each time is one sample.
   if (clock.monotonic) await certainNow(deps);
   return clock.now() < until && (await commits!.look()) && commits!.count === commit;
 }

@@ -9,9 +9,9 @@ export type Erased = ReadonlyMap<string, Change>;
 
 /** The JSON text of an answer with what is left of the contents, and without previews of what their targets held. */
 export function withoutContent(text: string, erased: Erased): string {
-  const told: unknown = JSON.parse(text);
-  const changed = redacted(told, erased);
-  return changed === told ? text : JSON.stringify(changed);
+  const answer: unknown = JSON.parse(text);
+  const changed = redacted(answer, erased);
+  return changed === answer ? text : JSON.stringify(changed);
 }
 
 type Members = Record<string, unknown>;
@@ -43,7 +43,7 @@ function asErased(object: Members, erased: Erased): Members {
   };
 }
 
-/** A rehearsal shows what the target holds, which may be what an erased change set. */
+/** A dry run shows the value of the target, which may come from an erased change. */
 function withoutPreview(object: Members, erased: Erased): Members {
   const { adapter, change } = object as { adapter?: Members | null; change?: Partial<Change> };
   if (!adapter || !("preview" in adapter) || !change) return object;

@@ -1,4 +1,4 @@
-/** What a cycle looks at anew: the values, and what has become noteworthy about them. */
+/** Evaluation in each cycle: the values, and what has become noteworthy about them. */
 import type { OperationsDeps } from "./deps.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
 import { utcDay } from "../kit/days.ts";
@@ -18,15 +18,15 @@ declare module "../store/store.ts" {
   }
 }
 
-/** E is told of again when it has moved by this much. */
+/** E is noted again when it has moved by this much. */
 const NOTEWORTHY = 0.05;
-/** So many KPIs that went stale are told of in a cycle. */
+/** Maximum number of stale KPIs noted in a cycle. */
 const STALE_AT_ONCE = 5;
 
 /** The dimensions as they were last worked out: `meta/values`, and `values_days/<UTC day>` for the last of each day. */
 type Values = Figures["values"] & { at: string };
 
-/** `meta/noticed`: what the growth log was told already. */
+/** `meta/noticed`: the facts that the growth log has already. */
 interface Noticed {
   E: number | null;
   stale: string[];
@@ -71,7 +71,7 @@ function newsOf(
     news.push({ kind: "stale_kpi", title, detail: "E still counts its last value.", ref: kpi });
   }
   const { first_invalid: breach = null, reason = "" } = kept ?? integrity.breach ?? {};
-  // One that is kept is told of once, whoever finds it, until a restart finds the chain mended.
+  // A stored breach is reported once, by any process, until a restart finds the chain repaired.
   if (breach !== null && (kept ? !kept.noticed : breach !== before.breach)) {
     const title = `The audit chain does not hold at entry ${breach}`;
     news.push({ kind: "audit_chain", title, detail: reason });
@@ -79,7 +79,7 @@ function newsOf(
   const noticed = {
     E: moved ? value : E,
     stale: old.filter((name) => before.stale.includes(name) || fresh.includes(name)),
-    // Another process may not know of the breach: that it does not must not have it told anew each time.
+    // Another process may not know of the breach: this must not make it report the breach again each time.
     breach: breach ?? before.breach,
   };
   return { noticed, news };

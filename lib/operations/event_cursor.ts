@@ -45,8 +45,8 @@ export async function presentCursor(store: Store): Promise<EventCursor> {
 }
 
 /**
- * Where a reader with this cursor goes on. One of a longer log, as after a restore, would wait for what it has seen already:
- * it goes on from the present. Rows that are being made anew it has seen.
+ * Returns the cursor from which a reader continues. One of a longer log, as after a restore, would wait for rows it has seen:
+ * it continues from the present. Rows that are being rebuilt it has seen.
  */
 export function resumed(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
   const known = audit <= present.audit && growth < firstSequence(present.audit + 1);
@@ -60,10 +60,10 @@ export function resumed(present: EventCursor, { audit, growth, notice, tick }: E
 
 /**
  * The next events after a cursor, at most `limit`: entries, then rows, then notices, then the newest tick. Rows that are no
- * longer kept are passed over, and of several ticks only the newest is told: a tick carries nothing but its number.
+ * longer kept are passed over, and of several ticks only the newest is sent: a tick carries nothing but its number.
  *
- * Only what was there before the pages are read is told: a page of a shared store may show one record of a transaction that
- * is just being made and not yet another before it, which the cursor would then pass by.
+ * Only rows that were there before the pages are read are sent: a page of a shared store may show one record of a transaction
+ * that is just being made and not yet another before it, which the cursor would then pass by.
  */
 export async function readEventsSince(store: Store, cursor: EventCursor, limit: number): Promise<StreamEvent[]> {
   const present = await presentCursor(store);

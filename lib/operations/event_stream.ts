@@ -23,11 +23,11 @@ export function eventStream(
   const gone = new AbortController();
   const ends = performance.now() + lifetime;
   let cursor = from;
-  /** Whether there may be something behind the cursor, and what was committed when it was last looked there. */
+  /** True if there may be rows after the cursor; and the last commit at the time of the last read. */
   let moved = true;
   let seen = commits.count;
 
-  /** What to send next: events, a heartbeat, or nothing when the stream is over. */
+  /** Returns the next text to send: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
     const asked = performance.now();
     while (!gone.signal.aborted && !commits.closed && performance.now() < ends) {

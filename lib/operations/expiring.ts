@@ -11,14 +11,14 @@ import { listPages } from "../store/pages.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    /** The last change that was told of, by status: `<since> <change_id>`. Those that waited before it were told of, too. */
+    /** The last change that was announced, by status: `<since> <change_id>`. Those that waited before it were announced, too. */
     expiring: Announced;
   }
 }
 
 type Announced = Partial<Record<WaitingStatus, string>>;
 
-/** Where a change stands among those that wait, since milliseconds since the epoch. */
+/** Sort key of a waiting change; `since` in milliseconds since the epoch. */
 export const expiringKey = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
 
 /** A change in the last part of its time; `place` sorts by since when it waits. */
@@ -31,7 +31,7 @@ interface Due {
 const PAGE_SIZE = 500;
 /** A notice takes four writes at most. */
 const TOGETHER = 10;
-/** So many are told of in a cycle. */
+/** Maximum number of announced changes in a cycle. */
 const MOST = 200;
 
 /** Leaves a notice for each change that came into the last quarter of its time. */
@@ -50,13 +50,13 @@ export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
   }
 }
 
-/** Those that were not told of, in the order in which their time is over. */
+/** Returns changes that were not announced, in the order of their expiry. */
 async function dueIn(
   deps: ChangesDeps,
   status: WaitingStatus,
   { now, ttl }: { now: number; ttl: number },
 ): Promise<Due[]> {
-  const told = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";
+  const announced = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";
   const latest = now - ttl * (1 - LAST_PART);
   const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix(status);
@@ -66,7 +66,7 @@ async function dueIn(
       const id = key.slice(prefix.length);
       const { since } = parseWait(value);
       const place = expiringKey(since, id);
-      if (since <= latest && place > told) due.push({ id, place, over: since + ttl });
+      if (since <= latest && place > announced) due.push({ id, place, over: since + ttl });
     }
     // Pending ones stand in the order in which they began to wait.
     const last = page.at(-1);
@@ -75,15 +75,15 @@ async function dueIn(
   return due.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** In one transaction with the place of the last, so that none is told of twice, whoever else looks. */
+/** In one transaction with the key of the last, so that none is announced twice by concurrent processes. */
 const tell = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: readonly Due[]): Promise<void> =>
   store.transact(async (tx) => {
-    const told = (await tx.get("meta", "expiring"))?.value ?? {};
-    const fresh = due.filter(({ place }) => place > (told[status] ?? ""));
+    const announced = (await tx.get("meta", "expiring"))?.value ?? {};
+    const fresh = due.filter(({ place }) => place > (announced[status] ?? ""));
     if (fresh.length === 0) return;
     const now = clock.now();
     for (const change of fresh) if (change.over > now) await addNotice({ store }, tx, noticeOf(status, change, now));
-    tx.put("meta", "expiring", { ...told, [status]: fresh.at(-1)!.place });
+    tx.put("meta", "expiring", { ...announced, [status]: fresh.at(-1)!.place });
   });
 
 function noticeOf(status: WaitingStatus, { id, over }: Due, now: number): Notice {

@@ -36,16 +36,16 @@ function goalOf(
   const progress = current === null ? null : progressOf(current, goal);
   const gone = shareGone(first_at ?? fed_at, goalDeadline(goal), now);
   const on_pace = progress === null || gone === null ? null : progress >= gone;
-  const told = { kpi, baseline, target, current, fed_at, progress, deadline, on_pace };
-  if (progress === null || fed_at === null) return { ...told, status: "no_data" };
-  if (isStale(fed_at, now)) return { ...told, status: "stale" };
-  if (progress >= 1) return { ...told, status: "met" };
+  const facts = { kpi, baseline, target, current, fed_at, progress, deadline, on_pace };
+  if (progress === null || fed_at === null) return { ...facts, status: "no_data" };
+  if (isStale(fed_at, now)) return { ...facts, status: "stale" };
+  if (progress >= 1) return { ...facts, status: "met" };
   // At its baseline nothing has moved yet.
-  if (progress <= 0) return { ...told, status: "behind" };
-  return { ...told, status: on_pace === null ? "under_way" : on_pace ? "on_track" : "behind" };
+  if (progress <= 0) return { ...facts, status: "behind" };
+  return { ...facts, status: on_pace === null ? "under_way" : on_pace ? "on_track" : "behind" };
 }
 
-/** Where a value is only to be kept there is no way to go: it is there, or not, in the direction that the intent means. */
+/** Share of the way to a goal. A goal that only keeps a value has no way: it is met or not, in the direction of the intent. */
 const progressOf = (current: number, { baseline, target }: KpiGoal): number =>
   target === baseline ? Number(current >= target) : (current - baseline) / (target - baseline);
 

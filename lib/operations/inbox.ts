@@ -1,4 +1,6 @@
-/** What waits for somebody: changes for consent and for their apply, emergencies for review, and what the host shows no more. */
+/**
+ * Items that wait for a person: changes for consent and for their apply, emergencies for review, and what the host shows no more.
+ */
 import * as z from "zod";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../projections/waiting.ts";
@@ -17,18 +19,18 @@ import type { ChangeRecord } from "../changes/rules/record.ts";
 import { type Standing, readStandings } from "../changes/standings.ts";
 import { listIds } from "../find/change_index.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { dueMandate, listMandatesDue } from "./mandates_due.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
 
-/** So many changes of a list are put in order, the oldest; those behind them are counted. */
+/** Maximum number of changes of a list that are sorted, the oldest; later ones are counted. */
 export const MOST_ORDERED = 5000;
 const PAGE = 500;
 /** Five lists make an answer. A list ends with the item that reaches this, wherever its limit is. */
 const LIST_BYTES = PAGE_BYTES / 5;
-/** So many items are made together. */
+/** Number of items built concurrently. */
 const TOGETHER = 25;
 
 const SHOWN = {
@@ -111,14 +113,14 @@ export const inboxSchema = z.object({
 export type Inbox = z.infer<typeof inboxSchema>;
 type Item = z.infer<typeof inboxItem>;
 
-/** What is put in order: thousands of them, so without what may be large and only an apply needs. */
+/** A row to sort: there are thousands of them, so it has no large field that only an apply needs. */
 interface Kept {
   change: Omit<Change, "value">;
 }
 
 /** Everything that waits, for a person where one is named; `limit` items a list. */
 export const buildInbox = (deps: ChangesDeps, query: { person: string | null; limit: number }): Promise<Inbox> =>
-  widely(deps.store, () => gathered(deps, query));
+  runWithScanLimit(deps.store, () => gathered(deps, query));
 
 async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
@@ -312,6 +314,6 @@ const sinceOf = ({ status, created_at, decided_at, applied_at }: Change): string
 
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** What is riskier first, and then what reaches more people; nobody said how many stands first of all. */
+/** Sorts riskier changes first, then those that reach more people; an unstated number counts as the most. */
 const weightier = (a: Change, b: Change): number =>
   RISKS.indexOf(b.risk) - RISKS.indexOf(a.risk) || compare(b.affected_users ?? Infinity, a.affected_users ?? Infinity);

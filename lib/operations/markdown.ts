@@ -14,9 +14,9 @@ export const quoted = (text: string, most?: number): string => escaped(quote(tex
 /** A link on prose that somebody wrote. */
 export const link = (text: string, most: number, address: string): string => `[${quoted(text, most)}](${address})`;
 
-/** What ends a line somewhere. */
+/** Characters that end a line in some programs. */
 const LINE_ENDS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
-/** What nobody sees may turn the order of what they do. */
+/** Invisible characters: they may reverse the order of visible ones. */
 const UNSEEN = new RegExp(INVISIBLE.source, "gu");
 
 /**

@@ -7,26 +7,26 @@ import { label } from "../kit/quote.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    /** The changes that were told of, until their records hold again. */
+    /** The changes that were reported, until their records match again. */
     mismatches: { told: readonly string[] };
   }
 }
 
 const NAMED = 3;
-/** So many are looked at again in a cycle. */
+/** Number of changes checked again in a cycle. */
 const LOOKED_AT = 100;
 
 /**
- * Leaves one notice for all that were found since the last. A process that was just started knows of none yet: what was told
- * of is forgotten only when it holds, not when it is not among what is known.
+ * Leaves one notice for all that were found since the last. A process that was just started knows of none yet: an earlier
+ * report is forgotten only when its record matches again, not when the process does not know it.
  */
 export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
   const known = knownMismatches(deps.integrity);
-  const told = (await store.get("meta", "mismatches"))?.value.told ?? [];
-  const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);
+  const reported = (await store.get("meta", "mismatches"))?.value.told ?? [];
+  const unseen = reported.filter((id) => !known.has(id)).slice(0, LOOKED_AT);
   const mended = new Set(unseen.length === 0 ? [] : await listRepaired(deps, unseen));
-  if (mended.size === 0 && [...known.keys()].every((id) => told.includes(id))) return;
+  if (mended.size === 0 && [...known.keys()].every((id) => reported.includes(id))) return;
   await store.transact(async (tx) => {
     const before = (await tx.get("meta", "mismatches"))?.value.told ?? [];
     const fresh = [...known].filter(([id]) => !before.includes(id));

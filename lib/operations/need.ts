@@ -12,7 +12,7 @@ import { taskCounts } from "./tasks.ts";
 const ITEMS = [...AGE_CLASSES, "drift", "review_due", "stale_kpis", "audit_chain"] as const;
 type ItemName = (typeof ITEMS)[number];
 
-/** What one overdue item of a kind weighs; a change of high risk, or that cannot be undone, weighs twice as much. */
+/** Weight of one overdue item of a kind; a change of high risk, or that cannot be undone, weighs twice as much. */
 const WEIGHTS: Readonly<Record<ItemName, number>> = {
   pending_changes: 4,
   approved_changes: 4,
@@ -88,7 +88,7 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
 type Counted = z.infer<typeof itemSchema> & { weighing: number };
 
 function countOf(aged: readonly AgedItem[], open: number): Pick<Counted, "overdue" | "weighing"> {
-  // What waits may have been read a moment later than how much does.
+  // The list may have been read a moment later than its count.
   const overdue = aged.slice(0, open);
   return { overdue: overdue.length, weighing: overdue.length + overdue.filter(({ grave }) => grave).length };
 }

@@ -19,7 +19,7 @@ import { type Notification, NOTIFICATION_TYPES, type NotificationType, SHOWN } f
 import { describeMatter, type Matter } from "./notify/sentence.ts";
 import { changePage } from "./page_address.ts";
 
-/** The notification for an event; undefined for those that nobody needs to be told of. */
+/** Returns the notification for an event; undefined for those without one. */
 export async function buildNotification(deps: OperationsDeps, event: StreamEvent): Promise<Notification | undefined> {
   if (event.type === "tick" || !deps.product) return undefined;
   const type = event.type === "audit" ? typeOfEntry(event.data) : await typeOfRow(deps, event.data);
@@ -29,7 +29,7 @@ export async function buildNotification(deps: OperationsDeps, event: StreamEvent
     event.type === "audit"
       ? [event.data.id, event.data.timestamp, event.data.change_id]
       : [event.data.seq, event.data.at, event.data.ref ?? ""];
-  // What a record says that does not hold is not repeated.
+  // A mismatched record is not quoted.
   const isAbout = changeId !== "" && type !== "breach.found";
   const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
   const source = event.type === "audit" ? sourceOfEntry(event.data) : await sourceOfRow(deps, event.data);
@@ -106,7 +106,7 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
   return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
 }
 
-/** What a source says: as data, and for the sentence. */
+/** Facts of a source: as data, and for the sentence. */
 interface Source {
   data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
   words: Partial<Pick<Matter, "entry" | "outcome" | "notice" | "values">>;

@@ -1,4 +1,4 @@
-/** How far the use of the service has come: five phases, each met item told by a record. */
+/** How far the use of the service has come: five phases, each met item proved by a record. */
 import * as z from "zod";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -43,7 +43,7 @@ export async function computePhases(deps: OperationsDeps): Promise<{ phases: Pha
     const phases = PHASES.map((id) => phaseOf(id, items[id]));
     return { phases, current_phase: phases.find(({ met, total }) => met < total)?.id ?? null };
   } catch (error) {
-    deps.log.warn("the phases cannot be told", { error: String(error) });
+    deps.log.warn("the phases cannot be read", { error: String(error) });
     return { phases: [], current_phase: null };
   }
 }
@@ -87,7 +87,7 @@ async function itemsOf(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
       ["A change was proposed", proposed, "POST /api/product/propose"],
       ["A person decided on a change", all("decided_approved", "decided_denied") > 0, "POST /api/product/approve"],
       [
-        // Of late: what happened once must not keep a service from this phase for ever.
+        // Only recent events: a single bypass must not keep a service from this phase for ever.
         `Nothing bypassed consent in ${RELIABILITY_DAYS} days`,
         intent !== undefined && decided && totals.L5 === 0,
         "let every change go through the service",

@@ -32,7 +32,10 @@ interface Readiness {
   checks: Partial<Record<Name, { ok: boolean; reason: string | null }>>;
 }
 
-/** Whether the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
+/**
+ * Checks that the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given),
+ * clock not far behind the log, anchor as it was left, no witness against it.
+ */
 export async function readiness(deps: OperationsDeps): Promise<Readiness> {
   // A question of readiness is answered in time, whatever the store does.
   return step(() => checksOf(deps), PROBE_MS).catch((error: unknown) => {

@@ -25,7 +25,7 @@ export const relatedSchema = once(() =>
 );
 export type Related = z.infer<ReturnType<typeof relatedSchema>>;
 
-/** What else is live on its target, what the target holds, and whose place is taken by whom: the newest first. */
+/** Finds other live changes on its target, the one whose value it has, and those that were superseded: newest first. */
 export async function findRelated(deps: ChangesDeps, change: Change): Promise<Related[]> {
   const { store } = deps;
   const { change_id, supersedes } = change;

@@ -48,7 +48,7 @@ export function storedFiles({
 
 type Kept = Stored<Collections["evolved_files"]>;
 
-/** Of those that were written at the same moment by name. */
+/** Sorts newest first; files of the same moment by name. */
 const newestFirst = (a: Kept, b: Kept): number =>
   compared(b.value.modified_at, a.value.modified_at) || compared(a.id, b.id);
 

@@ -10,7 +10,7 @@ import { orderPrefix, saveTask, type Task, readTask, type TaskRecord } from "./t
 export const TASK_CLAIM_MS = 60_000;
 /** After so many runs that never ended a task fails. */
 const TASK_ATTEMPTS = 3;
-/** So many are looked at when the next task begins: each process runs one at a time. */
+/** Number of abandoned tasks checked when the next one begins: each process runs one at a time. */
 const ABANDONED_AT_ONCE = 4;
 
 /** Runs the first queued task and returns it as it ended; undefined when none is queued. */

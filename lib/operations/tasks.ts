@@ -1,4 +1,4 @@
-/** Tasks: what humans ask of the service beside changes, and the order in which it gets to them. */
+/** Tasks: work that people request other than changes, and the order in which it gets to them. */
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
@@ -86,7 +86,7 @@ export type Task = z.infer<typeof taskSchema>;
 /** `tasks/<task_id>` */
 export interface TaskRecord {
   task: Task;
-  /** How often it was begun; a result is committed only under its own number. */
+  /** Number of attempts; a result is committed only under its own number. */
   attempts: number;
   /** Who runs it; milliseconds since the epoch after which it counts as abandoned. */
   claim?: { owner: string; ends: number };
@@ -202,7 +202,7 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
   count(counts, oldest, -1);
 }
 
-/** Whether a task still waits for its result. */
+/** Returns whether a task still waits for its result. */
 const isOpen = ({ status }: Task): boolean => status === "queued" || status === "running";
 
 /** The time limit that a priority has; a number has that of the nearest name below it. */

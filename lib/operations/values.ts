@@ -17,7 +17,7 @@ import { base64UrlBytes, toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
 import { listIds } from "../find/change_index.ts";
 import { gather, PAGE_BYTES } from "../kit/gather.ts";
-import { widely } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 
 /** The tenant whose values hold for every tenant that has none of its own. */
@@ -119,7 +119,7 @@ export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }
           });
         },
       });
-    const { rows, last, ended } = await (target === undefined ? page() : widely(deps.store, page));
+    const { rows, last, ended } = await (target === undefined ? page() : runWithScanLimit(deps.store, page));
     const next = ended || !last ? null : toBase64Url(new TextEncoder().encode(last.place));
     return { values: rows.map(({ value }) => value!), next, ...position };
   });

@@ -5,7 +5,7 @@ import type { Key } from "./version.ts";
 /** The id of the record with this number in a sequence. */
 export const sequenceId = (number: number): string => String(number).padStart(16, "0");
 
-/** The record that every governed decision reads, and writes anew: the chain's head. */
+/** The record that every governed decision reads and rewrites: the chain's head. */
 export const HEAD_RECORD = { collection: "meta", id: "chain" } as const satisfies {
   collection: Collection;
   id: keyof Meta;

@@ -9,7 +9,7 @@ import { recordName, makeReads, type SyncView, type Version, type View } from ".
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
 
-/** What is used of the storage that Cloudflare hands to a Durable Object as `ctx.storage`. */
+/** The part in use of the storage that Cloudflare hands to a Durable Object as `ctx.storage`. */
 export interface ObjectStorage {
   sql: { exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] } };
   transactionSync<T>(run: () => T): T;
@@ -101,7 +101,7 @@ export function durableObjectStore(storage: ObjectStorage): Store {
   return { ...makeReads(reads), ...transactions, whole: sole.over(transactions.transact) };
 }
 
-/** Those that ask while a sync runs share the next one. */
+/** Returns a sync that its callers share: calls during a running sync share the next one. */
 function sharedSync(sync: () => Promise<void>): () => Promise<void> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | undefined;

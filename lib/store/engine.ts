@@ -1,4 +1,4 @@
-/** What a store of one's own is made with: an engine keeps versions of records, and these make the port of it. */
+/** Building blocks for a custom store: an engine stores versions of records, and these turn it into the port. */
 export { type Attempt, Contended, type Engine, type Write } from "./engine/attempt.ts";
 export { type Dumped, dumpVersions } from "./engine/dump.ts";
 export { versionsOverFloors } from "./engine/floors.ts";
@@ -8,7 +8,7 @@ export { overFloors } from "./engine/over_floors.ts";
 export { type Pacing, systemPacing } from "./engine/pacing.ts";
 export { type Bounds, keyBounds, parseId, sortKey } from "./engine/record_key.ts";
 export { type Keeper, serial } from "./engine/serial.ts";
-export { heedingMark, sharedWhole } from "./engine/shared_whole.ts";
+export { enforceMark, sharedWhole } from "./engine/shared_whole.ts";
 export { type SoleParts, soleWhole, type SoleWhole } from "./engine/sole_whole.ts";
 export { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
 export { type Key, makeReads, type Row, type Version, type View } from "./engine/view.ts";

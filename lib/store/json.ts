@@ -45,7 +45,7 @@ const DEEPEST = 200;
 
 interface Walk {
   readonly freeze: boolean;
-  /** Whether the text reads back as the very value. */
+  /** True if the text parses to exactly the value. */
   exact: boolean;
 }
 

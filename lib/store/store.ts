@@ -3,7 +3,7 @@ import type { StoreFaults } from "./faults.ts";
 import type { Whole } from "./whole.ts";
 
 /**
- * All collections, and what a record of each holds. Every room declares its own here, beside the type, so that no read is
+ * All collections, and what a record of each holds. Every room declares its own here, next to the type, so that no read is
  * cast: `declare module "../store/store.ts" { interface Collections { changes: ChangeRecord } }`.
  */
 export interface Collections {
@@ -23,7 +23,7 @@ export interface Singles<T> {
 /** The name of a collection. */
 export type Collection = keyof Collections & string;
 
-/** What a record of a collection holds. */
+/** Type of the records of a collection. */
 export type CollectionRecord<C extends Collection, I extends string = string> =
   Collections[C] extends Singles<infer S> ? (I extends keyof S ? S[I] : S[keyof S]) : Collections[C];
 
@@ -37,7 +37,7 @@ export interface Stored<T = unknown> {
   value: T;
 }
 
-/** What `list` gives when asked for keys only: no value is read for it, and no revision. */
+/** A row of `list`, which can ask for keys only: no value is read for it, and no revision. */
 export type Listed<K extends boolean, T> = K extends true ? Pick<Stored, "id"> : Stored<T>;
 
 /**
@@ -59,11 +59,11 @@ export interface Text {
   text: string;
 }
 
-/** What one decision may write at most: records, each put or deleted, and bytes of JSON text. */
+/** Limits of the writes of one decision: records, each put or deleted, and bytes of JSON text. */
 export const MOST_WRITES = 99;
 export const MOST_BYTES = 1_000_000;
 
-/** What reads records. Outside a transaction that is what is durable, of one record or of several a moment apart. */
+/** Reads of records. Outside a transaction they show durable data; several records may be a moment apart. */
 export interface Reads {
   get<C extends Collection, I extends string>(
     collection: C,
@@ -78,12 +78,12 @@ export interface Reads {
     collection: C,
     options: ListOptions<K>,
   ): Promise<Listed<K, CollectionRecord<C>>[]>;
-  /** What is answered unread: the texts of a page, or of the records with these ids, those that are there. */
+  /** Texts that are returned unparsed: those of a page, or of the records with these ids, those that are there. */
   texts(collection: Collection, which: ListOptions | readonly string[]): Promise<Text[]>;
 }
 
 /**
- * What a decision may do inside one transaction. Reads see this transaction's own writes and every transaction
+ * Operations of a decision inside one transaction. Reads see this transaction's own writes and every transaction
  * accepted before it. Everything is done within the decision: once it has ended, reads and writes throw.
  */
 export interface Tx extends Reads {
@@ -101,19 +101,19 @@ export interface Tx extends Reads {
 }
 
 /**
- * Where everything is kept. Values are JSON. Reads show only what is durable; `transact` is all or nothing, serialisable
+ * Storage of all records. Values are JSON. Reads show only what is durable; `transact` is all or nothing, serialisable
  * and durable before it resolves. `decide` may run more than once, so it has no effects but through `tx`; when it throws,
  * nothing is written and the error is passed on.
  *
  * Errors: `RevisionConflict` when an expected revision does not hold; `TypeError` for what is no id or no JSON, and
  * `RangeError` for more than one decision may write, even if the decision caught it; `StoreUnavailable` when nothing can be
  * written; `StoreBusy` when a shared store stays contended after its tries; `OutcomeUnknown` when the answer to a commit was
- * lost and nobody can say what came of it, so that whoever does the same again may do it twice.
+ * lost and its result is unknown, so that a caller who repeats the decision may make it twice.
  */
 export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
   /**
-   * What changes with each commit of another process, in a request or two, so that whoever waits for others looks at nothing
+   * A value that changes with each commit of another process, in a request or two, so that a waiting caller reads nothing
    * else; always the same where no other can write. Absent where an engine cannot tell.
    */
   others?(): Promise<string>;

@@ -29,7 +29,7 @@ export function describeMark(mark: Mark): string {
 /** The mark of a store that is being loaded. */
 export type Loading = Extract<Mark, { state: "loading" }>;
 
-/** What the mark must be, and what it becomes; `undefined` for none. A hold that is over counts as none. */
+/** Expected mark, and the new one; `undefined` for none. An expired hold counts as none. */
 export interface Marking {
   readonly from: Mark | undefined;
   readonly to: Mark | undefined;
@@ -42,7 +42,7 @@ export interface Whole {
    * deleted, a deletion of no id (`""`): its revision is one that no deleted record had a higher one than.
    */
   dump(): AsyncIterable<readonly Version[]>;
-  /** Whether a dump is of one moment, whatever is written meanwhile. */
+  /** True if a dump is of one moment, whatever is written meanwhile. */
   readonly atOneMoment: boolean;
   mark(): Promise<Mark | undefined>;
   /**
@@ -52,8 +52,8 @@ export interface Whole {
    */
   commit(writes: readonly Version[], marking: Marking): Promise<void>;
   /**
-   * Takes out all that was loaded, for a store that is marked as `loading`, and the mark. Whoever loads it can keep nothing there
-   * from its beginning on. It may close the store. Errors: `MarkChanged`.
+   * Deletes all loaded records of a store that is marked as `loading`, and the mark. From its beginning on the
+   * loading process can write nothing there. It may close the store. Errors: `MarkChanged`.
    */
   clear(loading: Loading): Promise<void>;
 }

@@ -11,7 +11,7 @@ declare module "./store.ts" {
 
 /** How long a proof may take, and so a question whether the service is ready. */
 export const PROBE_MS = 2000;
-/** Where no cycle proves it, a request does after this time. */
+/** Maximum age of the proof: after this time a request proves it, where no cycle does. */
 const FRESH_MS = 10_000;
 /** A cycle that proved it this recently does so again. */
 const CYCLED_MS = 150_000;

@@ -12,7 +12,7 @@ import { sameTarget } from "../changes/rules/same_target.ts";
 import { reportCalls, type TargetReports } from "./observed.ts";
 import { reachability } from "./reachability.ts";
 
-/** Where the host product listens, and how the two know each other. */
+/** Address of the host product, and the credentials of both sides. */
 export interface WebhookAdapterOptions extends TargetReports {
   /** The name of the system; `webhook` when absent. */
   name?: string;
@@ -31,12 +31,12 @@ export interface WebhookAdapterOptions extends TargetReports {
 const ANSWER_LIMIT = 64 * 1024;
 /** The waits before a step is asked for again whose answer was lost; milliseconds. */
 const PAUSES = [100, 400, 1600];
-/** What a proxy in front of the host product answers when it has lost it, or when it is overrun. */
+/** Statuses of a proxy that cannot reach the host product, or is overloaded. */
 const PASSING = [429, 502, 503, 504];
 /** A proxy's answers when the host product behind it does not run. */
 const DOWN = [502, 503, 504];
 
-/** What a host product may answer to each operation; further members are left out. */
+/** Answers of a host product to each operation; further members are left out. */
 const answers = once(() => ({
   validate: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), preview: z.unknown().optional() }),
@@ -73,7 +73,10 @@ function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<
 
 const timer = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns the address of a webhook without its path, which may be a secret: of that a digest, since another path is another place. */
+/**
+ * Returns the address of a webhook without its path, which may be a secret: of that a digest, since another path is another
+ * place.
+ */
 export function describeWebhook(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const path = pathname + search;
@@ -151,7 +154,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 
   const ask = async <O extends Operation>(operation: O, change: Change, signal: AbortSignal): Promise<AnswerOf<O>> => {
     const key = `${change.change_id}:${operation}:${change.revision}`;
-    // What only looks is answered anew each time: a receiver that knows the id already would leave it out.
+    // Read-only operations get a new id each time: a receiver would skip an id that it knows already.
     const id = changes(operation) ? key : `${key}:${crypto.randomUUID()}`;
     for (let tries = 0; ; tries++) {
       try {

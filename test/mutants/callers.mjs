@@ -29,7 +29,7 @@ export const callers = [
   {
     ...retry,
     name: "the client does not keep to Retry-After",
-    find: "(answered && toldPause(answered)) ?? ",
+    find: "(answered && parseRetryAfter(answered)) ?? ",
     replace: "",
   },
   {

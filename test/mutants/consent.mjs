@@ -155,7 +155,7 @@ export const consent = [
   },
   {
     name: "a freeze that was taken away beside the log passes",
-    file: "lib/changes/latest_told.ts",
+    file: "lib/changes/latest_from_log.ts",
     find: 'sameFreeze(freeze, frozen) ? [] : ["freeze"]',
     replace: "sameFreeze(freeze, frozen) ? [] : []",
     tests: FREEZE,

@@ -44,8 +44,8 @@ export const erasure = [
   {
     name: "kept answers keep what was erased",
     file: "lib/operations/erased_answers.ts",
-    find: "return changed === told ? text : JSON.stringify(changed);",
-    replace: "return changed === told ? text : text;",
+    find: "return changed === answer ? text : JSON.stringify(changed);",
+    replace: "return changed === answer ? text : text;",
     tests: GONE,
   },
   {

@@ -132,7 +132,7 @@ export const memory = [
   },
   {
     name: "one record that is none ends every search",
-    file: "lib/memory/proposals_told.ts",
+    file: "lib/memory/proposal_texts.ts",
     find: "record && isWhole(record) ? record.change : undefined",
     replace: "record?.change",
     tests: ["test/lib/memory/memories.test.ts"],

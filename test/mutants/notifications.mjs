@@ -57,20 +57,20 @@ export const notifications = [
   {
     ...expiring,
     name: "a change that expires soon is told of in each cycle",
-    find: 'tx.put("meta", "expiring", { ...told, [status]: fresh.at(-1)!.place });',
-    replace: "void told;",
+    find: 'tx.put("meta", "expiring", { ...announced, [status]: fresh.at(-1)!.place });',
+    replace: "void announced;",
   },
   {
     ...expiring,
     name: "two processes tell of the same change",
-    find: 'const fresh = due.filter(({ place }) => place > (told[status] ?? ""));',
+    find: 'const fresh = due.filter(({ place }) => place > (announced[status] ?? ""));',
     replace: "const fresh = due;",
   },
   {
     ...expiring,
     name: "an approved change that lapses is told of only where it was not told of before",
-    find: 'const told = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";',
-    replace: 'const told = (await deps.store.get("meta", "expiring"))?.value.pending_consent ?? "";',
+    find: 'const announced = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";',
+    replace: 'const announced = (await deps.store.get("meta", "expiring"))?.value.pending_consent ?? "";',
   },
   {
     ...expiring,
@@ -81,8 +81,8 @@ export const notifications = [
   {
     file: "lib/operations/mismatches.ts",
     name: "a restart tells of the same record again",
-    find: "const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);\n  const mended = new Set(unseen.length === 0 ? [] : await listRepaired(deps, unseen));",
-    replace: "void [listRepaired, LOOKED_AT]; const mended = new Set(told.filter((id) => !known.has(id)));",
+    find: "const unseen = reported.filter((id) => !known.has(id)).slice(0, LOOKED_AT);\n  const mended = new Set(unseen.length === 0 ? [] : await listRepaired(deps, unseen));",
+    replace: "void [listRepaired, LOOKED_AT]; const mended = new Set(reported.filter((id) => !known.has(id)));",
     tests: NOTICES,
     only: "not what the log tells",
   },

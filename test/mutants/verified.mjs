@@ -118,7 +118,7 @@ export const verified = [
   {
     file: "lib/changes/guardrail.ts",
     name: "a rollback by a guardrail that never tripped is carried out",
-    find: "if (await isTold(transaction, changeId, evidence)) return;",
+    find: "if (await isTripLogged(transaction, changeId, evidence)) return;",
     replace: "if (evidence) return;",
     tests: ATTACKS,
   },

@@ -39,7 +39,7 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
   return undefined;
 }
 
-/** Why there is no certificate is told in its place, since the rest of the pack is worth having. */
+/** A reason takes the place of a missing certificate, since the rest of the pack is useful without it. */
 function said(error: unknown): Error {
   if (error instanceof AppError) return error;
   throw error;

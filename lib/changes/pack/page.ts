@@ -38,7 +38,7 @@ section.change + section.change { break-before: page; }
 @media print { body { padding: 0; max-width: none; } pre { background: none; } a { color: inherit; text-decoration: none; } }
 `;
 
-/** What the page is made with. */
+/** Dependencies of the page. */
 export type PageDeps = WitnessDeps & { product?: { identity: Identity } | undefined };
 
 /** The page, piece by piece. */

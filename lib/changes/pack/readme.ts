@@ -1,7 +1,7 @@
-/** What a pack says of itself. */
+/** The README of a pack. */
 import type { Scope } from "./scope.ts";
 
-/** What a pack is about, in words. */
+/** Title of a pack: its scope in words. */
 export const packTitle = (scope: Scope): string =>
   "change_id" in scope
     ? `The change ${scope.change_id}`

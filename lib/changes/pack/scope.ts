@@ -1,4 +1,4 @@
-/** What a pack is about: one change, or what happened in a period. */
+/** The scope of a pack: one change, or what happened in a period. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { readEntriesById } from "../../audit/page.ts";
@@ -12,7 +12,7 @@ import { parseDetail } from "../rules/event.ts";
 export type Scope = { change_id: string } | { from: string; to?: string | undefined };
 
 /** An entry with its JSON text, as it is kept. */
-export interface Told {
+export interface ScopedEntry {
   text: string;
   entry: AuditEntry;
 }
@@ -22,26 +22,26 @@ const PAGE = 100;
 const CHANGES = 20;
 
 /** The entries that a pack tells of, in order, page by page. */
-export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenerator<Told[], undefined> {
+export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenerator<ScopedEntry[], undefined> {
   if ("change_id" in scope) {
     const { audit } = await findChange(store, scope.change_id);
     for (let begin = 0; begin < audit.length; begin += PAGE)
-      yield (await store.texts("audit", audit.slice(begin, begin + PAGE).map(entryKey))).map(toldBy);
+      yield (await store.texts("audit", audit.slice(begin, begin + PAGE).map(entryKey))).map(parseRow);
     return undefined;
   }
   for await (const rows of logRows(store)) {
-    const told = rows.map(toldBy).filter(({ entry }) => isTold(entry, scope));
-    if (told.length > 0) yield told;
+    const scoped = rows.map(parseRow).filter(({ entry }) => isInScope(entry, scope));
+    if (scoped.length > 0) yield scoped;
   }
   return undefined;
 }
 
-const isTold = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
+const isInScope = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
   "change_id" in scope || (scope.from <= timestamp && timestamp < (scope.to ?? "~"));
 
-const toldBy = ({ text }: { text: string }): Told => ({ text, entry: JSON.parse(text) as AuditEntry });
+const parseRow = ({ text }: { text: string }): ScopedEntry => ({ text, entry: JSON.parse(text) as AuditEntry });
 
-/** The changes that are told of, each once, as they are now, with all their entries. */
+/** The changes that the entries name, each once, in their current state, with all their entries. */
 export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenerator<Recorded, undefined> {
   let begin: number | undefined;
   for await (const page of readScopeEntries(store, scope)) {
@@ -55,13 +55,13 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
         const { change, entries } = recorded;
         // An accepted clock steps back, so what lies between entries of a period need not be in it.
         const isBefore = ({ id }: AuditEntry): boolean => begin! <= id && id < first.get(change.change_id)!;
-        if (!entries.some((entry) => isBefore(entry) && isTold(entry, scope))) yield recorded;
+        if (!entries.some((entry) => isBefore(entry) && isInScope(entry, scope))) yield recorded;
       }
   }
   return undefined;
 }
 
-/** Those of these changes that have a record. */
+/** Reads the records of those changes that have one. */
 async function recordedOf(store: Store, ids: readonly string[]): Promise<Recorded[]> {
   const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
   const entries = await readEntriesById(store, [...new Set(records.flatMap(({ audit }) => audit))]);
@@ -70,5 +70,5 @@ async function recordedOf(store: Store, ids: readonly string[]): Promise<Recorde
 }
 
 /** The hashes of the intents that entries name. */
-export const listIntents = (page: readonly Told[]): string[] =>
+export const listIntents = (page: readonly ScopedEntry[]): string[] =>
   page.flatMap(({ entry }) => parseDetail(entry.detail).manifest_hash ?? []);

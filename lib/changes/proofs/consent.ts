@@ -1,18 +1,18 @@
-/** Whether a consent that a log tells of was given by a key that stands under its approver's name. */
+/** Verifies that a logged consent was signed by a key that is valid for its approver. */
 import { proofSchema } from "../rules/proof.ts";
 import { listKeys, type Signing } from "../rules/signing.ts";
 import { type CommonFacts, statedAt, statementText } from "../rules/statement.ts";
 import { verifyProof } from "./verify.ts";
 
-/** What the entry of a consent keeps of its proof. */
+/** The proof fields in the entry of a consent. */
 export interface Kept {
   statement?: unknown;
   proof?: unknown;
 }
 
 /**
- * What was signed is made anew, of the change as it stands and what is said of the consent: nothing that is kept is taken
- * at its word but the time, which is signed with the rest.
+ * The signed statement is rebuilt from the current change and the consent: no stored field is trusted except the
+ * time, which is signed with the rest.
  */
 export async function isGiven(
   consent: Omit<CommonFacts, "at"> & { approver: string },

@@ -6,7 +6,7 @@ import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { toRawSignature } from "./ecdsa.ts";
 import { ALGORITHMS, type Bytes, digest, verifies } from "./web_crypto.ts";
 
-/** What keeps a signature of ours apart from one for git or for a file. */
+/** SSH signature namespace: tells our signatures from those for git or for files. */
 export const NAMESPACE = "countersign-consent";
 
 const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----$/;
@@ -14,7 +14,9 @@ const HASHES: Record<string, string> = { sha256: "SHA-256", sha512: "SHA-512" };
 const PRESENT = 1;
 const VERIFIED = 4;
 
-/** Takes an armoured SSHSIG apart, whose line ends may be CRLF and around which there may be blanks; undefined when it is none. */
+/**
+ * Takes an armoured SSHSIG apart, whose line ends may be CRLF and around which there may be blanks; undefined when it is none.
+ */
 function parse(armoured: string) {
   const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
   const bytes = base64Bytes(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");

@@ -1,4 +1,4 @@
-/** Verifies a proof of a statement with the keys of whoever is said to have given it. */
+/** Verifies a proof of a statement with the keys of its claimed signer. */
 import { toBase64 } from "../../kit/base64.ts";
 import { sshMaterial } from "../rules/key_material.ts";
 import type { Key, SshKey } from "../rules/keys.ts";

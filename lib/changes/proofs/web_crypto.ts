@@ -1,4 +1,4 @@
-/** What is used of Web Crypto, which every host has. */
+/** The part of Web Crypto in use; every host has it. */
 
 /** How keys of each algorithm are imported and used. */
 export const ALGORITHMS = {
@@ -14,7 +14,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 export const digest = async (name: string, bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest(name, bytes));
 
-/** Whether a signature holds; a key that is none, a point off its curve say, signs nothing. */
+/** Returns whether a signature is valid; an invalid key, such as a point off its curve, signs nothing. */
 export async function verifies(
   format: "spki" | "raw",
   publicKey: Bytes,

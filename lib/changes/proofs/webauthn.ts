@@ -33,7 +33,7 @@ export async function whyNoAssertion(proof: Assertion, key: PasskeyKey, statemen
   );
 }
 
-/** What the browser says it was asked for. */
+/** Returns why the client data does not answer this challenge; undefined where it does. */
 function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): string | undefined {
   let said: Record<string, unknown>;
   try {
@@ -50,7 +50,7 @@ function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): st
   return undefined;
 }
 
-/** What the authenticator says of the person. */
+/** Returns why the authenticator data does not show a present person; undefined where it does. */
 function whyNobodyThere(flags: number): string | undefined {
   if ((flags & PRESENT) === 0) return "nobody was present";
   if ((flags & VERIFIED) === 0) return "the person was not verified";

@@ -21,8 +21,9 @@ export interface Actor {
   actor: string | null;
   /**
    * `signature`: signed with a key of theirs, their presence verified; `signature_unattended`: signed with a key that signs
-   * by itself; `proxy`: the name is the trusted proxy's or the host's word; `jwt`: the proxy's signed token names them; `agent`: the agent came with its secret; `token`:
-   * said by a holder of the admin token; `claimed`: taken at its word; `null`: nobody is named, or it is the service itself.
+   * by itself; `proxy`: the name is the trusted proxy's or the host's word; `jwt`: the proxy's signed token names them; `agent`:
+   * the agent came with its secret; `token`: said by a holder of the admin token; `claimed`: taken at its word; `null`: nobody is
+   * named, or it is the service itself.
    */
   authenticated: "signature" | "signature_unattended" | "proxy" | "jwt" | "agent" | "token" | "claimed" | null;
   /** Groups of the identity provider that the intent asks of the actor, and that their token names. */
@@ -46,10 +47,12 @@ export const isNamedByProxy = ({ authenticated }: Pick<Actor, "authenticated">):
   authenticated === "proxy" || authenticated === "jwt";
 
 export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as const;
-/** What kind of proposer stands behind a name. */
+/** Kind of a proposer. */
 export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
-/** A model, a peer and an agent by their names, whoever typed them; a person where the proxy or a signature says so. */
+/**
+ * A model, a peer and an agent by their names, even where a client typed them; a person where the proxy or a signature says so.
+ */
 export function proposerKind(
   proposer: string | null,
   { actor, principals = {} }: { actor?: Actor; principals?: Principals } = {},

@@ -6,14 +6,14 @@ import { sameName } from "./names.ts";
 import { approvesOwn, type Electorate, isDecider, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
-/** Whether a rule still lacks a consent that this person may give. */
+/** Returns whether a rule still lacks a consent that this person may give. */
 export function awaits(change: Change, name: string, intent: Electorate): boolean {
   const { policy } = intent;
   const own = sameName(name);
   const may = isDecider(change, name, intent) && !approvesOwn(change, name, policy) && canSign(name, policy.signing);
   if (!may || !isLive(change.status)) return false;
   const missing = missingConsents(change, intent);
-  // Where the rules ask for less than they did, a change may wait that lacks nothing but a word.
+  // After the rules became looser, a change may lack no consent and wait only for its next event.
   if (missing.length === 0) return change.status === "pending_consent";
   const has = standingApprovals(change, intent).some(
     ({ approver, emergency }) => !emergency && sameName(approver) === own,

@@ -16,7 +16,7 @@ export function countEmergencyConsents(
   return { given, needed: intent.policy.break_glass.required };
 }
 
-/** Whether a change is approved by emergency consents under today's intent, and so that somebody reviews them. */
+/** Returns whether a change is approved by emergency consents under today's intent, and so that somebody reviews them. */
 export function isEmergency(change: Change, intent: Electorate): boolean {
   const emergency = countEmergencyConsents(change, intent);
   return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
@@ -37,7 +37,7 @@ export function requireReviewer(change: Change, name: string, intent: Electorate
     throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
 }
 
-/** Those who may review, as far as the intent names who may decide; undefined: anybody who had no part in it. */
+/** Lists the people who may review, as far as the intent names who may decide; undefined: anybody who had no part in it. */
 export function listReviewers(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
   const electors = listElectors(intent);

@@ -37,7 +37,7 @@ export const REVIEW_VERDICTS = ["accepted", "not_accepted"] as const;
 export type Verdict = (typeof REVIEW_VERDICTS)[number];
 
 export const LATE_ITEMS = ["rationale", "note"] as const;
-/** What may be said of a change afterwards. */
+/** An item that can be added to a change later. */
 export type LateItem = (typeof LATE_ITEMS)[number];
 
 /** One of these. */

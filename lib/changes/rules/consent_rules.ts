@@ -1,11 +1,11 @@
-/** What an intent may ask of a consent beyond the tier's quorum. */
+/** Consent rules of an intent beyond the tier's quorum. */
 import { list, object } from "./fields.ts";
 import { approverOrGroup, count, finite, pattern, tenants } from "./intent_parts.ts";
 import { hasNoEnd, windows } from "./windows.ts";
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 
-/** Those who must consent to changes of their targets, so many of them. */
+/** Owners who must consent to changes of their targets, and how many of them. */
 const owners = once(() =>
   object({
     targets: list(pattern())
@@ -82,7 +82,7 @@ export function unreachableConsent(
   ];
 }
 
-/** Whoever approves in an emergency does not review it: somebody else must be left who may decide on any change. */
+/** An emergency approver does not review the change: somebody else who may decide on any change must be left. */
 function unreachableReview(
   { approvers, owners, break_glass }: Parameters<typeof unreachableConsent>[0],
   keyed: readonly string[] | undefined,

@@ -8,13 +8,13 @@ import type { Intent } from "./intent.ts";
 import type { TargetOwner } from "./stale_target.ts";
 import { allowedActions } from "./transitions.ts";
 
-/** What stands in the place of words that were erased. */
+/** Placeholder for erased text. */
 const ERASED = "erased";
 
-/** What is erased of a content: the rest stands in the log, or is what its outcome is measured by. */
+/** Fields that an erasure removes: the rest is in the log, or the outcome is measured by it. */
 export const ERASED_FIELDS = ["value", "sets", "summary", "rationale", "affected_users"] as const;
 
-/** What is left of a content. That there was a rationale still shows: figures count it. */
+/** Returns the content after an erasure. It still shows that there was a rationale: figures count it. */
 export function remainingContent(content: Content): Content {
   const { value: _, ...left } = content;
   const rationale = content.rationale.trim() === "" ? "" : ERASED;
@@ -22,7 +22,7 @@ export function remainingContent(content: Content): Content {
   return { ...left, ...(sets && { sets }), summary: ERASED, rationale, affected_users: null };
 }
 
-/** What does not go with the content, in words. */
+/** Data that an erasure does not remove, in words. */
 export const STAYS = [
   "the entries of the audit log about it, with its tenant, target, kind, tier, risk, KPI, names and notes, and what adapters answered",
   "its expected_delta_k, by which its outcome is measured",

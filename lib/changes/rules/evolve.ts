@@ -1,5 +1,5 @@
 /**
- * What an event does to a change: the only place that says so, so that a stored record, a check of the log and a recount
+ * The effect of an event on a change: the only place that defines it, so that a stored record, a check of the log and a recount
  * cannot differ. Pure.
  */
 import { HOUR_MS } from "../../kit/days.ts";
@@ -72,7 +72,7 @@ function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent
   return { ...state, change: { ...change, review, revision: change.revision + 1 }, audit: [...state.audit, id] };
 }
 
-/** What was missing is said once, and moves nothing. */
+/** An addition of a missing item is recorded once and changes no status. */
 function noted(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { item, note, actor = null } = detail;
@@ -93,7 +93,9 @@ function stopped(state: ChangeState, { id, timestamp: at, detail: { reason } }: 
   };
 }
 
-/** A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest. */
+/**
+ * A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest.
+ */
 function erased(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { remaining_digest: digest } = detail;

@@ -1,4 +1,4 @@
-/** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
+/** Conditions that still block an apply, in words: every condition that apply checks. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergency, listReviewers } from "./break_glass.ts";
@@ -45,7 +45,7 @@ export const gateSchema = once(() =>
 );
 export type Gate = z.infer<ReturnType<typeof gateSchema>>;
 
-/** What the gates of a change are judged by. */
+/** Input of the gates of a change. */
 export interface Circumstances {
   intent: Intent;
   /** Why it is too late to approve and to apply it. */
@@ -61,9 +61,9 @@ export interface Circumstances {
   guardrail?: GuardrailEvidence | undefined;
   /** Why the intent does not allow its value. */
   not_allowed?: string | undefined;
-  /** Of an approved change. */
+  /** Only for an approved change. */
   owners?: TargetOwners | undefined;
-  /** What holds every apply back. */
+  /** Conditions that block every apply. */
   holds: readonly Hold[];
 }
 

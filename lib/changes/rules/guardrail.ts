@@ -2,7 +2,7 @@
 import type { Guardrail, Intent } from "./intent.ts";
 import { kpiDirection, roundDelta } from "./kpi.ts";
 
-/** What a guardrail saw. */
+/** Values that tripped a guardrail. */
 export interface GuardrailEvidence {
   kpi: string;
   action: Guardrail["action"];
@@ -16,7 +16,7 @@ export interface GuardrailEvidence {
   entry: number;
 }
 
-/** What a guardrail sees, if it is tripped. */
+/** Returns the evidence if a guardrail is tripped, otherwise undefined. */
 export function guardrailEvidence(
   { kpi, action, max_regression }: Guardrail,
   baseline: number,

@@ -1,4 +1,7 @@
-/** What stands at a moment: a freeze, a change that waits for somebody and for how long, and a review that an emergency made due. Without a schema, so that a browser can load it. */
+/**
+ * State at a moment: a freeze, a change that waits for somebody and for how long, and a review that an emergency made due.
+ * Without a schema, so that a browser can load it.
+ */
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Change, Status } from "./change.ts";
 import type { Policy } from "./intent.ts";
@@ -9,14 +12,17 @@ export const inForce = <F extends { until: string | null }>(
   now: number,
 ): F | undefined => (freeze && (freeze.until === null || now < Date.parse(freeze.until)) ? freeze : undefined);
 
-/** Whether an emergency consent waits for its review; where the change was closed without an apply, there is nothing to review. */
+/**
+ * Returns whether an emergency consent waits for its review; where the change was closed without an apply, there is nothing to
+ * review.
+ */
 export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status">): boolean =>
   review !== undefined && review.verdict === null && status !== "denied";
 
 /** The last quarter of the time that a change has: what is in it is said to expire soon. */
 export const LAST_PART = 1 / 4;
 
-/** Whether a change in this status waits for somebody: for consents, or for its apply. */
+/** Returns whether a change in this status waits for somebody: for consents, or for its apply. */
 export const isLive = (status: Status | undefined): status is "pending_consent" | "approved" =>
   status === "pending_consent" || status === "approved";
 

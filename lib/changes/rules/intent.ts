@@ -210,7 +210,7 @@ export type Intent = z.output<ReturnType<typeof intentSchema>> & { policy: { sig
 export type Policy = Intent["policy"];
 /** Baseline, target and weight of one KPI. */
 export type KpiGoal = Intent["kpis"][string];
-/** What to do when a KPI worsens after a change. */
+/** Action on a KPI that worsens after a change. */
 export type Guardrail = Policy["guardrails"][number];
 
 /** The file is not an intent; the message names each field and its rule. */

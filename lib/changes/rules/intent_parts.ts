@@ -1,4 +1,4 @@
-/** What the rules of an intent are made of. */
+/** Building blocks of an intent's rules. */
 import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { filled, list } from "./fields.ts";

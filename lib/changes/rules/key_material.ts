@@ -1,4 +1,4 @@
-/** What the public keys of an intent are: how each is written, and what a signature is verified with. */
+/** Public keys of an intent: their text form, and the key that verifies a signature. */
 import { base64Bytes, toBase64, base64UrlBytes } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { wireReader } from "./ssh_wire.ts";
@@ -13,7 +13,7 @@ export interface PasskeyMaterial {
   raw: Uint8Array<ArrayBuffer>;
 }
 
-/** What an SSH key is; `application` where it is kept by a security key, which signs only when a person is there. */
+/** An SSH key; `application` where it is kept by a security key, which signs only when a person is there. */
 export interface SshMaterial {
   type: SshKeyType;
   blob: Uint8Array<ArrayBuffer>;
@@ -30,7 +30,7 @@ export const SSH_KEY_TYPES = [
 ] as const;
 export type SshKeyType = (typeof SSH_KEY_TYPES)[number];
 
-/** What every SubjectPublicKeyInfo of these kinds begins with; of RSA behind the outermost length. */
+/** Bytes that every SubjectPublicKeyInfo of these kinds begins with; for RSA, those after the outermost length. */
 const SPKI = {
   ES256: "3059301306072a8648ce3d020106082a8648ce3d03010703420004",
   EdDSA: "302a300506032b6570032100",
@@ -108,7 +108,7 @@ export function signingKeyId({ type, public_key }: { type: string; public_key: s
   return `SHA256:${toBase64(digest).replaceAll("=", "")}`;
 }
 
-/** Whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
+/** Returns whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
 export const mayAsk = (
   origin: string,
   { rp_id, origins }: { rp_id: string; origins?: string[] | undefined },

@@ -5,7 +5,7 @@ import { base64UrlBytes } from "../../kit/base64.ts";
 import { filled, list, object } from "./fields.ts";
 import { toHex, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
 
-/** What cannot be read is judged no further. */
+/** A value that cannot be parsed is not checked further. */
 const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
 
 const base64Url = (what: string) =>
@@ -52,7 +52,7 @@ const ssh = () =>
     if (!material || unattended === (material.application === undefined)) return;
     const message = unattended
       ? "is for keys that sign by themselves; a security key is always asked for the person's presence"
-      : `must be true beside ${material.type}: such a key signs by itself, and any program of its owner can use it`;
+      : `must be true with ${material.type}: such a key signs by itself, and any program of its owner can use it`;
     context.addIssue({ code: "custom", path: ["unattended"], message });
   });
 
@@ -72,7 +72,7 @@ export type Key = z.output<ReturnType<typeof keySchema>>;
 export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
 export type SshKey = Extract<Key, { type: "ssh" }>;
 
-/** What no two people may share: a signature with the one would be one with the other, however the key is written. */
+/** Marks that no two people may share: equal marks are one key in two text forms. */
 export const keyMarks = (key: Key): string[] =>
   key.type === "ssh"
     ? [toHex(sshMaterial(key.public_key)!.raw)]

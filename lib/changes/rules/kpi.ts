@@ -1,13 +1,13 @@
-/** KPIs: their direction, what is remembered of the feeds, and what they are held against. */
+/** KPIs: their direction, the stored feed values, and their reference values. */
 import { DAY_MS } from "../../kit/days.ts";
 import type { Intent, KpiGoal } from "./intent.ts";
 import type { Good } from "./kpi_words.ts";
 
-/** What is known of one KPI. */
+/** Stored values of one KPI. */
 export interface KpiValue {
   value: number;
   at: string;
-  /** The audit entry of the feed: what was fed after an apply is told by order, not by the clock. */
+  /** The audit entry of the feed: feeds after an apply are found by log order, not by the clock. */
   entry: number;
   /** The first value ever fed: the baseline where the intent gives none. */
   first: number;
@@ -61,7 +61,7 @@ export function kpiDirection(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 
 export const goodDirection = (kpi: string, intent: Pick<Intent, "kpis">): Good =>
   kpiDirection(kpi, intent) === 1 ? "up" : "down";
 
-/** Whether a KPI's newest value is too old to go by. */
+/** Returns whether a KPI's newest value is too old to go by. */
 export const isStale = (fed_at: string, now: number): boolean => now - Date.parse(fed_at) > STALE_MS;
 
 /** The moment at which a KPI's deadline is over; a date is over with its day. Infinity where the intent gives none. */

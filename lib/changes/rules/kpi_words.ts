@@ -1,4 +1,7 @@
-/** The words for a KPI's movement: which way it went, by how much, and whether that is good. Without a schema, so that a browser can load it. */
+/**
+ * The words for a KPI's movement: which way it went, by how much, and whether that is good. Without a schema, so that a browser
+ * can load it.
+ */
 
 /** The direction in which a KPI is good. */
 export type Good = "up" | "down";
@@ -27,7 +30,7 @@ export function promiseWords(gain: number, good: Good): string {
 /** A difference with its sign: `+0.05`, `−0.012`. */
 export const signedWords = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
 
-/** Whether a movement is good. */
+/** Returns whether a movement is good, as a word. */
 export const effectWord = (delta: number, good: Good): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";
 

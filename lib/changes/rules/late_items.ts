@@ -1,17 +1,17 @@
-/** What was, and what can be, said late of a change. */
+/** Items that were, or can be, added to a change later. */
 import type { Change, LateItem } from "./change.ts";
 
-/** Whether it was said when the change was proposed or decided. */
+/** Returns whether the item was stated when the change was proposed or decided. */
 export function wasSaid({ rationale, approval_note, approvals }: Change, item: LateItem): boolean {
   const said = item === "rationale" ? [rationale] : [approval_note, ...approvals.map(({ note }) => note)];
   return said.some((text) => text?.trim());
 }
 
-/** Whether an item can be said late of a change. */
+/** Returns whether an item can be added to a change later. */
 export const isMissing = (change: Change, item: LateItem): boolean =>
   isDecided(change) && !lateItems(change).includes(item) && !wasSaid(change, item);
 
-/** Whether nothing more is decided before the host product has it, or does not get it. */
+/** Returns whether all is decided until the host product has the change, or does not get it. */
 export const isDecided = ({ status }: Pick<Change, "status">): boolean =>
   status === "applied" || status === "rolled_back" || status === "denied";
 

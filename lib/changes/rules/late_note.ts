@@ -5,7 +5,7 @@ import type { Intent } from "./intent.ts";
 import { isDecided, lateItems, wasSaid } from "./late_items.ts";
 import { allowedActions } from "./transitions.ts";
 
-/** What a late note says of the change. Errors: 400 `illegal_transition` while it is open, or where that is on record. */
+/** Returns the event of a late note. Errors: 400 `illegal_transition` while it is open, or where that is on record. */
 export function makeLateNote(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
   const { change_id, status } = change;
   const refuse = (why: string) =>

@@ -28,11 +28,11 @@ export type Missing = z.infer<ReturnType<typeof missingSchema>>;
 /** The rule of the tier. */
 export const QUORUM = "required_approvers";
 
-/** What each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
+/** Consents that each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
 export const missingConsents = (change: Change, intent: Electorate): Missing[] =>
   isEmergency(change, intent) || isMandated(change, intent.policy) ? [] : missingOrdinary(change, intent);
 
-/** What quorum and owners still lack, emergency or not. */
+/** Returns the consents that quorum and owners still lack, emergency or not. */
 export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
   const standing = standingNames(change, intent);
   const mandate = approvingMandate(change);

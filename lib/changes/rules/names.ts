@@ -16,6 +16,6 @@ const comparable = (name: string): string =>
 const fold = (text: string): string =>
   text.replaceAll(/[^\u0131]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase());
 
-/** Whether a name is this one, or one of these. */
+/** Returns whether a name is this one, or one of these. */
 export const isNamed = (name: string, names: string | readonly string[]): boolean =>
   [names].flat().some((one) => sameName(one) === sameName(name));

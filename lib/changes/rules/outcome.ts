@@ -23,7 +23,7 @@ export type Ending = (typeof ENDINGS)[number];
 const HORIZON_MS = 7 * DAY_MS;
 /** How far before an apply the trend begins. */
 const TREND_MS = 30 * DAY_MS;
-/** So many of the changes that share a movement are named. */
+/** Maximum number of named changes that share a movement. */
 export const NAMED = 10;
 
 const id = () => z.string().describe("The applied change.");
@@ -130,7 +130,7 @@ export interface OutcomeRecord extends Pick<
   others: Record<string, number>;
   /** The value that `trend_before` goes by. */
   earlier: number | null;
-  /** Of the changes on its KPI at its apply: the newest that were open, and how many were over. */
+  /** Changes on its KPI at its apply: the newest open ones, and the number of those that were over. */
   open_then: string[];
   over_then: number;
   /** Bounds of a rollout, by its newest decision. */
@@ -148,7 +148,7 @@ export interface Windows {
   over: number;
 }
 
-/** What is known of a KPI at an apply. */
+/** KPI values at an apply. */
 export interface AtApply {
   at: string;
   entry: number;
@@ -162,7 +162,7 @@ export interface AtApply {
   open: string[];
 }
 
-/** What is kept when a change is applied. */
+/** Returns the outcome record of a change at its apply. */
 export function openOutcome(
   { change_id, kpi, expected_delta_k, stages }: Pick<Change, "change_id" | "kpi" | "expected_delta_k" | "stages">,
   { at, entry, tenant, kpis, earlier, intent, windows, open }: AtApply,
@@ -210,7 +210,7 @@ const tenths = (value: number): number => Math.round(value * 10) / 10;
 /** The moment up to whose day what came before an apply is looked at. */
 export const trendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
-/** What an outcome is worked out from, apart from its record. */
+/** Input of an outcome, apart from its record. */
 export interface Measured {
   kpis: KpiState;
   intent: Pick<Intent, "kpis">;
@@ -300,11 +300,11 @@ function laterOf({ kpi, baseline, final, ended_entry = 0 }: OutcomeRecord, { kpi
   return { at: kpis.values[kpi]!.at, current, realised_delta, words };
 }
 
-/** Whether the KPI's movement was found good or bad. */
+/** Returns whether the KPI's movement was found good or bad. */
 export const isJudged = ({ verdict }: Pick<Outcome, "verdict">): boolean =>
   verdict !== "inconclusive" && verdict !== "too_early";
 
-/** Whether the outcome ended before its horizon. */
+/** Returns whether the outcome ended before its horizon. */
 export const isCutShort = ({
   ended_by,
   judged_from,

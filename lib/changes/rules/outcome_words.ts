@@ -44,7 +44,7 @@ export const basisWords = ({ basis }: { basis: "correlation" | "measurement" }):
     ? "This compares users with and without the change at the same time."
     : "This is a correlation, not a cause.";
 
-/** What keeps a movement that was measured from being the change's own. */
+/** Lists reasons why a measured movement may not be the effect of the change. */
 export const listCaveats = (outcome: Shared): string[] =>
   outcome.realised_delta === null ? [] : [sharedWords(outcome), scopeWords(outcome)].filter((words) => words !== "");
 

@@ -11,10 +11,10 @@ export function overdueStep(change: Change, policy: Policy, now: number): "expir
   return change.status === "approved" ? "lapse" : "expire";
 }
 
-/** What an overdue change did for too long. */
+/** Words for the state in which a change was overdue. */
 export const WAITED = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
 
-/** What may be asked of a change; while it is overdue nothing brings it nearer to its apply. */
+/** Actions that a change allows; while it is overdue, none brings it nearer to its apply. */
 export const allowedInTime = (change: Change, { intent, now }: { intent: Intent; now: number }): Action[] =>
   allowedActions(change, intent).filter(
     (action) => (action !== "approve" && action !== "apply") || overdueStep(change, intent.policy, now) === undefined,

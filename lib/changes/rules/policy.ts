@@ -14,7 +14,7 @@ import { boundsRollouts } from "./stages_rule.ts";
 /** The part of an intent that says who may consent. */
 export type Electorate = Pick<Intent, "policy" | "principals">;
 
-/** What a proposer states about a change's reach; absent is "not stated". */
+/** Reach of a change as its proposer states it; absent is "not stated". */
 type Claimed = ChangeEntry &
   Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when" | "stages">;
 
@@ -105,7 +105,7 @@ export function requireDecider(change: Change, name: string, intent: Electorate)
   throw new AppError("not_an_approver", `${name} ${why}`);
 }
 
-/** Whether the intent lets whom this name means decide on this change. */
+/** Returns whether the intent lets the person with this name decide on this change. */
 export const isDecider = (change: Change, name: string, intent: Electorate): boolean =>
   mayDecide(name, intent) || isOwner(change, name, intent);
 
@@ -113,20 +113,23 @@ export const isDecider = (change: Change, name: string, intent: Electorate): boo
 const isOwner = (change: Change, name: string, { policy }: Electorate): boolean =>
   policy.owners.some((rule) => rule.approvers.includes(sameName(name)) && findCovered(change, rule) !== undefined);
 
-/** Whether the intent lets this person decide on any change. */
+/** Returns whether the intent lets this person decide on any change. */
 export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
   canBeApprover(approver) &&
   !isAgent(approver, { principals }) &&
   (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
 
-/** Those who may decide on any change, and whose decisions can count; undefined: anybody. */
+/** Lists the people who may decide on any change, and whose decisions can count; undefined: anybody. */
 export function listElectors({ policy, principals }: Electorate): string[] | undefined {
   const { approvers, signing } = policy;
   const names = approvers ?? (signing.only ? Object.keys(signing.keys) : undefined);
   return names && [...new Set(names)].filter((name) => canSign(name, signing) && !isAgent(name, { principals }));
 }
 
-/** Whether this would be a consent to one's own proposal, where the intent has none of that; who asked a model is a proposer too. */
+/**
+ * Returns whether this is a consent to one's own proposal under an intent that forbids it; a person who asked a model is a
+ * proposer too.
+ */
 export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
   !policy.self_approval && [proposer, asked_by].some((name) => name && sameName(name) === sameName(approver));
 

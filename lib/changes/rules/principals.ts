@@ -123,7 +123,7 @@ export function findPrincipal(name: string, { principals }: Named): Principal | 
   return Object.hasOwn(principals, same) ? principals[same] : undefined;
 }
 
-/** Whether a name is an agent's: of the intent, or one that only agents may have. */
+/** Returns whether a name is an agent's: of the intent, or one that only agents may have. */
 export const isAgent = (name: string, intent: Named): boolean =>
   AGENT.test(sameName(name)) || findPrincipal(name, intent)?.kind === "agent";
 

@@ -12,7 +12,10 @@ import { listKeys } from "./signing.ts";
 import { requirePlan } from "./require_plan.ts";
 import { requireStages } from "./require_stages.ts";
 
-/** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429 `too_many_open`, 409 `target_conflict`. */
+/**
+ * Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429
+ * `too_many_open`, 409 `target_conflict`.
+ */
 export function propose(command: Proposal, context: Context): Decided {
   const { input, minor_today, target_owner, live, limit_reached, not_allowed, asked, places, seen, step_base } =
     command;
@@ -112,7 +115,7 @@ export function grade(
   if (tier !== "minor") return { tier, tier_reason: whyNotMinor(input, policy, minor_today)! };
   const proposer_kind = proposerKind(input.proposer ?? null, { actor, principals });
   const waits = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
-  // Where the intent says who is who, a merely claimed proposer waits, or else an agent could leave its secret out.
+  // Under an intent with principals, a merely claimed proposer waits; otherwise an agent could leave its secret out.
   if (Object.keys(principals).length > 0 && !isKnown(actor))
     return waits("It is not minor: nothing but the request says who proposes it.");
   // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
@@ -130,7 +133,7 @@ export function grade(
   return { tier };
 }
 
-/** What nobody stated, for which the content has a default. */
+/** Fields without a stated value, for which the content has a default. */
 const unstatedIn = (input: ProposeInput) => UNSTATED.filter((field) => input[field] === undefined);
 
 /** A string of an agent that reads as JSON of another type may have been meant as that. */
@@ -180,7 +183,7 @@ const contentOf = (input: ProposeInput, tier: Tier): Content => ({
   ...(input.stages === undefined ? {} : { stages: input.stages }),
 });
 
-/** What is stated of a follow-up. */
+/** Stated fields of a follow-up. */
 export interface Followup {
   tenant_id: string;
   affected_users: number;

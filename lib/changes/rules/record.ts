@@ -10,7 +10,7 @@ import { type Place, samePlace } from "./same_target.ts";
 /** Everything about a change that its events decide. */
 export type Lifecycle = Omit<Change, keyof Content>;
 
-/** What its apply was about. */
+/** Facts of its apply. */
 export interface Applied {
   /** Id of the entry. */
   entry: number;
@@ -103,7 +103,7 @@ export const isWhole = (record: Partial<ChangeRecord> | null): boolean =>
 
 const TEXTS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
 
-/** Whether what is kept as a record can be shown as one: somebody may have put anything in its place. */
+/** Returns whether a stored record has the shape of one: somebody may have replaced it. */
 export function isRecord<R extends Pick<ChangeRecord, "change" | "audit">>(kept: R | null | undefined): kept is R {
   const { change, audit } = kept ?? {};
   if (typeof change !== "object" || change === null || !Array.isArray(audit)) return false;

@@ -24,7 +24,7 @@ export const keyedNames = (principals: Principals): string[] =>
 const keysIn = (principal: Principals[string]): readonly Key[] =>
   principal.kind === "person" ? (principal.keys ?? []) : [];
 
-/** What an intent says of it: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
+/** Returns the signing rules of an intent: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
 export function makeSigning(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
   const names = keyedNames(principals);
   const known = (name: string): KnownKey[] =>
@@ -38,12 +38,12 @@ export function listKeys(name: string, { keys }: Signing): readonly KnownKey[] {
   return Object.hasOwn(keys, own) ? keys[own]! : [];
 }
 
-/** Whether what this person decides counts only when it is signed. */
+/** Returns whether a decision of this person counts only when it is signed. */
 export const mustSign = (name: string, signing: Signing): boolean => signing.only || listKeys(name, signing).length > 0;
 
-/** Whether what this person decides can count: where only signatures do, they need a key. */
+/** Returns whether a decision of this person can count: where only signatures do, they need a key. */
 export const canSign = (name: string, signing: Signing): boolean => !signing.only || listKeys(name, signing).length > 0;
 
-/** Whether a consent is signed as it must be, with a key that still stands under its name. */
+/** Returns whether a consent is signed as it must be, with a key that still stands under its name. */
 export const isSignedAsAsked = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
   !mustSign(approver, signing) || listKeys(approver, signing).some(({ id }) => id === key);

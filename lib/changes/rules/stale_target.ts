@@ -1,4 +1,4 @@
-/** Whether a target holds what it held when consent was given. */
+/** Checks that a target has the value that it had when consent was given. */
 import { AppError } from "../../kit/errors.ts";
 import type { Policy } from "./intent.ts";
 
@@ -11,7 +11,7 @@ export interface TargetOwners {
   now: TargetOwner;
 }
 
-/** What became of the target since the consent, in a sentence; undefined where nothing did. */
+/** Returns how the target changed since the consent, in a sentence; undefined where it did not. */
 export function targetMoved({ before, now }: TargetOwners): string | undefined {
   if (before === undefined) return undefined;
   const [then, current] = [listOwners(before), listOwners(now)];

@@ -100,13 +100,15 @@ export function decide(change: Change | undefined, command: Command, context: Co
   }
 }
 
-/** Whether an operation may be begun; before an apply, consent is asked again under today's intent. */
+/** Requires that an operation may begin; before an apply, consent is checked again under the current intent. */
 export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
   transition(change, operation, intent);
   if (operation === "apply") requireConsented(change, intent);
 }
 
-/** Requires that today's intent allows a change and has all its consents. Errors: 403 `forbidden_target`, `consent_incomplete`. */
+/**
+ * Requires that today's intent allows a change and has all its consents. Errors: 403 `forbidden_target`, `consent_incomplete`.
+ */
 export function requireConsented(change: Change, intent: Intent): void {
   const { change_id } = change;
   refuseForbiddenTarget(change, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
@@ -120,14 +122,14 @@ export function requireConsented(change: Change, intent: Intent): void {
   throw new AppError("consent_incomplete", message, { change_id, missing, allowed: allowedInstead(change, intent) });
 }
 
-/** What may be asked of a change whose apply is refused. */
+/** Actions that remain for a change whose apply is rejected. */
 export const allowedInstead = (change: Change, intent: Intent): Action[] =>
   allowedActions(change, intent).filter((action) => action !== "apply");
 
 const signed = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
-/** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
+/** Requires that an operation allows a dry run: an apply also before its consent, so that approvers see its effect. */
 export function requireRehearsable(change: Change, operation: Operation, intent: Intent): void {
   if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, intent);
   if (operation === "apply") refuseForbiddenTarget(change, intent.policy);
@@ -170,7 +172,7 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     requireGroups(name, actor, intent);
     return { decision: "revoked", status, ...from, approver: name, note };
   }
-  // What nobody put their name to is nobody's: a person may take it back, an agent only what is its own.
+  // A change without a proposer belongs to nobody: a person may withdraw it, an agent only its own changes.
   const own = change.proposer === null ? actor.authenticated !== "agent" : sameName(change.proposer) === sameName(name);
   if (!own) {
     const who = change.proposer === null ? "a person" : `${change.proposer}, who proposed this change,`;
@@ -187,7 +189,7 @@ function approval(
   { intent, actor }: Judging,
 ): object {
   const lacking = asked(missingOrdinary(change, intent));
-  // Where the rules ask for less than they did, a change may wait that lacks nothing: any further word moves it.
+  // After the rules became looser, a change may lack nothing and wait: any further consent moves it.
   const lacksOnlyAWord = change.status !== approved && lacking === 0;
   // A consent that no longer counts does not keep its name from giving another.
   if (!lacksOnlyAWord && hasConsented(change, name, intent))
@@ -231,7 +233,9 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
     ({ approver, emergency = false }) => emergency === inEmergency && sameName(approver) === sameName(name),
   );
 
-/** A consent for an emergency counts for that alone; at the quorum of those whom the intent names for it the change is approved. */
+/**
+ * A consent for an emergency counts for that alone; at the quorum of those whom the intent names for it the change is approved.
+ */
 function emergencyApproval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,

@@ -20,14 +20,14 @@ const TABLE = {
 /** A step of a change. */
 export type Step = keyof typeof TABLE;
 
-/** What may be asked of a change. */
+/** An action on a change. */
 export type Action = Exclude<Step, "expire" | "lapse">;
 
-/** Whether the table has a step from a status. */
+/** Returns whether the table has a step from a status. */
 export const canBegin = (step: Step, status: Status): boolean =>
   (TABLE[step].from as readonly Status[]).includes(status);
 
-/** Whether no step leads out of a status. */
+/** Returns whether no step leads out of a status. */
 export const isFinal = (status: Status): boolean =>
   !(Object.keys(TABLE) as Step[]).some((step) => canBegin(step, status));
 
@@ -36,7 +36,7 @@ export const MOVING = STATUSES.filter((status) => !isFinal(status)) as [Status, 
 
 const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
 
-/** What may be asked of a change: what its status allows, and further consents while an approved one lacks some. */
+/** Actions that a change allows: those of its status, and further consents while an approved one lacks some. */
 export const allowedActions = (change: Change, intent: Intent): Action[] =>
   (Object.keys(TABLE) as Step[]).filter(isAction).filter((action) => isAllowed(change, action, intent));
 

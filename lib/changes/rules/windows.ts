@@ -177,7 +177,7 @@ const clockOf = (timeZone: string): Intl.DateTimeFormat =>
     hourCycle: "h23",
   });
 
-/** Whether this platform knows a time zone. */
+/** Returns whether this platform knows a time zone. */
 function isTimeZone(name: string): boolean {
   try {
     clockOf(name);

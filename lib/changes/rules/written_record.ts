@@ -5,7 +5,7 @@
 import type { Approval, Change } from "./change.ts";
 import type { ChangeRecord } from "./record.ts";
 
-/** What a change holds where nothing else was said of it. */
+/** Defaults of fields that a change leaves out. */
 const UNSAID = {
   expected_delta_k: null,
   affected_users: null,

@@ -6,9 +6,9 @@ type Level = "info" | "warn" | "error";
 const line =
   (level: Level): Log[Level] =>
   (message, fields = {}) => {
-    const told = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
+    const shown = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
     // oxlint-disable-next-line no-console -- there is nowhere else to write to
-    console[level](JSON.stringify({ level, message, ...told }));
+    console[level](JSON.stringify({ level, message, ...shown }));
   };
 
 const plain = (value: unknown): unknown =>

@@ -17,10 +17,10 @@ import { readNotifyOptions } from "../notify_settings.ts";
 import { parseSettings } from "../settings.ts";
 import { consoleLog } from "./log.ts";
 
-/** What an entry hands to the host; the handlers lie above `lib`, so they are handed in too. */
+/** Parts that an entry file passes to the host; handlers lie above `lib`, so they are passed in too. */
 export interface EdgeParts {
   endpoints: readonly Endpoint<Deps>[];
-  /** Settings that are built in, such as a product intent beside the code; the environment wins. */
+  /** Settings that are built in, such as a product intent next to the code; the environment wins. */
   settings?: Readonly<Record<string, string>>;
   /** Carries changes to the host product in place of the webhook adapter. */
   adapter?: ProductAdapter;
@@ -28,13 +28,13 @@ export interface EdgeParts {
   ids?: Ids;
 }
 
-/** What the runtime hands to a Durable Object. */
+/** State that the runtime passes to a Durable Object. */
 export interface EdgeState {
   storage: ObjectStorage & {
     /** The object's `alarm` is called at this moment, also when it has to be started for that. */
     setAlarm(at: number): Promise<void>;
   };
-  /** Resets the object: what is in its memory is gone, and whoever waits for it is told so. */
+  /** Resets the object: its memory is gone, and waiting callers get an error. */
   abort(reason?: string): void;
 }
 
@@ -46,8 +46,8 @@ const TAIL = 1_000;
  * it, but what an object that was reset had asked of the host product may still be on its way there. Such a claim is
  * settled when its time is over, after which the host's answer can be relied on. Its cycle keeps a checkpoint too.
  *
- * Notifications and exported audit entries are sent after each write, and again with the next cycle where that failed, so that no wait keeps the object in
- * memory.
+ * Notifications and exported audit entries are sent after each write, and again with the next cycle where that failed, so that no
+ * wait keeps the object in memory.
  *
  * Errors: whatever is wrong with the settings or the storage.
  */

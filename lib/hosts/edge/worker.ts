@@ -11,7 +11,7 @@ import { cannotStart } from "../cannot_start.ts";
 import { consoleLog } from "./log.ts";
 import { type EdgeParts, type EdgeState, openEdge } from "./service.ts";
 
-/** What a Worker is bound to; beside these, the settings, each a variable or a secret. */
+/** Bindings of a Worker; its settings come as well, each a variable or a secret. */
 export interface EdgeEnv extends Readonly<Record<string, unknown>> {
   /** The namespace of the Durable Objects. */
   COUNTERSIGN: {
@@ -31,7 +31,7 @@ export interface EdgeObject {
   alarm(): Promise<void>;
 }
 
-/** What a Worker exports: `Countersign` under that name, and `worker` as the default. */
+/** Exports of a Worker: `Countersign` under that name, and `worker` as the default. */
 export interface EdgeHost {
   Countersign: new (ctx: EdgeState, env: EdgeEnv) => EdgeObject;
   worker: {
@@ -132,7 +132,7 @@ function objectName({ SVC_PRODUCT_INTENT_JSON: intent }: EdgeEnv): string {
     const { product_id } = JSON.parse(String(intent)) as { product_id?: unknown };
     if (typeof product_id === "string" && product_id !== "") return `product/${product_id}`;
   } catch {
-    // told by the object
+    // reported by the object
   }
   return "none";
 }

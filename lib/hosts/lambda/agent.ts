@@ -1,4 +1,4 @@
-/** What the functions need that run actions, tasks and chat. */
+/** Dependencies of the functions that run actions, tasks and chat. */
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
 import { boundedLlm } from "../../llm/bounds.ts";
 import { openModel } from "../model.ts";

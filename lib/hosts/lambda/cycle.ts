@@ -16,7 +16,7 @@ const open = whileFresh(process.env, async (): Promise<Deps> => {
 });
 
 /**
- * What the schedule calls, whatever its event. It rejects when the service cannot be opened or a run did not do all of its
+ * Handler of the schedule, whatever its event. It rejects when the service cannot be opened or a run did not do all of its
  * work, so that Lambda counts an error.
  */
 export async function handler(_event: unknown, context: InvocationContext): Promise<CycleReport> {

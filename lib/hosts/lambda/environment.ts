@@ -1,4 +1,4 @@
-/** What Lambda puts into the environment of every function. */
+/** Variables that Lambda sets in every function. */
 import type { AwsCredentials } from "../../store/dynamodb/aws.ts";
 import { SettingRefused } from "../settings.ts";
 

@@ -13,7 +13,7 @@ const text = () => z.string().nullish();
 const values = () => z.record(z.string(), text()).nullish();
 const lists = () => z.record(z.string(), z.array(z.string()).nullish()).nullish();
 
-// What the formats have in common is called alike; the rest is there in some of them.
+// Members that all formats share have the same name; the others are in some of them.
 const eventSchema = once(() =>
   z.object({
     headers: values(),
@@ -41,7 +41,7 @@ type Event = z.infer<ReturnType<typeof eventSchema>>;
 /** Characters of a host and port; anything else would mean another address to a URL parser. */
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;
 
-/** What may stand before the path of an endpoint: `basePath` where the API is mapped below one, `/governance`. */
+/** A prefix of the endpoints' paths: `basePath` where the API is mapped below one, `/governance`. */
 export interface ReadOptions {
   basePath?: string | undefined;
 }
@@ -50,7 +50,7 @@ export interface ReadOptions {
 export interface Read {
   payload: Payload;
   request: Request;
-  /** Where the base path or the stage was asked for without the slash that follows it: the address with it. */
+  /** The address with a final slash, if the base path or the stage was requested without it. */
   withSlash?: string;
 }
 

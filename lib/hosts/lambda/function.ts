@@ -9,7 +9,7 @@ import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
 import { composeLambda, openTable, type Parts, whileFresh } from "./open.ts";
 
-/** What a file of handlers exports. */
+/** Exports of a file of handlers. */
 type Module = Record<string, unknown>;
 
 const isEndpoint = (value: unknown): value is Endpoint<Deps> => typeof value === "function" && "path" in value;

@@ -8,7 +8,7 @@ type Routed = Pick<Declaration, "method" | "path" | "product" | "reads">;
 export const GROUPS = ["docs", "health", "read", "product", "agent"] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** What a function may do with the store. */
+/** Access of a function to the store. */
 export type Access = "none" | "read" | "write";
 
 const OF_PATH: Readonly<Record<string, Group>> = {
@@ -37,7 +37,7 @@ export function functionGroup({ path, product, ...terms }: Routed): Group {
   return product ? "product" : "agent";
 }
 
-/** What answering an endpoint takes of the store. */
+/** Returns the access to the store that an endpoint needs. */
 export function tableAccess(endpoint: Routed): Access {
   const group = functionGroup(endpoint);
   if (group === "docs" || endpoint.path === "/livez") return "none";

@@ -6,12 +6,12 @@ import { errorResponse, toAppError } from "../../http/error_response.ts";
 import { cannotStart } from "../cannot_start.ts";
 import { type Payload, readEvent, type ReadOptions } from "./event.ts";
 
-/** What Lambda tells of an invocation, as far as it is used. */
+/** The part in use of Lambda's invocation context. */
 export interface InvocationContext {
   awsRequestId: string;
 }
 
-/** What API Gateway, Function URLs and load balancers make an HTTP response of. */
+/** Result that API Gateway, Function URLs and load balancers turn into an HTTP response. */
 export interface LambdaResult {
   statusCode: number;
   headers?: Record<string, string>;
@@ -26,7 +26,7 @@ export interface LambdaResult {
 /** A Lambda function for HTTP events. */
 export type LambdaHandler = (event: unknown, context: InvocationContext) => Promise<LambdaResult>;
 
-/** Where the handler comes from, and where errors go that no handler saw. */
+/** Source of the handler, and sink of errors that no handler saw. */
 export interface LambdaHandlerOptions extends ReadOptions {
   /** Asked for the handler of each request; what it rejects with is answered, and it is asked again for the next. */
   open(request: Request): Promise<Handler>;
@@ -49,7 +49,7 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
       payload = read.payload;
       const { method } = read.request;
       isHead = method === "HEAD";
-      // The links of the page there are relative: from an address without the slash they would lead beside it.
+      // Links of the page there are relative: from an address without the slash they would lead astray.
       if (read.withSlash !== undefined && (isHead || method === "GET"))
         return await resultOf(new Response(null, { status: 308, headers: { location: read.withSlash } }), payload);
       // Lambda's own id joins the answer with the function's log.
@@ -57,14 +57,14 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
       fetch = await open(read.request);
       return await resultOf(await fetch(read.request), payload);
     } catch (error) {
-      const told = fetch ? toAppError(error) : cannotStart(error);
-      if (!(error instanceof AppError) || told.status >= 500)
+      const answered = fetch ? toAppError(error) : cannotStart(error);
+      if (!(error instanceof AppError) || answered.status >= 500)
         log.error("request failed", {
           request_id: id,
           error: String(error),
           stack: (error as Error | undefined)?.stack,
         });
-      const response = errorResponse(told, id);
+      const response = errorResponse(answered, id);
       return resultOf(isHead ? new Response(null, response) : response, payload);
     }
   };
@@ -76,11 +76,14 @@ function refuseMessages(event: unknown): void {
     throw new Error("this function answers HTTP requests; it was given an event of a queue, a topic or a schedule");
 }
 
-/** What is taken of a function, some of it the result around the body; bytes, and in words. */
-const LAMBDA_TAKES = { bytes: 6 * 1024 * 1024 - 16 * 1024, told: "6 MB, which is all that a Lambda function may give" };
+/** Size limit of a function's result, including the members around the body: in bytes, and in words. */
+const LAMBDA_TAKES = {
+  bytes: 6 * 1024 * 1024 - 16 * 1024,
+  words: "6 MB, which is all that a Lambda function may give",
+};
 const BALANCER_TAKES = {
   bytes: 1_000_000 - 16 * 1024,
-  told: "1 MB, which is all that a load balancer takes of a function",
+  words: "1 MB, which is all that a load balancer takes of a function",
 };
 
 const isBalancer = (payload: Payload): boolean => payload === "alb" || payload === "alb_lists";
@@ -96,14 +99,14 @@ async function resultOf(response: Response, payload: Payload): Promise<LambdaRes
     ...headersIn(response.headers, payload),
     ...bodyOf(new Uint8Array(await response.arrayBuffer())),
   };
-  const { bytes, told } = isBalancer(payload) ? BALANCER_TAKES : LAMBDA_TAKES;
+  const { bytes, words } = isBalancer(payload) ? BALANCER_TAKES : LAMBDA_TAKES;
   // The limit is on the result as JSON, in which a quote takes two bytes and a control character six.
   if (result.body.length * 6 > bytes && Buffer.byteLength(JSON.stringify(result)) > bytes)
-    throw new AppError("payload_too_large", `the answer is over ${told}; ask for it in pages (limit, after, before)`);
+    throw new AppError("payload_too_large", `the answer is over ${words}; ask for it in pages (limit, after, before)`);
   return result;
 }
 
-/** The headers as whoever asked takes them; of several cookies a balancer that takes no lists has the last one. */
+/** The headers in the form that the caller takes; of several cookies a balancer that takes no lists has the last one. */
 function headersIn(given: Headers, payload: Payload): Pick<LambdaResult, "headers" | "cookies" | "multiValueHeaders"> {
   const headers: Record<string, string> = {};
   for (const [name, value] of given) if (name !== "set-cookie") headers[name] = value;
@@ -118,7 +121,7 @@ function headersIn(given: Headers, payload: Payload): Pick<LambdaResult, "header
   return { headers, ...(payload === "2.0" ? { cookies } : { multiValueHeaders: lists }) };
 }
 
-/** Text as it is, since a REST API decodes base64 only for the media types that it is told; bytes that are no text as base64. */
+/** Text as it is, since a REST API decodes base64 only for configured media types; bytes that are no text as base64. */
 function bodyOf(bytes: Uint8Array): Pick<LambdaResult, "body" | "isBase64Encoded"> {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), isBase64Encoded: false };

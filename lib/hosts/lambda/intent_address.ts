@@ -7,13 +7,13 @@ import { readCredentials, type Environment, readRegion } from "./environment.ts"
 
 const ANSWER_MS = 3000;
 
-/** An intent has 256 KB at most; the answer that brings it says a little beside. Bytes. */
+/** An intent has 256 KB at most; the answer around it has a little more. Bytes. */
 const MOST_BYTES = 256 * 1024 + 4096;
 
 const SSM = /^ssm:(\/[\w./-]{1,1010})$/;
 const S3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/[\w.-]+(?:\/[\w.-]+)*)$/;
 
-/** What AWS says of a parameter or an object that it does not hand out, in words. */
+/** Error codes of AWS for a parameter or an object that it does not return, in words. */
 const REASONS: Readonly<Record<string, string>> = {
   ParameterNotFound: "there is no such parameter in the function's account and region",
   NoSuchKey: "there is no such object in the bucket",
@@ -52,7 +52,7 @@ export async function withIntent(env: Environment, send: typeof fetch = fetch): 
   return { ...env, SVC_PRODUCT_INTENT_JSON: intent };
 }
 
-/** Where an intent is kept. */
+/** Location of an intent. */
 interface Place {
   name: "SSM" | "S3";
   ask(env: Environment, send: typeof fetch): Promise<Response>;

@@ -2,7 +2,7 @@
 import type { Logger } from "@aws-lambda-powertools/logger";
 import type { Log } from "../../kit/platform.ts";
 
-/** A log that can be told of the invocation it speaks in. */
+/** A log whose lines can carry the current invocation. */
 export interface LambdaLog extends Log {
   begin(context: unknown): void;
   /** Resolves when all that was logged is written: an instance may be halted once it has answered. */

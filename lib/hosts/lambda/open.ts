@@ -24,16 +24,16 @@ const TAIL = 200;
 /** An API answers 503 after 29 seconds, and a function that only waits is paid for; seconds. */
 const LONGEST_WAIT = 20;
 
-/** What a function adds to what every handler is given. */
+/** Dependencies that a function adds to those of every handler. */
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 
 /**
  * Composes what a function gives its handlers; AWS is asked for the secrets, and for the intent where the store is used.
- * `env` is read anew for each request to AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
+ * `env` is read again for each request to AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
  */
 export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
   const secret = await withSecrets(env);
-  // What needs no store needs no product, and its function may not read the intent.
+  // A function without a store needs no product, and may not be allowed to read the intent.
   const variables = access === "none" ? secret : await withIntent(secret);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
@@ -67,7 +67,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
 export const openTable = (deps: Deps, access: Access): Promise<void> =>
   access === "write" ? openProduct(deps, { tail: TAIL }) : openToRead(deps);
 
-/** Work that rests on what is fetched: done once, and anew for who asks when it was fetched ten minutes ago. */
+/** Work on fetched data: done once, and again for a request after the data is ten minutes old. */
 export function whileFresh<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
   let done = once(work);
   let readAt = Date.now();

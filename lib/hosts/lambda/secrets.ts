@@ -28,7 +28,7 @@ async function secretText(env: Environment, SecretId: string, send: typeof fetch
   } as const;
   const ask = async () => {
     const response = await askAws(request, readCredentials(env), send);
-    // What stands between may answer without JSON; what it holds is not repeated.
+    // A proxy may answer without JSON; its body is not repeated.
     const answer: unknown = await response.json().catch(() => undefined);
     return { status: response.status, body: Object(answer) as Record<string, unknown> };
   };

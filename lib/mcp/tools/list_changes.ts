@@ -7,7 +7,7 @@ import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
 
-/** What a row shows; a model reads every word of it. */
+/** Fields of a row; a model reads every word of it. */
 const ROW = [
   "change_id",
   "status",

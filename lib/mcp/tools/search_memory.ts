@@ -4,7 +4,7 @@ import { recall, recalledSchema } from "../../memory/recall.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
 import { tool } from "../tool.ts";
 
-/** What is remembered. */
+/** The tool that searches memory. */
 export const searchMemory = tool(
   {
     name: "search_memory",

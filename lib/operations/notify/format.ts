@@ -14,7 +14,7 @@ export const formatBody: Readonly<Record<NotifyFormat, (notification: Notificati
 
 const OPEN = "Open in Countersign";
 
-/** What it is about, for whoever follows several products in one channel. */
+/** Context of a notification, for readers with several products in one channel. */
 const contextOf = ({ instance_id, type, data }: Notification): string =>
   [instance_id, type, data.change?.change_id].filter(Boolean).join(" · ");
 

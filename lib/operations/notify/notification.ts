@@ -1,4 +1,4 @@
-/** What a notification is. */
+/** Types of notifications. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
@@ -23,7 +23,7 @@ export const NOTIFICATION_TYPES = [
 ] as const;
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
 
-/** The members of a change that are told. */
+/** Members of a change that are sent. */
 export const SHOWN = [
   "change_id",
   "tenant_id",
@@ -50,7 +50,7 @@ export interface Notification {
   instance_id: string;
   /** One sentence for people. What somebody wrote stands in quotation marks in it. */
   text: string;
-  /** Where a person reads it in the console, where the service knows its address. */
+  /** Address of the page in the console, if the service knows its own. */
   url?: string;
   data: {
     change: Pick<Change, (typeof SHOWN)[number]> | null;
@@ -61,7 +61,7 @@ export interface Notification {
     /** The entry that records it. */
     audit_entry?: Pick<AuditEntry, "id" | "event_type" | "detail" | "current_hash">;
     outcome?: Outcome | null;
-    /** What the service noticed. */
+    /** A notice of the service. */
     notice?: Pick<ActivityRow, "title" | "detail">;
   };
 }

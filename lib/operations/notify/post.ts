@@ -1,4 +1,4 @@
-/** One attempt to hand a notification over, and in plain words why it failed. Addresses may be secrets: none is told. */
+/** One attempt to send a notification, and in plain words why it failed. Addresses may be secrets: none is shown. */
 import { cappedText } from "../../kit/capped_text.ts";
 import { requestedPause } from "../../kit/requested_pause.ts";
 import { stoppable, Unanswered } from "../../kit/time_limit.ts";
@@ -7,7 +7,7 @@ import { signWebhook } from "../../kit/webhook_signature.ts";
 import { formatBody, type NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
 
-/** Where to, and how. */
+/** Address and format of a receiver. */
 export interface Receiver {
   url: string;
   format: NotifyFormat;
@@ -61,7 +61,7 @@ export async function post(
   }
 }
 
-/** Whoever refuses says why in a word. */
+/** Bytes to read of a rejection: receivers give the reason in a word. */
 const MOST_READ = 1000;
 
 function signatureHeaders(key: Uint8Array, id: string, now: number, body: string): Record<string, string> {
@@ -91,12 +91,12 @@ function teamsFailure(status: number, said: string): Failed | undefined {
   return { failure: `the receiver answered ${status}, and Teams says that the delivery failed${why}` };
 }
 
-/** What Slack's words mean. Other words of a receiver are not repeated: they may hold anything. */
+/** Meaning of Slack's error words. Other words of a receiver are not repeated: they may hold anything. */
 const SLACK: Readonly<Record<string, string>> = {
   no_service: "its webhook was removed or disabled; make a new one in Slack and give its address as --notify-url",
-  no_service_id: "the address of the webhook is not whole; copy it anew from Slack",
+  no_service_id: "the address of the webhook is incomplete; copy it again from Slack",
   no_team: "the workspace is gone or inactive; make a webhook in another one",
-  invalid_token: "the address of the webhook is not whole, or was withdrawn; copy it anew from Slack",
+  invalid_token: "the address of the webhook is incomplete, or was withdrawn; copy it again from Slack",
   channel_not_found: "the channel of the webhook is gone; make a webhook for another channel",
   channel_is_archived: "the channel of the webhook is archived; open it again, or make a webhook for another one",
   action_prohibited: "an administrator of the workspace forbids what the webhook does",

@@ -1,5 +1,5 @@
 /**
- * What each way of sending shares. Where it stands is kept in the store, so that a restart goes on where it stopped: each
+ * Parts that all senders share. The cursor is in the store, so that a restart continues where it stopped: each
  * notification arrives at least once, and carries an id by which a second arrival is known.
  */
 import { findTrace } from "../../audit/entry_traces.ts";
@@ -19,7 +19,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** Where to send and how; JSON is signed with the secret. */
+/** Address and format; JSON is signed with the secret. */
 export interface NotifyOptions {
   url: string;
   format?: NotifyFormat;
@@ -37,7 +37,7 @@ interface Sent {
 const BATCH = 50;
 const NO_STORE = "the store cannot be used";
 
-/** Where it stands, how one notification is tried, and what comes next. */
+/** Returns the cursor, one attempt at a notification, and the next step. */
 export function sending(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
   const { url, format = "json", secret, times = SEND_TIMES, fetch: send = fetch } = options;
   const { store, clock, log } = deps;
@@ -52,7 +52,7 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
     unkept = undefined;
   };
 
-  /** Where it stood last, and where the service stands now; the first time ever it begins there. */
+  /** Reads the stored cursor and the present one; the very first time it begins at the present. */
   const standing = async (): Promise<{ kept: EventCursor; present: EventCursor }> => {
     const kept = (await store.get("meta", "notify"))?.value;
     const present = await presentCursor(store);
@@ -83,7 +83,10 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
       return failed;
     },
 
-    /** Hands the next events to `deliver` and keeps the cursor after each that it has delivered; false when there is no more to do. */
+    /**
+     * Hands the next events to `deliver` and keeps the cursor after each that it has delivered; false when there is no more to
+     * do.
+     */
     async sendNext(deliver: (sent: Sent) => Promise<boolean>): Promise<boolean> {
       if (unkept) await keep(unkept);
       const { kept, present } = await standing();

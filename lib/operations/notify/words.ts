@@ -1,6 +1,6 @@
 /**
  * The words of a notification that are not ours. They stand on one line, in quotation marks that nothing in them closes,
- * bounded, and where they are written from right to left they do not carry along what stands beside them.
+ * bounded, and where they are written from right to left they do not reorder the text around them.
  */
 import type { Missing } from "../../changes/rules/missing.ts";
 import { label, quote } from "../../kit/quote.ts";
@@ -11,7 +11,7 @@ const RULES = 3;
 
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
-/** Of one word, and yet no plain name: it would be read as a link, or as a call to a whole channel. */
+/** One word that is no plain name: it would be read as a link, or as a call to a whole channel. */
 const CALLS = /^@|\/\//;
 
 const apart = (text: string): string => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);

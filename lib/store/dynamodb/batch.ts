@@ -11,7 +11,7 @@ import { checkSize, operationFor } from "./items.ts";
 import { write } from "./requests.ts";
 import { tableView } from "./table_view.ts";
 
-/** What one request takes beside the head: 100 operations with it, and 4 MB with all that goes around the texts. */
+/** Limits of one request apart from the head: 100 operations with it, and 4 MB with all that goes around the texts. */
 const MOST = { writes: 99, bytes: 3_500_000 };
 
 /** Nobody queues for the head of a table: with twenty at it five tries of six fail. So many take some five seconds. */

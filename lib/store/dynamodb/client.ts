@@ -3,7 +3,7 @@ import { type Pacing, pauseMs } from "../engine/pacing.ts";
 import { StoreBusy, StoreUnavailable } from "../store.ts";
 import { askAws, type AwsCredentials } from "./aws.ts";
 
-/** Where the table is, and who asks. */
+/** Location of the table, and credentials. */
 export interface DynamoDbAccess {
   table: string;
   /** `eu-central-1` */
@@ -25,16 +25,16 @@ export interface DynamoDbLimits {
   findOut: number;
 }
 
-/** What DynamoDB refused. `reasons` are those of a cancelled transaction, `None` where an item had none. */
+/** A rejection by DynamoDB. `reasons` are those of a cancelled transaction, `None` where an item had none. */
 export class DynamoDbError extends StoreUnavailable {
   constructor(
     place: string,
     readonly code: string,
-    readonly told: string,
+    readonly answer: string,
     readonly reasons: readonly string[] = [],
   ) {
     const hint = code === "ResourceNotFoundException" ? "; make the table first" : "";
-    super(`${place}: ${code}: ${told}${hint}`);
+    super(`${place}: ${code}: ${answer}${hint}`);
   }
 }
 
@@ -113,11 +113,11 @@ export function dynamoDbClient(
   };
 }
 
-/** Whether the same request may succeed when it is made again. */
+/** Returns whether the same request may succeed when it is made again. */
 function mayPass({ code, reasons }: DynamoDbError): boolean {
   if (code !== CANCELLED) return THROTTLED.test(code) || UNSURE.test(code);
-  const told = reasons.filter((reason) => reason !== "None");
-  return told.length > 0 && told.every((reason) => THROTTLED.test(reason));
+  const named = reasons.filter((reason) => reason !== "None");
+  return named.length > 0 && named.every((reason) => THROTTLED.test(reason));
 }
 
 interface Refusal {
@@ -132,7 +132,7 @@ function refusalOf(place: string, status: number, text: string): DynamoDbError {
   try {
     body = JSON.parse(text) as Refusal;
   } catch {
-    // What stands between may answer without JSON; its status says enough.
+    // A proxy may answer without JSON; its status is enough.
   }
   const code = body["__type"]?.split("#").at(-1) ?? (status >= 500 ? "ServiceUnavailable" : `HTTP ${status}`);
   const reasons = body.CancellationReasons?.map(({ Code = "None" }) => Code);
@@ -141,7 +141,7 @@ function refusalOf(place: string, status: number, text: string): DynamoDbError {
 
 /** `fetch` keeps the reason of a lost connection one level deeper. */
 function sentenceOf(error: unknown): string {
-  if (error instanceof DynamoDbError) return `${error.code}: ${error.told}`;
+  if (error instanceof DynamoDbError) return `${error.code}: ${error.answer}`;
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

@@ -17,7 +17,7 @@ export const HEAD: Item = { pk: { S: "head" }, sk: binary(Uint8Array.of(0)) };
 /** How tables are written by this version. */
 const FORMAT = 1;
 
-/** What it says. */
+/** Content of the head. */
 export interface Head {
   commits: number;
   /** Names its last commit, as no other is named: a table that was restored counts the same number twice. */
@@ -33,7 +33,7 @@ const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MARK_
 const attributeOf = (key: Key): string | undefined =>
   Object.keys(IN_HEAD).find((name) => nameOfKey(IN_HEAD[name]!) === nameOfKey(key));
 
-/** Whether a record lies in the head. */
+/** Returns whether a record is stored in the head. */
 export const isInHead = (key: Key): boolean => attributeOf(key) !== undefined;
 
 /** A record that lies in a head. */
@@ -73,7 +73,7 @@ export const headName = ({ commits, name }: Head): string => `${commits} ${name}
 /** The revision above which a record of a collection begins that is not there, so that none restarts. */
 export const lastRevision = ({ deleted }: Head, collection: string): number => deleted.get(collection) ?? 0;
 
-/** What is left of a record that is not there. */
+/** Returns the version of an absent record, if the head has one. */
 export function findAbsent(head: Head, key: Key): Version | undefined {
   const revision = lastRevision(head, key.collection);
   return revision > 0 ? { ...key, revision, json: undefined } : undefined;

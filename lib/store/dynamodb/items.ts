@@ -23,7 +23,7 @@ export type Operation =
   | { Delete: { TableName: string; Key: Item } & Condition }
   | { Update: Update };
 
-/** What must hold, or the whole request is refused. */
+/** A condition without which the complete request is rejected. */
 interface Condition {
   ConditionExpression?: string;
   ExpressionAttributeValues?: Item;
@@ -95,7 +95,7 @@ export async function operationFor(
   return { Put: { TableName, Item, ...condition } };
 }
 
-/** What is written is paid for by the kilobyte: a text of more than that, with all around it, is kept deflated. */
+/** Writes are billed by the kilobyte: a text longer than this, in bytes with its overhead, is stored deflated. */
 const LONGEST_PLAIN = 850;
 
 async function textOf({ text }: Json): Promise<Item> {

@@ -1,7 +1,7 @@
 /** A store in a DynamoDB table, which many processes and functions may use at once. */
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing } from "../engine/pacing.ts";
-import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
+import { enforceMark, sharedWhole } from "../engine/shared_whole.ts";
 import { makeReads } from "../engine/view.ts";
 import type { Store } from "../store.ts";
 import { dynamoDbEngine } from "./batch.ts";
@@ -11,7 +11,7 @@ import { dumpItems, storedVersion } from "./whole.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
 
-/** Where the table is, and what the store is told beside it. */
+/** Location of the table, and options of the store. */
 export interface DynamoDbOptions extends DynamoDbAccess, Partial<Pacing> {
   limits?: Partial<DynamoDbLimits>;
 }
@@ -25,7 +25,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   // Its own, since an engine holds what it knows of the head, and the two ask side by side.
   const mover = dynamoDbEngine(client, limits.findOut);
   const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
-  const commits = groupCommit(heedingMark(engine, pacing.clock), pacing);
+  const commits = groupCommit(enforceMark(engine, pacing.clock), pacing);
   return {
     ...makeReads(tableView(client)),
     ...commits,
@@ -40,7 +40,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
 
 const PAUSE_MS = 500;
 
-/** What a table must be: text `pk`, bytes `sk`. */
+/** Required keys of a table: text `pk`, bytes `sk`. */
 export const TABLE = {
   AttributeDefinitions: [
     { AttributeName: "pk", AttributeType: "S" },

@@ -1,4 +1,4 @@
-/** What an engine does for a batch of decisions, where other processes write to the same store. */
+/** The work of an engine for a batch of decisions, where other processes write to the same store. */
 import type { Awaitable, Key, Version, View } from "./view.ts";
 
 /** A version to keep, and the revision of what it replaces: 0 where nothing ever was. */
@@ -9,12 +9,12 @@ export interface Write extends Version {
 }
 
 /**
- * One try to carry a batch. It is begun at once: what is asked of it before the head is told may go out with the question
+ * One try to carry a batch. It begins immediately: reads before the head is known may be sent with the request
  * for that. Whatever its methods reject with ends it, and nothing of it is kept.
  */
 export interface Attempt extends View {
   /**
-   * Names the last commit. The commit of this try is refused when another came after it; so what is read once it is told
+   * Names the last commit. The commit of this try is refused when another came after it; so reads after it resolved
    * holds, and so does all that was read at any time since that commit was made.
    */
   readonly head: Awaitable<string>;
@@ -31,16 +31,16 @@ export interface Attempt extends View {
 export interface Engine {
   /** `last`: the last commit as far as is known, which may be taken for it without asking: the commit finds out. */
   begin(last?: string): Attempt;
-  /** What one commit takes, records and bytes of text: as much as one decision may write, or more. */
+  /** Limits of one commit, in records and bytes of text: as much as one decision may write, or more. */
   readonly most: { readonly writes: number; readonly bytes: number };
-  /** How often a batch is tried that others are in the way of; 8 times by default. */
+  /** Number of attempts for a batch that conflicts with others; 8 by default. */
   readonly tries?: number;
   /** Throws when the engine cannot hold a record; then its transaction is refused, and no other. */
   check?(version: Version): void;
-  /** What a record is that has no version of its own, as far as is known: by default it never was. */
+  /** Returns the version of a record without one of its own, as far as known: by default it never existed. */
   absent?(key: Key): Version | undefined;
   /**
-   * What a record is that is put as one that is not there, where the commit of that put is refused if it is there after all:
+   * Returns the version of a record that is put as absent, where the commit is rejected if the record exists after all:
    * so it need not be read. Undefined where that is not known for certain.
    */
   untouched?(key: Key): { readonly found: Version | undefined } | undefined;

@@ -3,7 +3,7 @@ import type { ListOptions } from "../store.ts";
 import type { Version } from "../version.ts";
 import type { Awaitable, Row } from "./view.ts";
 
-/** What a dump is made of. */
+/** Parts of a dump. */
 export interface Dumped {
   /** The collections that have or had records, and the highest revision of what was deleted in each, 0 for nothing. */
   collections(): Awaitable<readonly { name: string; floor: number }[]>;

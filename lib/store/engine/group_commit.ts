@@ -12,7 +12,9 @@ import { type Job, queued } from "./queue.ts";
 import { commonReading, learn, type Reading, collectReads, type Run, runBatch, stillRight } from "./run.ts";
 
 const MOST_DECISIONS = 256;
-/** So many decisions cost more to run than a round trip takes: where others write, they are not run over what has changed. */
+/**
+ * Number of decisions whose run costs more than a round trip: where others write, they do not run on data that may have changed.
+ */
 const MANY = 8;
 /** After so many runs that took something for absent which was there, decisions read one thing after another. */
 const GUESSING_RUNS = 4;
@@ -25,10 +27,10 @@ const MAX_YIELD_MS = 2000;
 /** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
   const { untouched: _, ...careful } = engine;
-  const sharing: Sharing = { held: holding(), overtaken: false, alone: 0, heldMs: 0, common: { keys: [], pages: [] } };
+  const sharing: Sharing = { held: holding(), conflicted: false, alone: 0, heldMs: 0, common: { keys: [], pages: [] } };
   return queued(async (queue) => {
     const jobs: Job[] = [];
-    /** So many were there at the first try. */
+    /** Number of decisions at the first attempt. */
     let first = 0;
     const takeMore = (): void => void jobs.push(...queue.splice(0, MOST_DECISIONS - jobs.length));
     try {
@@ -43,8 +45,8 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
       );
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
-      const { overtaken, heldMs } = sharing;
-      if (overtaken && heldMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(heldMs, MAX_YIELD_MS));
+      const { conflicted, heldMs } = sharing;
+      if (conflicted && heldMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(heldMs, MAX_YIELD_MS));
     } catch (error) {
       // Who came later has not had all tries.
       if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));
@@ -58,15 +60,15 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
 /** How this process stands to the others on its store. */
 interface Sharing {
   held: Held;
-  /** Whether another had committed when this one came to do so last. */
-  overtaken: boolean;
+  /** True if another process had committed before the last attempt. */
+  conflicted: boolean;
   /** How many of its commits followed its own, one after another. */
   alone: number;
   /** How long its last commit held the head. */
   heldMs: number;
-  /** Whether the last try failed: then nothing is taken for granted. */
+  /** True if the last attempt failed: then nothing is assumed. */
   failed?: boolean;
-  /** What more than one decision of the last batch read. */
+  /** Records that more than one decision of the last batch read. */
   common: Reading;
 }
 
@@ -77,7 +79,7 @@ async function attempt(
   { jobs, takeMore, now }: { jobs: readonly Job[]; takeMore: () => void; now: () => number },
 ): Promise<Run> {
   const { held } = sharing;
-  const isInVain = sharing.overtaken && jobs.length >= MANY;
+  const isInVain = sharing.conflicted && jobs.length >= MANY;
   let run = await runBatch(isInVain ? [] : jobs, { engine, held });
   const base = engine.begin(sharing.alone >= SETTLED ? held.head : undefined);
   try {
@@ -86,8 +88,8 @@ async function attempt(
     const head = await base.head;
     const since = now();
     await ahead;
-    sharing.overtaken = head !== held.head;
-    if (sharing.overtaken) {
+    sharing.conflicted = head !== held.head;
+    if (sharing.conflicted) {
       const reading = isInVain ? sharing.common : collectReads(run, held, "all");
       held.moveTo(head);
       takeMore();
@@ -104,12 +106,12 @@ async function attempt(
     const writes = run.writes(held);
     held.follow(await base.commit(writes), writes);
     sharing.heldMs = now() - since;
-    sharing.alone = sharing.overtaken ? 0 : sharing.alone + 1;
+    sharing.alone = sharing.conflicted ? 0 : sharing.alone + 1;
     sharing.failed = false;
-    // What was refused was judged by what was not durable yet, and told by nobody before it was.
+    // A rejected run was decided on data that was not durable yet, and nobody has its results.
     return run;
   } catch (error) {
-    // What it holds may be why, and answers that are still on their way must not be taken for those of a later try.
+    // Cached data may be the cause, and late answers must not be taken for those of a later attempt.
     sharing.held = held.doubted();
     sharing.alone = 0;
     sharing.failed = true;

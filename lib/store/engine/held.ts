@@ -1,4 +1,4 @@
-/** What a process holds of a shared store: records and pages as they were at one commit, and so are while nobody made another. */
+/** Cache of a shared store: records and pages as of one commit, valid until somebody makes another. */
 import type { ListOptions } from "../store.ts";
 import { inner, type Key, recordName, type Row, type Version } from "./view.ts";
 
@@ -8,19 +8,19 @@ export interface Page {
   readonly options: ListOptions<boolean>;
 }
 
-/** What was found of a record, and in a page. */
+/** A record that was read, or its absence. */
 export type Found = Version | undefined;
 export type Rows = readonly Row[];
 
-/** So much is held between two batches of records, and of pages: characters of text, each record counted as some more. */
+/** Limit of cached records, and of cached pages, between two batches: characters of text, each record counted as some more. */
 const MOST_TEXT = 16_000_000;
 const EACH = 200;
 
-/** What a process holds. */
+/** The cache of a process. */
 export interface Held {
   /** The commit as of which it holds; undefined where it holds nothing, or guesses. */
   readonly head: string | undefined;
-  /** What is known of a record; undefined where nothing is. */
+  /** Returns the cached version of a record; undefined where none is known. */
   version(key: Key): { readonly found: Found } | undefined;
   rows(page: Page): Rows | undefined;
   learn(key: Key, found: Found): void;
@@ -42,7 +42,7 @@ export function holding(
 ): Held {
   let head: string | undefined;
   let size = 0;
-  /** Of pages, all that was ever put into one that is held. */
+  /** Size of all that was ever put into a cached page. */
   let sizeOfPages = 0;
 
   const letGoOfPages = (): void => {
@@ -124,7 +124,7 @@ const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
 
 const sizeOf = (found: Found | Row): number => EACH + (found?.json?.text.length ?? 0);
 
-/** Whether a record is at the same version: the same revision may be another text where the store is another copy. */
+/** Returns whether a record is at the same version: the same revision may be another text where the store is another copy. */
 export const isSame = (one: Found | Row, other: Found | Row): boolean =>
   one === other ||
   (one !== undefined &&
@@ -135,6 +135,6 @@ export const isSame = (one: Found | Row, other: Found | Row): boolean =>
 
 const textOf = ({ json }: Row): string | undefined => json?.text;
 
-/** Whether a page has the same records. */
+/** Returns whether a page has the same records. */
 export const isSamePage = (one: Rows, other: Rows): boolean =>
   one === other || (one.length === other.length && one.every((row, index) => isSame(row, other[index])));

@@ -5,7 +5,7 @@ import { StoreBusy, StoreMoved, StoreUnavailable } from "../store.ts";
 import type { Key, Version } from "../version.ts";
 import { describeMark, type Loading, type Mark, MarkChanged, type Whole } from "../whole.ts";
 
-/** Where the mark lies: no record of the service can be there. */
+/** Key of the mark: no record of the service can be there. */
 export const MARK_KEY: Key = { collection: "", id: "mark" };
 
 /** The mark in a version of its record. */
@@ -18,11 +18,11 @@ export const markVersion = (mark: Mark | undefined, before: Version | undefined)
   json: mark && json(mark),
 });
 
-/** The mark that counts at a moment: a hold ends by itself, since whoever holds may be gone. */
+/** The mark that is valid at a moment: a hold expires, since its holder may be gone. */
 export const standing = (mark: Mark | undefined, now: number): Mark | undefined =>
   mark?.state === "held" && Date.parse(mark.until) <= now ? undefined : mark;
 
-/** Whether both are of one move, and say the same. */
+/** Returns whether both are of one move, and say the same. */
 export const isSame = (a: Mark | undefined, b: Mark | undefined): boolean =>
   a?.state === b?.state && a?.move === b?.move;
 
@@ -60,8 +60,8 @@ export function markError(mark: Mark | undefined): StoreBusy | StoreUnavailable 
 const isAddress = (to: string): boolean => /^[a-z]+:\/\//.test(to);
 
 /**
- * Deletes all records that were loaded, page by page, and the mark in the end. First the mark becomes one of its own: whoever
- * loads the store, or clears it too, finds itself out of it, and leaves nothing between what is deleted. Errors: `MarkChanged`.
+ * Deletes all records that were loaded, page by page, and the mark in the end. First the mark becomes one of its own: a
+ * concurrent load or clear loses its hold, and writes nothing between the deletions. Errors: `MarkChanged`.
  */
 export async function clearLoaded({ dump, commit }: Pick<Whole, "dump" | "commit">, loading: Loading): Promise<void> {
   const move = crypto.randomUUID();

@@ -15,14 +15,14 @@ export function overFloors(engine: Engine): Engine {
     overFloor(key, version, known.get(key.collection) ?? 0);
   const begin = (last?: string): Attempt => {
     const attempt = engine.begin(last);
-    const told = async (): Promise<string> => {
+    const readNumber = async (): Promise<string> => {
       const now = await attempt.head;
       if (now !== head) floors = new Map();
       return (head = now);
     };
     return {
       ...attempt,
-      head: told(),
+      head: readNumber(),
       async versions(keys) {
         // An answer that comes when the head is another by then is none of that one.
         const known = floors;

@@ -18,7 +18,7 @@ export const systemPacing: Pacing = {
 /** A store that stays contended for this long is busy: every host's request limit is longer. */
 const MAX_CONTENDED_MS = 5_000;
 
-/** How often something is tried that others are in the way of. */
+/** Number of attempts for work that conflicts with others. */
 const TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;

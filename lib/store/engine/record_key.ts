@@ -1,4 +1,4 @@
-/** What a record may be called, and its id as bytes, for engines that order keys by bytes. */
+/** Allowed names of records, and ids as bytes, for engines that order keys by bytes. */
 import type { ListOptions } from "../store.ts";
 import type { Key } from "./view.ts";
 
@@ -51,7 +51,7 @@ export function keyBounds({
   return compare(from, to) > 0 ? undefined : { from, to };
 }
 
-/** What lies directly before a key. */
+/** Returns the key directly before a key. */
 function before(key: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const last = key.at(-1);
   return last ? Uint8Array.of(...key.subarray(0, -1), last - 1, BEYOND) : key.slice(0, -1);

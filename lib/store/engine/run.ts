@@ -7,13 +7,13 @@ import { countBytes, mergeList, writeSet } from "./write_set.ts";
 
 /** A decision that was run. */
 interface Decided {
-  /** What to tell of it, once all that it rests on is durable. */
+  /** Reports its result, once all that it rests on is durable. */
   readonly end: () => void;
   readonly writes: readonly Version[];
   readonly saw: Saw;
 }
 
-/** What a decision saw of the store, beside what those before it wrote. */
+/** Reads of a decision from the store, without the writes of earlier decisions. */
 class Saw {
   /** All records that it asked for, those too that decisions before it wrote. */
   readonly asked = new Map<string, Key>();
@@ -22,7 +22,7 @@ class Saw {
   /** Records that it put as new without asking for them: the commit is refused where they are not. */
   readonly untouched = new Map<string, { key: Key; found: Found }>();
 
-  /** Whether all of it is so. */
+  /** Returns whether all of these reads are still current. */
   holds(held: Held, engine: Engine): boolean {
     for (const { key, found } of this.untouched.values()) {
       const known = held.version(key) ?? engine.untouched?.(key);
@@ -40,7 +40,7 @@ class Saw {
   }
 }
 
-/** What a run saw. */
+/** Reads of a run. */
 export interface Reading {
   keys: Key[];
   pages: Page[];
@@ -48,7 +48,7 @@ export interface Reading {
 
 /** A run of some decisions. */
 export interface Run {
-  /** What to tell of each; of fewer than were given where one commit takes no more. */
+  /** Reports of each decision; fewer than provided where one commit takes no more. */
   readonly ends: readonly (() => void)[];
   readonly decided: readonly Decided[];
   writes(held: Held): Write[];
@@ -65,7 +65,7 @@ export function collectReads({ decided }: Run, held: Held, which: "all" | "not h
   return { keys: [...keys.values()], pages: [...pages.values()] };
 }
 
-/** What more than one of the decisions asked for. */
+/** Returns the reads that more than one decision made. */
 export function commonReading({ decided }: Run): Reading {
   const seen = new Set<string>();
   const isSecond = (name: string): boolean => seen.has(name) || !seen.add(name);

@@ -4,7 +4,7 @@ import { type Job, queued } from "./queue.ts";
 import type { Awaitable, Version, View } from "./view.ts";
 import { writeSet } from "./write_set.ts";
 
-/** Where the records are kept. */
+/** Storage of the records. */
 export interface Keeper {
   /**
    * Keeps what a decision wrote, at once for those after it; nothing, of one that only read or was refused. It resolves when

@@ -11,7 +11,7 @@ import { type Pacing, withRetries } from "./pacing.ts";
 import { countBytes } from "./write_set.ts";
 
 /** An engine whose decisions know the mark of the store; it takes one write less in a commit. */
-export function heedingMark(engine: Engine, clock: Clock): Engine {
+export function enforceMark(engine: Engine, clock: Clock): Engine {
   /** The mark's record as of a commit. */
   let known: { head: string; version: Version | undefined } | undefined;
 
@@ -26,7 +26,7 @@ export function heedingMark(engine: Engine, clock: Clock): Engine {
       if (refusal) throw mark!.state === "held" ? new Contended(refusal.message) : refusal;
     };
     const versions = async (keys: readonly Key[]): Promise<readonly (Version | undefined)[]> => {
-      // What is read before the head is told may be older than that.
+      // Reads that began before the head was known may be older than it.
       if (head === undefined || head === known?.head) return attempt.versions(keys);
       const found = await attempt.versions([...keys, MARK_KEY]);
       const version = found[keys.length];
@@ -34,12 +34,12 @@ export function heedingMark(engine: Engine, clock: Clock): Engine {
       known = { head, version };
       return found.slice(0, keys.length);
     };
-    const told = async (): Promise<string> => {
+    const readHead = async (): Promise<string> => {
       const now = await attempt.head;
       if (now === known?.head) heed(known.version);
       return (head = now);
     };
-    const telling = told();
+    const telling = readHead();
     return {
       head: telling,
       versions,
@@ -47,7 +47,7 @@ export function heedingMark(engine: Engine, clock: Clock): Engine {
       async commit(writes) {
         if ((await telling) !== known?.head) await versions([]);
         const before = known!.version;
-        // Whoever held it finds that out by the mark that is gone.
+        // A holder that lost the hold notices it by the mark that is gone.
         const end = before?.json && writes.length > 0 ? { ...markVersion(undefined, before), before } : undefined;
         const next = await attempt.commit(end ? [...writes, end] : writes);
         known = { head: next, version: end ?? before };

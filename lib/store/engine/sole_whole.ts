@@ -6,7 +6,7 @@ import type { Mark, Whole } from "../whole.ts";
 import { clearLoaded, expectMark, isSame, readMark, markVersion, markError, standing } from "./mark.ts";
 import type { Keeper } from "./serial.ts";
 
-/** What it is made of. */
+/** Parts of the engine. */
 export interface SoleParts extends Pick<Whole, "dump" | "atOneMoment">, Partial<Pick<Whole, "clear">> {
   /** The record of the mark, as it was found. */
   found: Version | undefined;

@@ -43,7 +43,7 @@ export function sortedMap<V>(): SortedMap<V> {
     page({ after, limit, reverse = false, prefix = "" }) {
       const found: [string, V][] = [];
       if (limit === 0) return found;
-      // Where it begins, itself not counted.
+      // Index of the beginning, exclusive.
       const behind = behindPrefix(prefix);
       const first = reverse ? lower(after, behind) : after !== undefined && after >= prefix ? after : undefined;
       for (const [key, value] of reverse ? tree.entriesReversed(first) : tree.entries(first ?? prefix)) {

@@ -1,4 +1,4 @@
-/** What an engine reads, and the port's reads over it. */
+/** Reads of an engine, and the port's reads over them. */
 import type { Listed, ListOptions, Reads, Stored, Text } from "../store.ts";
 import type { Key, Version } from "../version.ts";
 
@@ -10,7 +10,7 @@ export const recordName = ({ collection, id }: Key): string => `${collection}\0$
 /** A live record of a page; its id alone when no more was asked for. */
 export type Row = Pick<Version, "id"> & Partial<Version>;
 
-/** What is there, or will be. */
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** Makes something of a value, at once when it is there: a promise costs as much as a record. */
@@ -28,7 +28,7 @@ export interface View {
   /** The last version of each record, in the order asked for; `undefined` when it never was. */
   versions(keys: readonly Key[]): Awaitable<Found>;
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
-  /** What a record is that is put as one that is not there, where that need not be read. */
+  /** Returns the version of a record that is put as absent, where it need not be read. */
   untouched?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 

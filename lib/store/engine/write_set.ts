@@ -18,7 +18,7 @@ export interface WriteSet {
 
 /** A record that the transaction reads or writes. */
 interface Slot extends Key {
-  /** Whether `before` is known. */
+  /** True if `before` is known. */
   read: boolean;
   before: Version | undefined;
   /** In order; absent while it is only read. */
@@ -31,7 +31,9 @@ interface Edit {
   readonly json: Json | undefined;
 }
 
-/** Begins a transaction over a view. Revisions are not read when something is put: the put is held against them at the end. */
+/**
+ * Begins a transaction over a view. Revisions are not read when something is put: the put is verified against them at the end.
+ */
 export function writeSet(view: View): WriteSet {
   const slots = new Map<string, Map<string, Slot>>();
   const touched: Slot[] = [];
@@ -93,7 +95,7 @@ export function writeSet(view: View): WriteSet {
     });
   };
 
-  /** What the edits of some records come to; what they leave as it was is not among it. */
+  /** Versions that the edits of some records result in, without unchanged records. */
   const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
     onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
 

@@ -26,9 +26,9 @@ export const holding = (move: string, now: number): Mark => ({
 type Source = Pick<Whole, "dump" | "commit" | "atOneMoment">;
 
 /**
- * Yields every version of a store as of one moment, while it is used. A store whose dump is not of one moment is dumped twice: what
- * changed during the first pass is yielded again under a hold, deletions included. Errors: `MarkChanged` where another move is under
- * way, or the hold ended too soon. An error, or an early end, leaves the store in use.
+ * Yields every version of a store as of one moment, while it is used. A store whose dump is not of one moment is dumped twice:
+ * what changed during the first pass is yielded again under a hold, deletions included. Errors: `MarkChanged` where another move
+ * is under way, or the hold ended too soon. An error, or an early end, leaves the store in use.
  */
 export async function* copyWhole(
   source: Source,
@@ -55,15 +55,15 @@ export async function* copyWhole(
   }
 }
 
-/** What was copied. */
+/** Result of the copy. */
 interface Copied {
   /** The revisions, by collection and id. */
   readonly revisions: Map<string, Map<string, number>>;
-  /** Of a sequence, which is only added to, the last id: there are as many as there are entries in the log. */
+  /** Last id of each sequence, which is append-only: there are as many as there are entries in the log. */
   readonly last: Map<string, string>;
 }
 
-/** Whether a version is one of a sequence; a deletion of no id is none. */
+/** Returns whether a version is one of a sequence; a deletion of no id is none. */
 const isEntry = ({ collection, id }: Version): boolean => id !== "" && LAYOUT.sequences.includes(collection);
 
 async function* first({ dump }: Source, { revisions, last }: Copied): AsyncGenerator<readonly Version[]> {
@@ -77,7 +77,7 @@ async function* first({ dump }: Source, { revisions, last }: Copied): AsyncGener
   }
 }
 
-/** What is not as it was copied; what is, is taken out of the revisions, so that what is gone is left. */
+/** Yields records that differ from their copy; equal ones are taken out of the revisions, so that deleted ones are left. */
 async function* second(
   { dump }: Source,
   { revisions, last }: Copied,

@@ -56,7 +56,7 @@ const textOf = (version: Version): string =>
 /** A file as it is read. */
 export interface ExportRead {
   head: ExportHead;
-  /** The records, in pages; when they are over, all of the file has been held against its end. */
+  /** The records, in pages; after the last one, the complete file has been verified against its end. */
   records: AsyncIterable<readonly Version[]>;
   /** Once the records are over. */
   end(): ExportEnd;

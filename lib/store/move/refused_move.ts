@@ -1,4 +1,4 @@
-/** A move or a backup that is not made: in words for whoever asked for it. Nothing has changed. */
+/** A rejected move or backup, with a message for its caller. Nothing has changed. */
 export class MoveRefused extends Error {
   override readonly name = "MoveRefused";
 }

@@ -1,7 +1,7 @@
 /**
- * One SQL transaction that carries a batch of decisions. Each store has a row that names its last commit, the head: whoever
- * writes locks it, so that writers queue, and moves it on from where it stood, so that no two commits follow the same one
- * even where an engine's locks do not hold. A name is given once: a database that fails over to a copy that lags behind, or
+ * One SQL transaction that carries a batch of decisions. Each store has a row that names its last commit, the head: a
+ * writer locks it, so that writers queue, and moves it on from its last value, so that no two commits follow the same one
+ * even where an engine's locks do not hold. A name is used once: a database that fails over to a copy that lags behind, or
  * is restored, would count the same number twice.
  */
 import type { Pool, PoolClient } from "pg";
@@ -106,8 +106,8 @@ async function commit(client: PoolClient): Promise<void> {
 }
 
 /**
- * Whether the commit with this number was kept, when its answer was lost. The lock is had only when that transaction has
- * ended, one way or the other. Errors: `OutcomeUnknown`.
+ * Returns whether the commit with this number was stored, when its answer was lost. The lock is free only when that transaction
+ * has ended, one way or the other. Errors: `OutcomeUnknown`.
  */
 async function wasKept(writer: Writer, number: number): Promise<boolean> {
   const { limits, pacing, place, store, id } = writer;

@@ -1,4 +1,4 @@
-/** What an error of Postgres, or of the way to it, says about the transaction. */
+/** The state of a transaction after an error of Postgres or of the connection. */
 import { Contended } from "../engine/attempt.ts";
 import { StoreUnavailable } from "../store.ts";
 
@@ -14,19 +14,21 @@ interface ServerError extends Error {
  */
 const CONTENDED: unknown[] = ["55P03", "57014", "40001", "40P01", "22012", "23505"];
 
-/** Whether the server itself refused the statement and goes on: then the transaction is undone, beyond doubt. */
+/** Returns whether the server itself rejected the statement and keeps running: then the transaction is undone, beyond doubt. */
 export function isRefusal(error: unknown): error is ServerError {
   if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return false;
   return typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code) && error.severity === "ERROR";
 }
 
-/** Whether the connection broke, so that another may do. One whose server does not answer in time is not broken. */
+/**
+ * Returns whether the connection broke, so that another one may succeed. One whose server does not answer in time is not broken.
+ */
 const isBroken = (error: unknown): boolean =>
   !isRefusal(error) && !(error instanceof Error && error.message === "Query read timeout");
 
 /**
  * The error as the port has it: `Contended`, or `StoreUnavailable` with a sentence that names the database. At its first use
- * a connection may turn out to have died unnoticed, say since the server was started anew: then there are others.
+ * a connection may turn out to have died unnoticed, for example after a restart of the server: then there are others.
  */
 export function storeError(error: unknown, place: string, use?: "first use"): Error {
   if (error instanceof Contended || error instanceof StoreUnavailable) return error;

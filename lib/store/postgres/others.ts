@@ -1,4 +1,4 @@
-/** What the other processes on a store have committed. */
+/** Commits of other processes on a store. */
 import type { PoolClient } from "pg";
 import type { Writer } from "./batch.ts";
 import { listRecords, WRITERS } from "./rows.ts";

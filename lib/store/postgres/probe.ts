@@ -1,4 +1,4 @@
-/** Whether a database holds what its writers rest on: some that speak its protocol do not. */
+/** Checks that a database keeps the guarantees that writers rely on: some that speak its protocol do not. */
 import type { Pool } from "pg";
 import { Contended } from "../engine/attempt.ts";
 import { StoreUnavailable } from "../store.ts";
@@ -54,10 +54,10 @@ async function moveTwice(pool: Pool, place: string, store: string): Promise<numb
         return rowCount ?? 0;
       })
       .catch((error: unknown) => {
-        const told = storeError(error, place);
+        const reported = storeError(error, place);
         // An engine that has both try again keeps them apart too.
-        if (told instanceof Contended) return 0;
-        throw told;
+        if (reported instanceof Contended) return 0;
+        throw reported;
       });
     return (first.rowCount ?? 0) + late;
   } finally {

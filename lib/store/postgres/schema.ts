@@ -42,7 +42,7 @@ export async function makeTables(client: Pick<PoolClient, "query">, place: strin
   await client.query("begin isolation level read committed read write");
   try {
     await client.query(`select pg_advisory_xact_lock(${CREATION_LOCK})`);
-    // What was asked before the lock may hold no more.
+    // Values that were read before the lock may be stale.
     await client.query("create table if not exists countersign_schema (version integer not null)");
     const version = await versionIn(client);
     if (version !== 0 && version !== VERSION)

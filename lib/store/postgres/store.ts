@@ -6,7 +6,7 @@ import type { Engine } from "../engine/attempt.ts";
 import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
-import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
+import { enforceMark, sharedWhole } from "../engine/shared_whole.ts";
 import { makeReads } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { closeOnBadBytes, withConnection } from "./connection.ts";
@@ -21,12 +21,12 @@ import { dumpRecords } from "./whole.ts";
 const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut: 30_000 };
 const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
-/** What one statement should carry at most. */
+/** Limits of one statement. */
 const MOST = { writes: 1000, bytes: 16_000_000 };
 /** How long a close waits for an answer of the database: what is under way then was acknowledged to nobody. */
 const CLOSE_MS = 4000;
 
-/** Where the database is, and which store in it. */
+/** Location of the database, and the store in it. */
 export interface PostgresOptions extends Partial<Pacing> {
   /** `postgres://user:password@host:port/database`, as libpq has it. */
   url?: string;
@@ -66,7 +66,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     throw error;
   }
 
-  const commits = groupCommit(heedingMark(engineOf(writer), clock), pacing);
+  const commits = groupCommit(enforceMark(engineOf(writer), clock), pacing);
   // A writer of its own: what became of a commit is known by the last one under a name, and the two write side by side.
   const mover = engineOf({ ...writer, id: crypto.randomUUID() });
   let closing: Promise<void> | undefined;

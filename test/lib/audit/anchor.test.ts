@@ -377,6 +377,8 @@ test("an anchor that never answers holds a start up for ten seconds, and no long
   const held = holdAgainstAnchor({ ...deps, log, anchor: silent });
   await vi.advanceTimersByTimeAsync(10_000);
   await held;
-  expect(warnings).toEqual(["the anchor cannot be read, so the log was not held against it: no answer within 10 s"]);
+  expect(warnings).toEqual([
+    "the anchor cannot be read, so the log was not verified against it: no answer within 10 s",
+  ]);
   expect(deps.integrity.breach).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { createOutline } from "../../../lib/audit/outline.ts";
-import type { Sought } from "../../../lib/audit/outline_piece.ts";
+import type { Query } from "../../../lib/audit/outline_piece.ts";
 import { numbers } from "../../support/numbers.ts";
 
 const ENTRIES = 9000;
@@ -21,7 +21,7 @@ test("an outline finds what entries are about, wherever they lie", () => {
     expect(outline.append(entry as AuditEntry)).toBe(true);
   }
   const kind = (id: number, which: 0 | 1): number[] => (which === 0 ? about[id]!.slice(0, 1) : about[id]!.slice(1));
-  const told = ({ which, mask, bits }: Sought, from: number, to: number): number[] =>
+  const expected = ({ which, mask, bits }: Query, from: number, to: number): number[] =>
     [...about.keys()]
       .filter((id) => id > to && id <= from && kind(id, which).some((one) => ((one ^ bits) & mask) === 0))
       .reverse();
@@ -29,8 +29,8 @@ test("an outline finds what entries are about, wherever they lie", () => {
     const which = below(2) as 0 | 1;
     const some = kind(below(ENTRIES), which);
     const bits = (some[below(some.length)]! & ~1) >>> 0;
-    const sought: Sought = bits === 0 ? { which: 0, mask: 1, bits: 1 } : { which, mask: ~1 >>> 0, bits };
+    const query: Query = bits === 0 ? { which: 0, mask: 1, bits: 1 } : { which, mask: ~1 >>> 0, bits };
     const ends = [below(ENTRIES), below(ENTRIES)].sort((a, b) => a - b) as [number, number];
-    expect([...outline.find(sought, ends[1], ends[0])]).toEqual(told(sought, ends[1], ends[0]));
+    expect([...outline.find(query, ends[1], ends[0])]).toEqual(expected(query, ends[1], ends[0]));
   }
 });

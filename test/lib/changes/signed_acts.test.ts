@@ -157,7 +157,7 @@ describe("a proof is good for one", () => {
     expect((await api.post("propose", fields, key)).body).toEqual(first.body);
     const again = await api.post("propose", fields);
     expect(again).toMatchObject(refused("proof_invalid"));
-    expect(again.body.error).toContain("used already; sign it anew, with another at");
+    expect(again.body.error).toContain("used already; sign it again, with another at");
     await decide(api, ANA, "withdraw", { change_id: first.body.change_id, approver: "ana" });
     // Signed again, the same statement is still the same.
     expect(await api.post("propose", { ...fields, ...proven(ANA, statement) })).toMatchObject(refused("proof_invalid"));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPlaces, widely } from "../../../lib/kit/places.ts";
+import { createPlaces, runWithScanLimit } from "../../../lib/kit/places.ts";
 
 /** Runs that end when they are told to, and which of them have begun. */
 function runs() {
@@ -38,8 +38,8 @@ test("so many run at a time, the others in order as places become free, also aft
 test("wide reads of one store share four places, those of another have their own", async () => {
   const { begun, ends, run } = runs();
   const [one, other] = [{}, {}];
-  const all = [0, 1, 2, 3, 4].map((name) => widely(one, run(name)));
-  void widely(other, run(9));
+  const all = [0, 1, 2, 3, 4].map((name) => runWithScanLimit(one, run(name)));
+  void runWithScanLimit(other, run(9));
   await settled();
   expect(begun).toEqual([0, 1, 2, 3, 9]);
   for (const name of [0, 1, 2, 3]) ends[name]!();

@@ -3,7 +3,7 @@ import { memories } from "../../../lib/projections/memory.ts";
 import type { Memory } from "../../../lib/projections/memory.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
-import { asProven, withProposals } from "../../../lib/memory/proposals_told.ts";
+import { asProven, withProposals } from "../../../lib/memory/proposal_texts.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";

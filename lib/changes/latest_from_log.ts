@@ -1,4 +1,4 @@
-/** What is kept of the service as a whole, held against the log: the freeze, and the last value of every KPI. */
+/** The stored state of the service (freeze, last value of every KPI), verified against the log. */
 import { readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { readLaterEntries } from "../audit/page.ts";
@@ -16,7 +16,7 @@ const SLICE = 500;
 const TRIES = 3;
 
 /** Follows the log, and says at its end what is kept otherwise than it tells. */
-export function latestTold(store: Store) {
+export function latestFromLog(store: Store) {
   let length = 0;
   let frozen: AuditEntry | undefined;
   let kpis: KpiState = NO_KPIS;
@@ -51,7 +51,7 @@ export function latestTold(store: Store) {
   return {
     take,
     readOn,
-    /** What the log tells up to its entry `length`. */
+    /** State after the first `length` entries of the log. */
     logged: () => ({ length, freeze: frozen && parseFreeze(frozen), kpis, mandates }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
     async mismatches(): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** Memories of proposals are told of their changes whenever somebody looks: what is kept of each is which change it is. */
+/** Memories of proposals take their text from their changes at each read: only the change id is stored. */
 import { MAX_MEMORY_LENGTH, type Memory, type ProposalMemory } from "../projections/memory.ts";
 import { describeProposal } from "../projections/memory.ts";
 import { readVerifiedChanges } from "../changes/ledger/read_changes.ts";
@@ -9,10 +9,10 @@ import { shorten } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
 import type { Reads } from "../store/store.ts";
 
-/** Finds the changes with these ids; undefined for one that is not to be told of. */
+/** Finds the changes with these ids; undefined for one that is not to be shown. */
 type Find = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
 
-/** What is kept as memories, told. Undefined where the change is not there to be told of. */
+/** Adds the texts of proposals to stored memories. Undefined where the change is not to be shown. */
 export async function withProposals(
   kept: readonly (Memory | ProposalMemory)[],
   find: Find,
@@ -22,7 +22,7 @@ export async function withProposals(
   return kept.map((one) => (isMemory(one) ? one : ofChange(changes.shift())));
 }
 
-/** Changes are large beside their memories: so many are read in a turn. */
+/** Number of changes read concurrently: they are large compared with their memories. */
 const AT_ONCE = 100;
 
 /** As they are stored, to be found by: nothing of it is shown. */
@@ -36,7 +36,7 @@ export const asStored =
     return changes;
   };
 
-/** As the log tells of them: nothing is told of one that somebody edited beside it. */
+/** Reads changes verified against the log: one that was edited outside it is left out. */
 export const asProven =
   (deps: Parameters<typeof readVerifiedChanges>[0]): Find =>
   async (ids) =>
