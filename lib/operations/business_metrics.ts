@@ -132,7 +132,10 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
       applied: of("attempts") - of("attempts_apply_failed"),
       failed: of("attempts_apply_failed"),
     }),
-    rollbacks_total: by("by", { person: of("rollbacks_person"), guardrail: of("rollbacks_guardrail") }),
+    rollbacks_total: by(
+      "by",
+      counted(["person", "guardrail", "rollout"] as const, (one) => of(`rollbacks_${one}`)),
+    ),
     rollback_failures_total: known(of("rollbacks_failed")),
     drift_episodes_total: known(of("drift_episodes")),
     oldest_verified_timestamp_seconds: known(verified ? seconds(verified) : null),

@@ -73,7 +73,7 @@ async function itemsOf(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
   const proposed = Object.values(waits.counts).some((count) => count > 0);
   const decided = all("level_L1", "level_L2", "level_L3", "level_L4", "level_unattributed") > 0;
   const applied = all("attempts") - all("attempts_apply_failed");
-  const rolledBack = all("rollbacks_person", "rollbacks_guardrail") > 0;
+  const rolledBack = all("rollbacks_person", "rollbacks_guardrail", "rollbacks_rollout") > 0;
   const judged = state.verdicts + all("verdict_met", "verdict_missed", "verdict_regressed") > 0;
   const guarded = (intent?.policy.guardrails.length ?? 0) > 0;
   return {

@@ -10,7 +10,7 @@ const countsSchema = z.object({
   L1: z.number().int().describe("A person proposed and a person decided."),
   L2: z.number().int().describe("A person edited a model's draft and a person decided."),
   L3: z.number().int().describe("An agent, a model or a peer proposed and a person decided."),
-  L4: z.number().int().describe("A standing rule of the intent decided."),
+  L4: z.number().int().describe("A standing rule or a mandate decided."),
   L5: z.number().int().describe("The host product changed with neither: drift."),
   unattributed: z.number().int().describe("Decisions on proposals under a name that is merely claimed."),
 });

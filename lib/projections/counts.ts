@@ -1,7 +1,7 @@
 /** Projection of daily counts, so that no figure needs a scan; its state is the sum over all time. */
 import type { Reads } from "../store/store.ts";
 import { DAY_MS, utcDay, countDays, type Window } from "../kit/days.ts";
-import { POLICY_GUARDRAIL, proposerKind } from "../changes/rules/actor.ts";
+import { POLICY_GUARDRAIL, POLICY_STAGES, proposerKind } from "../changes/rules/actor.ts";
 import { type Level, autonomyLevel, type ModelDraft } from "../changes/rules/autonomy_level.ts";
 import type { Resolution } from "../changes/rules/change.ts";
 import type { Verdict } from "../changes/rules/outcome.ts";
@@ -27,7 +27,7 @@ export type Counter =
   | `level_${Level | "unattributed"}`
   | "attempts"
   | `attempts_${"failed" | "apply_failed" | "rolled_back" | "drifted"}`
-  | `rollbacks_${"person" | "guardrail" | "failed"}`
+  | `rollbacks_${"person" | "guardrail" | "rollout" | "failed"}`
   | "closed"
   | "expected_items"
   | "present_items"
@@ -110,9 +110,9 @@ export const counts: Projection<State> = {
         return isLate ? undefined : count({ attempts: 1, attempts_failed: 1, attempts_apply_failed: 1 });
       case "change_rolled_back":
         await countFailedAttempt(context, entry, "rolled_back");
-        return count(
-          entry.facts.by === POLICY_GUARDRAIL ? { rollbacks_guardrail: 1, level_L4: 1 } : { rollbacks_person: 1 },
-        );
+        if (entry.facts.by === POLICY_GUARDRAIL) return count({ rollbacks_guardrail: 1, level_L4: 1 });
+        if (entry.facts.by === POLICY_STAGES) return count({ rollbacks_rollout: 1, level_L4: 1 });
+        return count({ rollbacks_person: 1 });
       case "change_rollback_failed":
         return isLate ? undefined : count({ rollbacks_failed: 1 });
       case "change_drifted":

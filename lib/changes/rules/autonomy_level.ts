@@ -10,7 +10,7 @@ export const LEVEL_MEANINGS: Readonly<Record<Level, string>> = {
   L1: "a human proposed and a human decided",
   L2: "a human edited a model's draft and a human decided",
   L3: "an agent, a model or a peer proposed and a human decided on the proposal as it was",
-  L4: "a standing rule of the intent decided: a minor change, a guardrail's rollback",
+  L4: "a standing rule or a mandate decided: a minor change, a mandate's consent, a rollback by a guardrail or a rollout",
   L5: "the host product changed with neither: drift; must be 0",
 };
 

@@ -3234,7 +3234,7 @@ export interface paths {
                 /** An agent, a model or a peer proposed and a person decided. */
                 L3: number;
 
-                /** A standing rule of the intent decided. */
+                /** A standing rule or a mandate decided. */
                 L4: number;
 
                 /** The host product changed with neither: drift. */
@@ -3258,7 +3258,7 @@ export interface paths {
                 /** An agent, a model or a peer proposed and a person decided. */
                 L3: number;
 
-                /** A standing rule of the intent decided. */
+                /** A standing rule or a mandate decided. */
                 L4: number;
 
                 /** The host product changed with neither: drift. */

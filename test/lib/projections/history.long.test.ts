@@ -36,6 +36,7 @@ const COUNTERS = Object.keys({
   attempts_drifted: true,
   rollbacks_person: true,
   rollbacks_guardrail: true,
+  rollbacks_rollout: true,
   rollbacks_failed: true,
   closed: true,
   expected_items: true,

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
+import { readTotalCounts } from "../../../../lib/projections/daily_counts.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
@@ -35,7 +36,7 @@ test.each([0, 1, 2])("a rollback by hand from step %i restores the text to the b
 });
 
 test("the rule rolls back to the byte, also where an advance has no answer yet", async () => {
-  const { change_id, feedNow, goOn, text, faults, leases, events, hours } = await rolloutOnTarget();
+  const { api, change_id, feedNow, goOn, text, faults, leases, events, hours } = await rolloutOnTarget();
   faults.push("lost request");
   expect(await goOn()).toEqual({ advanced: [], rolled_back: [] });
   expect(await leases()).toMatchObject([{ operation: "stage", state: "unanswered" }]);
@@ -43,6 +44,8 @@ test("the rule rolls back to the byte, also where an advance has no answer yet",
   expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [change_id] });
   expect([text(), await leases()]).toEqual([FOREIGN, []]);
   expect((await events()).slice(-2)).toEqual(["stage_stopped", "change_rolled_back"]);
+  const { level_L4, rollbacks_rollout, rollbacks_person = 0 } = await readTotalCounts(api.deps);
+  expect([level_L4, rollbacks_rollout, rollbacks_person]).toEqual([1, 1, 0]);
 });
 
 test("an advance found done after the rule stopped the rollout is recorded and rolled back", async () => {
