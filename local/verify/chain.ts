@@ -52,26 +52,24 @@ export function follow(chain: Chain, line: string): Finding | undefined {
   const entry = parseLine(line);
   const { last } = chain;
   chain.entry = entry;
-  const hashed = entry !== undefined && entry.previousHash === last?.hash && entry.currentHash === entry.computedHash;
-  if (!entry || !(hashed || hasHashes(entry))) {
+  if (!entry || !hasHashes(entry)) {
     chain.last = undefined;
     return { line: number, entry: null, rule: "form", message: NO_ENTRY };
   }
   chain.origin ??= entry.origin;
   chain.last = { id: entry.id, hash: entry.currentHash, timestamp: entry.timestamp };
-  const broken = whyBroken(entry, chain.origin, last, hashed);
+  const broken = whyBroken(entry, chain.origin, last);
   return broken && { line: number, entry: entry.id, rule: broken[0], message: broken[1] };
 }
 
-/** `hashed`: both hashes are known to be what they must be. */
-function whyBroken(entry: Entry, origin: string, last: Chain["last"], hashed: boolean): [Rule, string] | undefined {
+function whyBroken(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
   if (entry.origin !== origin) return ["origin", "the entry belongs to another log than the first one"];
   if (last && entry.id !== last.id + 1) return ["id", `the entry behind ${last.id} should be ${last.id + 1}`];
-  if (!hashed && last && entry.previousHash !== last.hash)
+  if (last && entry.previousHash !== last.hash)
     return ["previous_hash", "it is not the current_hash of the entry before"];
   if (last && entry.timestamp < last.timestamp && entry.eventType !== "clock_accepted")
     return ["timestamp", "it is earlier than that of the entry before"];
-  if (!hashed && entry.currentHash !== entry.computedHash)
-    return ["current_hash", "it does not cover the entry's fields"];
-  return undefined;
+  return entry.currentHash === entry.computedHash
+    ? undefined
+    : ["current_hash", "it does not cover the entry's fields"];
 }

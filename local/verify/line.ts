@@ -19,7 +19,7 @@ export interface Entry {
 const ESCAPED = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]|85)|u202[89])`;
 const TEXT = String.raw`("[^"\\\x00-\x1f]*(?:${ESCAPED}[^"\\\x00-\x1f]*)*")`;
 const TAG = "countersign-audit/v1\n";
-/** Any 64 characters: the hashes are held to what they must be, and `hasHashes` asks only where they are not. */
+/** Any 64 characters: `hasHashes` checks them. */
 const HASH = "([^]{64})";
 const TIME = String.raw`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`;
 

@@ -23,16 +23,16 @@ export const verifier = [
   {
     ...chain,
     name: "the verifier does not hold an entry against its hash",
-    find: "if (!hashed && entry.currentHash !== entry.computedHash)",
-    replace: "if (false)",
+    find: "return entry.currentHash === entry.computedHash",
+    replace: "return true",
     only: "flipped bit of an entry|lines* removed",
   },
   {
     ...chain,
     name: "the verifier does not hold an entry against the one before",
-    find: "if (!hashed && last && entry.previousHash !== last.hash)",
+    find: "if (last && entry.previousHash !== last.hash)",
     replace: "if (false)",
-    tests: ["test/tamper/table.host.test.ts"],
+    tests: ["test/local/verify/chain_rules.test.ts"],
   },
   {
     ...chain,
