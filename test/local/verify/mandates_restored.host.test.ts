@@ -1,0 +1,105 @@
+/** Mandates of every state in a store that went back to an older copy: their bounds hold, and both verifiers accept the log. */
+import { expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { migrate } from "../../../lib/changes/moving/migrate.ts";
+import { fastestSha256 } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { MINUTE } from "../../support/clock.ts";
+import { MANDATED, mandated, PENS } from "../../support/mandates.ts";
+import { rewindingStore } from "../../support/rewinding_store.ts";
+import { judgeExports } from "./judge_export.ts";
+
+type Acts = Pick<
+  Awaited<ReturnType<typeof mandated>>,
+  "api" | "send" | "statement" | "mandate" | "decideOn" | "apply" | "propose"
+>;
+
+const TARGETS = ["a", "b", "c", "d"].map((name) => `price.${name}`);
+
+async function acceptLoss({ api, send, statement }: Acts): Promise<void> {
+  // A write finds out that the log went back, which freezes the service.
+  await send("kpi", { csat: 4.2 });
+  const { length, head } = (await readHead(api.deps.store))!;
+  const act = async (path: string, decision: string, fields: object) => {
+    const text = await statement(decision, "ana", fields);
+    const { at } = JSON.parse(text) as { at: string };
+    expect(await send(path, { actor: "ana", ...fields, proof: PENS["ana"]!.sign(text), at })).toMatchObject({
+      status: 200,
+    });
+  };
+  await act("audit/accept-loss", "accept_loss", { note: "restored", length, head });
+  await act("unfreeze", "unfreeze", { note: "restored" });
+}
+
+test("after a restore nothing that was signed before is in force, and what is resumed counts on", async () => {
+  const rewinding = rewindingStore();
+  const api = await mandated({ store: rewinding.store }, Object.fromEntries(TARGETS.map((target) => [target, 100])));
+  const { clock } = api.api.deps;
+  const of = async (target: string, over: object = {}) => api.active({ targets: [target], ...over });
+  const sign = async (decision: string, id: string, ...names: string[]) => {
+    for (const name of names) await api.decideOn(decision, id, name);
+  };
+  const rollBack = async (target: string) => {
+    const { change_id } = (await api.propose({ target, value: 101 })).body;
+    await api.apply(change_id);
+    await api.send("rollback", { change_id, actor: "ana" });
+  };
+  const draft = (await api.draft({ targets: [TARGETS[3]] })).body.mandate_id;
+  await sign("mandate", draft, "ana");
+  const active = await of(TARGETS[0]!, { max_per_day: 3, max_open: 2 });
+  const kept = (await api.propose({ target: TARGETS[0], value: 101 })).body;
+  const suspended = await of(TARGETS[1]!);
+  await rollBack(TARGETS[1]!);
+  await sign("mandate_resume", suspended, "ana");
+  const ended = await of(TARGETS[2]!);
+  await sign("mandate_revoke", ended, "ana");
+  const copy = await rewinding.copy();
+  const lost = (await api.propose({ target: TARGETS[0], value: 102 })).body;
+  await sign("mandate", draft, "bo");
+  await sign("mandate_revoke", active, "ana");
+  await sign("mandate_resume", suspended, "bo");
+  expect([lost.status, (await api.mandate(draft)).state]).toEqual(["approved", "active"]);
+  await rewinding.goBack(copy);
+  await acceptLoss(api);
+  const states = async (by: Acts) => {
+    const all = [];
+    for (const id of [draft, active, suspended, ended]) all.push((await by.mandate(id)).state);
+    return all;
+  };
+  expect(await states(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
+  for (const target of TARGETS)
+    expect((await api.propose({ target, value: 103 })).body).toMatchObject({ status: "pending_consent" });
+  expect(await api.apply(kept.change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
+  // Statements of before the loss, which the store does not know as used any more, complete nothing.
+  clock.advance(MINUTE);
+  await sign("mandate", draft, "bo");
+  await sign("mandate_resume", suspended, "bo");
+  expect(await states(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
+  await sign("mandate_resume", active, "ana", "bo");
+  expect(await api.mandate(active)).toMatchObject({
+    state: "active",
+    used: { today: 1, open: 1 },
+    left: { today: 2, open: 1 },
+  });
+  const next = (await api.propose({ target: TARGETS[0], value: 104 })).body;
+  expect(next).toMatchObject({ status: "approved" });
+  const outside = async (by: Acts, value: number): Promise<string> =>
+    (await by.propose({ target: TARGETS[0], value })).body.outside?.[0].bound;
+  expect(await outside(api, 105)).toBe("max_open");
+  // A consent of before the loss stays lost.
+  expect(await api.apply(kept.change_id)).toMatchObject({ status: 403 });
+  expect(await api.apply(next.change_id)).toMatchObject({ status: 200 });
+  const { text } = await api.api.get("audit?format=jsonl");
+  const to = memoryStore();
+  await migrate(
+    { from: rewinding.store.whole!, name: "here" },
+    { to, name: "there", actor: "ana" },
+    { clock, sha256: fastestSha256() },
+  );
+  const moved = await api.restart({ intent: MANDATED, store: to });
+  expect(await states(moved)).toEqual(["draft", "active", "suspended", "ended"]);
+  expect((await moved.propose({ target: TARGETS[0], value: 104 })).body).toMatchObject({ status: "approved" });
+  expect(await outside(moved, 103)).toBe("max_per_day");
+  const after = (await moved.api.get("audit?format=jsonl")).text;
+  for (const verdict of await judgeExports([text, after])) expect(verdict).toEqual({ typescript: [], python: [] });
+});
