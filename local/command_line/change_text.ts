@@ -88,7 +88,7 @@ export function changeText(change: ChangeDetail): string {
       parts.push(`\n${title}:\n${gates.map(({ gate, message }) => `  ${gate}: ${visible(message)}`).join("\n")}`);
   }
   if (change.drift) parts.push(`\nDrifted: ${describeDrift(change.drift.state)}, seen ${change.drift.since}`);
-  if (change.related.length > 0) parts.push(`\nBeside it:\n${change.related.map(relatedText).join("\n")}`);
+  if (change.related.length > 0) parts.push(`\nRelated changes:\n${change.related.map(relatedText).join("\n")}`);
   const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, entryText(entry)]);
   parts.push(`\n${table(["entry", "at", "event"], entries)}`);
   return parts.join("\n");
