@@ -93,7 +93,9 @@ test("before consent a dry run tells what the target holds; a change tells what 
   const { change_id: back } = await answer([...PROPOSE, "--value", "1", "--supersedes", old]);
   const shown = (await call(["show", old])).out;
   expect(shown).toContain("Drifted: the host product shows nothing of it, seen 2026-");
-  expect(shown).toContain(`Related changes:\n  Show it (${back}, pending_consent): waits on this target, takes its place\n`);
+  expect(shown).toContain(
+    `Related changes:\n  Show it (${back}, pending_consent): waits on this target, takes its place\n`,
+  );
   expect((await call(["show", back])).out).toContain(
     `  Show it by pat (${old}, applied): is what the target holds, has its place taken by this\n`,
   );
