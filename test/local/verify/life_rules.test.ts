@@ -10,6 +10,7 @@ const PENS = { ana: passkey(), bo: passkey() };
 const intentOf = (policy: Detail = {}, principals: Detail = {}) =>
   parseIntent({ policy: { approvers: ["ana", "bo", "cy"], ...policy }, principals });
 const KEYS = { ana: person(PENS.ana), bo: person(PENS.bo), "agent:x": { kind: "agent" } };
+const BOTH = { ana: { kind: "person", keys: [PENS.ana.key, PENS.bo.key] } };
 const FREE = { minor: { kinds: ["config"], targets: ["*"] } };
 const CONTENT: Detail = {
   ...{ tier: "standard", kind: "config", tenant_id: "t1", target: "a", affected_users: 0 },
@@ -164,6 +165,21 @@ test.each<[string, Given, string[]]>([
     "one with a key that a manifest names",
     { steps: [proposed, approved], over: { people: new Map([["ana", [{ id: "k" } as never]]]) } },
     few(2, "approved", 0, 1),
+  ],
+  [
+    "one signed with a key that a manifest names",
+    { steps: [proposed, approved], signed: { 2: "ana" }, over: { people: new Map([["ana", [{ id: "k" } as never]]]) } },
+    [],
+  ],
+  [
+    "one signed with a key where only keys of the intent count",
+    { steps: [proposed, consent("cy", "approved")], principals: KEYS, signed: { 2: "ana" } },
+    few(2, "approved", 0, 1),
+  ],
+  [
+    "one signed with the second of two keys",
+    { steps: [proposed, approved], principals: BOTH, signed: { 2: "bo" } },
+    [],
   ],
   [
     "one signed under an unknown intent",
