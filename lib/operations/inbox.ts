@@ -12,7 +12,7 @@ import { listReviewsDue } from "../changes/reviews_due.ts";
 import { awaits } from "../changes/rules/awaits.ts";
 import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
-import { findDeadline, LAST_PART, findTimeLimit } from "../changes/rules/in_force.ts";
+import { expiryTime, findDeadline, LAST_PART } from "../changes/rules/in_force.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { maySee } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
@@ -302,7 +302,7 @@ function itemOf(
     ...(change.sets && { targets: change.sets.length }),
     title: change.summary,
     since: sinceOf(change),
-    expires_at: findTimeLimit(change, intent.policy),
+    expires_at: expiryTime(change, intent.policy),
     waits_for_you: person !== null && awaits(change, person, intent),
     missing,
     gates: gates.filter(({ state }) => state !== "pass"),

@@ -79,6 +79,8 @@ describe("lists", () => {
     });
     const { change_id } = await propose({ summary: "urgent", proposer: "pat" });
     await post("approve", { change_id, approver: "ana", emergency: "true", note: "down" });
+    const unlimited = (await get("/api/inbox")).body.approved.items;
+    expect(unlimited, "its approval has no end").toMatchObject([{ change_id, expires_at: null }]);
     await post("apply", { change_id });
     const { totals, review_due } = (await get("/api/inbox")).body;
     expect(totals).toMatchObject({ review_due: 1, approved: 0, pending: 0 });

@@ -42,11 +42,14 @@ export function findDeadline(
 export const reviewDueAt = (change: Pick<Change, "review" | "status">): string | null =>
   isReviewDue(change) ? change.review!.due_at : null;
 
+/** When a waiting change's time is over, RFC 3339; null where the intent sets it no limit. */
+export function expiryTime(change: Parameters<typeof findDeadline>[0], policy: Policy): string | null {
+  const over = findDeadline(change, policy);
+  return over === undefined ? null : new Date(over).toISOString();
+}
+
 /** When its time is over, or else its review is due, RFC 3339; null where nothing sets it a limit. */
-export function findTimeLimit(
+export const findTimeLimit = (
   change: Parameters<typeof findDeadline>[0] & Pick<Change, "review">,
   policy: Policy,
-): string | null {
-  const over = findDeadline(change, policy);
-  return over === undefined ? reviewDueAt(change) : new Date(over).toISOString();
-}
+): string | null => expiryTime(change, policy) ?? reviewDueAt(change);

@@ -3,6 +3,7 @@ import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
 import { parseDetail } from "../../changes/rules/event.ts";
+import { reviewDueAt } from "../../changes/rules/in_force.ts";
 import type { Missing } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 import { describeMovement, verdictWord } from "../../changes/rules/outcome_words.ts";
@@ -103,7 +104,9 @@ function next(event_type: string, change: Change, expires_at: string | null): st
   if (event_type === "change_rollback_failed") return "; it is still applied";
   const automation = describeAutomation(change);
   if (status === "approved" && automation) return `; it ${automation}`;
-  return status === "approved" ? `; it can be applied${until(expires_at)}` : "";
+  if (status !== "approved") return "";
+  // The moment of an emergency's consent may be when its review is due, which ends nothing.
+  return `; it can be applied${expires_at === reviewDueAt(change) ? "" : until(expires_at)}`;
 }
 
 /** About the service, or about more than one change. */

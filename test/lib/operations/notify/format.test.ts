@@ -60,6 +60,18 @@ test.each<[string, Partial<Matter>, Partial<Change>, string]>([
     "Approved by ana: “Raise the limit” (limits.seats for tenant t1), proposed by pat; note: “Fine.”; it can be applied until 2026-01-03 at 19:04 UTC.",
   ],
   [
+    "approved in an emergency, whose review is due then",
+    { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
+    {
+      status: "approved",
+      reversible: true,
+      risk: "low",
+      affected_users: null,
+      review: { due_at: "2026-01-03T19:04:05.678Z", verdict: null, approver: null, note: null, at: null },
+    },
+    "Approved by ana: “Raise the limit” (limits.seats for tenant t1), proposed by pat; note: “Fine.”; it can be applied.",
+  ],
+  [
     "minor",
     { type: "change.decided", entry: { event_type: "change_proposed", detail: { tier: "minor", proposer: "pat" } } },
     { risk: "low", reversible: true, affected_users: null },
