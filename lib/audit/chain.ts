@@ -1,7 +1,8 @@
 /** Appending to the chain, inside the transaction of what is recorded. */
 import type { AuditDeps } from "./deps.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
+import type { AuditEntry, EventType } from "./entry.ts";
+import { FIRST_PREVIOUS_HASH, entryHash } from "./entry_hash.ts";
 import type { End } from "./outline.ts";
 
 declare module "../store/store.ts" {

@@ -8,7 +8,7 @@ import {
   parseCheckpoint,
   type TreeHead,
 } from "./checkpoint.ts";
-import { isSound } from "./entry.ts";
+import { isSound } from "./entry_hash.ts";
 import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";

@@ -3,7 +3,7 @@ import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
-import { isSound } from "./entry.ts";
+import { isSound } from "./entry_hash.ts";
 import type { Outline } from "./outline.ts";
 import { readSlice } from "./read_slice.ts";
 import { broken, rewritten, wentBack } from "./tree.ts";

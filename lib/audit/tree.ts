@@ -6,7 +6,7 @@ import type { AuditDeps } from "./deps.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
-import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
+import { entryHash, FIRST_PREVIOUS_HASH } from "./entry_hash.ts";
 import type { Breach } from "./integrity.ts";
 import type { End } from "./outline.ts";
 import { EMPTY_TREE, type Frontier, leafHash, nodeHash, type NodeReader, withLeaf } from "./merkle.ts";

@@ -1,7 +1,7 @@
 /** Going on after a person accepted that the end of the log is lost: each process reads the log again, as at a start. */
 import type { AuditDeps } from "../audit/deps.ts";
 import { readHead } from "../audit/chain.ts";
-import { isSound } from "../audit/entry.ts";
+import { isSound } from "../audit/entry_hash.ts";
 import { knownEnd, newLoss, noteEnd } from "../audit/known_end.ts";
 import { verifyTail } from "../audit/verify.ts";
 import { findSubjects } from "./subjects.ts";

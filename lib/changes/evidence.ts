@@ -1,6 +1,7 @@
 /** The log as it is at the moment of use: entries that hash to the values read earlier, with none left out. */
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
-import { type AuditEntry, type EventType, soundOnce } from "../audit/entry.ts";
+import type { AuditEntry, EventType } from "../audit/entry.ts";
+import { soundOnce } from "../audit/entry_hash.ts";
 import type { Outline } from "../audit/outline.ts";
 import type { Query } from "../audit/outline_piece.ts";
 import { NotRead, requireRead } from "../audit/read_log.ts";

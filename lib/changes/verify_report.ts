@@ -1,7 +1,7 @@
 /** Report of a verification: the chain verified against a stored head, and the changes against the chain. */
 import type { ChangesDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
-import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import { FIRST_PREVIOUS_HASH } from "../audit/entry_hash.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Verified } from "../audit/integrity.ts";
 import { verifyChain } from "../audit/verify.ts";

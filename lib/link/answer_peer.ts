@@ -1,7 +1,7 @@
 /** Answers of this node to an authenticated peer. */
 import type * as z from "zod";
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
-import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import { FIRST_PREVIOUS_HASH } from "../audit/entry_hash.ts";
 import type { LinkDeps } from "./deps.ts";
 import type { ProductRuntime } from "../changes/runtime.ts";
 import type { PeerIdentity } from "./handshake.ts";

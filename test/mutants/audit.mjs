@@ -3,7 +3,7 @@
 const DAMAGE = ["test/lib/audit/damage.long.test.ts"];
 const VERIFY = ["test/lib/audit/verify.test.ts"];
 const HTTP = ["test/contract/http.test.ts"];
-const entry = { file: "lib/audit/entry.ts", tests: ["test/lib/audit/entry.test.ts"] };
+const entry = { file: "lib/audit/entry_hash.ts", tests: ["test/lib/audit/entry.test.ts"] };
 const chain = { file: "lib/audit/chain.ts", tests: HTTP, only: "bare handlers audit" };
 const verify = { file: "lib/audit/verify.ts" };
 const slice = { file: "lib/audit/read_slice.ts" };

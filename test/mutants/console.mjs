@@ -71,8 +71,8 @@ export const console = [
   {
     ...check,
     name: "the browser takes an altered entry for sound",
-    find: 'if (hash !== entry.current_hash) return "its content does not give its hash";',
-    replace: "void hash;",
+    find: 'if (!hasOwnHash(entry)) return "its content does not give its hash";',
+    replace: "",
   },
   {
     ...check,
@@ -129,7 +129,7 @@ export const console = [
     file: "local/ui/pages/change/use_setter.tsx",
     tests: ["test/ui/decisions.browser.test.ts"],
     name: "what a rollback brings back is shown without its digest",
-    find: "toHex(await sha256(canonicalJson(one.value))) === digest",
+    find: "portableSha256(canonicalJson(value)) === digest",
     replace: "true",
     only: "dialog of a rollback",
   },
@@ -137,7 +137,7 @@ export const console = [
     file: "local/ui/domain/statement.ts",
     tests: CONSENT,
     name: "the console has content signed that is not what its digest says",
-    find: "canHash() && toHex(await sha256(canonicalContent(change))) !== digest",
+    find: "portableSha256(canonicalContent(change)) !== digest",
     replace: "false",
     only: "content that is not what its digest says",
   },

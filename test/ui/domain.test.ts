@@ -1,10 +1,10 @@
 /** What the console works out by itself: it must say what the service will say. */
 import { expect, test } from "vitest";
-import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
+import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry_hash.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
 import { figure, people, signed } from "../../local/ui/core/format.ts";
-import { checkEach, checkRun, hashEntry } from "../../local/ui/domain/audit_check.ts";
+import { checkRun, hasOwnHash } from "../../local/ui/domain/audit_check.ts";
 import { listCautions } from "../../local/ui/domain/cautions.ts";
 import { draftAgain } from "../../local/ui/domain/draft.ts";
 import { readValue } from "../../local/ui/domain/kinds.ts";
@@ -37,13 +37,6 @@ const SECOND: AuditEntry = {
   current_hash: "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e",
 };
 
-test("the browser's own hash gives the decided vector, and the service's for any text", async () => {
-  expect(await hashEntry(FIRST)).toBe(FIRST.current_hash);
-  expect(await hashEntry(SECOND)).toBe(SECOND.current_hash);
-  for (const detail of ["", "\u0000", "\u{1F600} 日本", "\u202E", "x".repeat(70_000)])
-    expect(await hashEntry({ ...SECOND, detail })).toBe(entryHash({ ...SECOND, detail }, sha256));
-});
-
 test.each<[string, AuditEntry[], number | undefined]>([
   ["a sound run", [FIRST, SECOND], undefined],
   ["a later beginning", [SECOND], undefined],
@@ -51,24 +44,21 @@ test.each<[string, AuditEntry[], number | undefined]>([
   ["an entry left out", [FIRST, { ...SECOND, id: 3 }], 3],
   ["another order", [SECOND, FIRST], 1],
   ["a first entry with something before it", [{ ...FIRST, previous_hash: SECOND.current_hash }], 1],
-])("%s", async (_name, entries, faulty) => {
-  const { fault, count } = await checkRun(entries, undefined);
+])("%s", (_name, entries, faulty) => {
+  const { fault, count } = checkRun(entries, undefined);
   expect(fault?.id).toBe(faulty);
   expect(count).toBe(faulty === undefined ? entries.length : entries.findIndex(({ id }) => id === faulty));
 });
 
-test("a relinked forgery of one entry is no link to what was checked before", async () => {
+test("a relinked forgery of one entry is no link to what was checked before", () => {
   const forged = { ...SECOND, previous_hash: "f".repeat(64) };
   forged.current_hash = entryHash(forged, sha256);
-  const { last } = await checkRun([FIRST], undefined);
-  expect((await checkRun([forged], last)).fault).toEqual({ id: 2, reason: "it is not linked to entry 1" });
+  const { last } = checkRun([FIRST], undefined);
+  expect(checkRun([forged], last).fault).toEqual({ id: 2, reason: "it is not linked to entry 1" });
   const elsewhere = { ...SECOND, origin: "acme-crm/audit/ff" };
   elsewhere.current_hash = entryHash(elsewhere, sha256);
-  expect((await checkRun([elsewhere], last)).fault?.reason).toBe("it belongs to another log");
-  expect([...(await checkEach([FIRST, { ...SECOND, tenant: "t2" }]))]).toEqual([
-    [1, true],
-    [2, false],
-  ]);
+  expect(checkRun([elsewhere], last).fault?.reason).toBe("it belongs to another log");
+  expect([FIRST, { ...SECOND, tenant: "t2" }].map(hasOwnHash)).toEqual([true, false]);
 });
 
 const CHANGE: ChangeDetail = {

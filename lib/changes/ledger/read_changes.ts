@@ -1,6 +1,7 @@
 /** Verified changes by their ids, for reads that decide nothing. */
 import { entryKey } from "../../audit/chain.ts";
-import { type AuditEntry, isSound } from "../../audit/entry.ts";
+import type { AuditEntry } from "../../audit/entry.ts";
+import { isSound } from "../../audit/entry_hash.ts";
 import { turn } from "../../kit/turn.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Place } from "../records.ts";

@@ -1,15 +1,17 @@
 /** The statement of a decision, made here of what this page shows: nobody's word is taken for what is signed. */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
 import type { Act } from "../../../lib/changes/rules/act_statement.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotDone } from "../core/api.ts";
-import { canHash, toHex, sha256 } from "../core/sha256.ts";
 
-/** What is signed, and what a passkey is asked to sign of it; without the latter where a page may not compute hashes. */
+/** Text that is signed, and the hash of it that a passkey signs. */
 export interface Statement {
   text: string;
-  challenge: Uint8Array<ArrayBuffer> | undefined;
+  challenge: Uint8Array<ArrayBuffer>;
 }
 
 /** Something that can be signed. */
@@ -48,7 +50,7 @@ export function decisionMatter(change: ChangeDetail, decided: Decided): Matter {
       const origin = change.audit_entries[0]?.origin;
       if (origin === undefined)
         throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
-      if (canHash() && toHex(await sha256(canonicalContent(change))) !== digest)
+      if (portableSha256(canonicalContent(change)) !== digest)
         throw new NotDone(
           "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
         );
@@ -77,7 +79,4 @@ export const actMatter = (done: Done): Matter => ({
 });
 
 /** Returns a statement with what a passkey signs of it. */
-export const challenging = async (text: string): Promise<Statement> => ({
-  text,
-  challenge: canHash() ? await sha256(text) : undefined,
-});
+export const challenging = (text: string): Statement => ({ text, challenge: sha256(utf8ToBytes(text)) });

@@ -27,7 +27,7 @@ export async function walkChain({ from, to, signal, onProgress, expect }: Walk):
     const page = await get<AuditPage>("api/product/audit", { after, limit: PAGE }, signal);
     length = Math.min(to ?? page.length, page.length);
     const entries = page.entries.filter(({ id }) => id <= length);
-    const run = await checkRun(entries, last);
+    const run = checkRun(entries, last);
     const fault = run.fault ?? missing(entries, after) ?? unexpected(entries, expect);
     count += run.count;
     onProgress(count, length - from + 1);

@@ -1,7 +1,8 @@
 /** What somebody who can write the store may do to the log, and what verify says of it. */
 import { expect, test } from "vitest";
 import { type ChainHead, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
-import { type AuditEntry, entryHash } from "../../../lib/audit/entry.ts";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { entryHash } from "../../../lib/audit/entry_hash.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { Store, Tx } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
-import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH, soundOnce } from "../../../lib/audit/entry.ts";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { entryHash, FIRST_PREVIOUS_HASH, soundOnce } from "../../../lib/audit/entry_hash.ts";
 import { sha256 as nodeSha256 } from "../../../local/node_ports.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 

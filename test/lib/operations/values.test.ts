@@ -1,7 +1,7 @@
 /** What each target should be: the newest applied change's value, from the records, and only where those are what the log tells. */
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
-import { entryHash } from "../../../lib/audit/entry.ts";
+import { entryHash } from "../../../lib/audit/entry_hash.ts";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
 import { values } from "../../../lib/projections/values.ts";
