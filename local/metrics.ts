@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { HttpDeps } from "../lib/http/deps.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import type { TargetObserver } from "../lib/targets/observed.ts";
-import { BUCKETS, requestMetrics } from "./request_metrics.ts";
+import { BUCKETS, type ObserveRequest, requestMetrics } from "./request_metrics.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -19,6 +19,8 @@ const UNSAMPLED_MS = 24 * 3600 * 1000;
 /** The `metrics` of a Node process, and what measures its requests. */
 export interface ProcessMetrics extends NonNullable<OperationsDeps["metrics"]> {
   measured: NonNullable<HttpDeps["measured"]>;
+  /** Makes what counts the answers of a route. */
+  observe: (route: string) => ObserveRequest;
   wrongToken: NonNullable<HttpDeps["wrongToken"]>;
   /** Counts the calls of target systems, labelled by the names of the configuration. */
   targets: TargetObserver;
@@ -52,6 +54,7 @@ export function processMetrics(version: string): ProcessMetrics {
   });
   return {
     text: () => registry.metrics(),
+    observe: observerOf,
     wrongToken: () => wrongTokens.inc(),
     targets: targetMetrics(registers),
     measured(handler, route) {

@@ -7,6 +7,7 @@ import { parseTraceparent } from "../lib/kit/trace.ts";
 import { turn } from "../lib/kit/turn.ts";
 import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
 import { inFlight, type InFlight } from "./in_flight.ts";
+import { PLAIN_PATH, type PlainEvaluations } from "./plain_evaluations.ts";
 import { sendResponse } from "./send_response.ts";
 
 /** Times in milliseconds, sizes in bytes. */
@@ -44,6 +45,8 @@ export interface HttpOptions {
   port: number;
   deps: Pick<Deps, "log" | "ids" | "clock">;
   limits?: HttpLimits;
+  /** Answers what needs no request. */
+  plain?: PlainEvaluations;
 }
 
 /** A running server. */
@@ -57,19 +60,23 @@ export interface HttpServer {
 /** Listens and serves; rejects with Node's error (`EADDRINUSE`, …) when it cannot listen. */
 export async function serveHttp(
   fetch: (request: Request) => Response | Promise<Response>,
-  { host, port, deps, limits = LIMITS }: HttpOptions,
+  { host, port, deps, limits = LIMITS, plain }: HttpOptions,
 ): Promise<HttpServer> {
   const requests = inFlight();
   const endOfTurn = turnEnds();
   const newId = () => deps.ids.uuid(deps.clock.now());
+
+  const requestOf = (req: IncomingMessage, res: ServerResponse) =>
+    new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
 
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     requests.begin(res);
     try {
       const problem = problemWith(req);
       if (problem) return refuseRequest(res, problem, newId());
-      const request = new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
-      const response = await fetch(request);
+      const plainly = plain?.answer(req);
+      const response = (plainly && (await plainly)) ?? (await fetch(requestOf(req, res)));
+      if (!plainly) plain?.learn(req, response.status);
       // A client that is being woken costs each answer time: those of one turn are sent together.
       await endOfTurn();
       const sending = sendResponse(res, response);
@@ -126,9 +133,6 @@ export async function serveHttp(
 
 /** Matches a path that a URL parser would rewrite into another one: dot segments, also encoded, and backslashes. */
 const REWRITTEN_PATH = /\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
-
-/** Matches a path in which no segment begins with a dot or is encoded: most are. */
-const PLAIN_PATH = /^(?:\/[\w-][\w.:-]*)+$/;
 
 /** Returns what is wrong with a request that Node's parser accepts: no Host, a target of another host, or a path with `..`. */
 function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refusal | undefined {

@@ -19,7 +19,7 @@ interface Figures {
 /** Counts an answer of a route, which took so many seconds. */
 export type ObserveRequest = (method: string, status: number, seconds: number) => void;
 
-/** Registers the metrics of requests; returns what makes the observer of a route. */
+/** Registers the metrics of requests; returns what makes the observer of a route, one for all that name it. */
 export function requestMetrics(registry: Registry): (route: string) => ObserveRequest {
   const all: Figures[] = [];
   const requests = new Counter({
@@ -41,9 +41,12 @@ export function requestMetrics(registry: Registry): (route: string) => ObserveRe
     get: async () => ({ ...durations, values: all.flatMap(samplesOf) }),
   };
   registry.registerMetric(durations as unknown as Metric);
+  const observers = new Map<string, ObserveRequest>();
   return (route) => {
+    const known = observers.get(route);
+    if (known) return known;
     const byMethod = new Map<string, Figures>();
-    return (method, status, seconds) => {
+    const observe: ObserveRequest = (method, status, seconds) => {
       let figures = byMethod.get(method);
       if (!figures) {
         figures = {
@@ -61,6 +64,8 @@ export function requestMetrics(registry: Registry): (route: string) => ObserveRe
       while (bucket < BUCKETS.length && seconds > BUCKETS[bucket]!) bucket++;
       figures.counts[bucket]!++;
     };
+    observers.set(route, observe);
+    return observe;
   };
 }
 

@@ -31,6 +31,7 @@ import { openStore, stateName, STORE } from "./open_store.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 import { openAdapter, openParts, startParts } from "./parts.ts";
+import { plainEvaluations } from "./plain_evaluations.ts";
 import { openUi, withUi } from "./ui.ts";
 import { watching } from "./watch.ts";
 import { whileBusy } from "./while_busy.ts";
@@ -124,7 +125,12 @@ async function open(
   await reportAdapter(deps, options);
   undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
   const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));
-  const server = await serveHttp(fetch, { host, port, deps }).catch((error) => {
+  const server = await serveHttp(fetch, {
+    host,
+    port,
+    deps,
+    plain: plainEvaluations(deps, parts.metrics.observe),
+  }).catch((error) => {
     throw cannotListen(error, host, port);
   });
   const lastCycle = () => Promise.race([cycles.stop(), setTimeout(LIMITS.stopTimeout, undefined, { ref: false })]);

@@ -1,9 +1,7 @@
 import * as z from "zod";
-import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { textAnswer } from "../../lib/http/answer.ts";
-import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { evaluateFlag as evaluate, FLAG_PATH, flagRefusals, flagStatus } from "../../lib/http/ofrep.ts";
-import { contextSchema, readContext, successSchema } from "../../lib/http/ofrep_schemas.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { answerFlag, FLAG_PATH, flagRefusals } from "../../lib/http/ofrep.ts";
+import { contextSchema, successSchema } from "../../lib/http/ofrep_schemas.ts";
 
 /** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
 export const evaluateFlag = endpoint(
@@ -25,8 +23,5 @@ export const evaluateFlag = endpoint(
     output: successSchema,
     refusals: flagRefusals,
   },
-  async ({ key, context }, { deps }: Call<ChangesDeps>) => {
-    const outcome = await evaluate(deps, key, readContext(context, deps.ofrepTenant));
-    return textAnswer(outcome.text, flagStatus(outcome));
-  },
+  answerFlag,
 );

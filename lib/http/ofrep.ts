@@ -1,13 +1,15 @@
 /** Values as flags: the OpenFeature Remote Evaluation Protocol, 0.3.0. A target is a flag; the context names tenant and user. */
 import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { type Answer, answer } from "./answer.ts";
+import { type Answer, answer, textAnswer } from "./answer.ts";
+import type { HttpDeps } from "./deps.ts";
 import { type Refusals, readPathRest } from "./endpoint.ts";
 import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { EVERY_TENANT, type Governed, settled, type Withheld, withholdMissing } from "../operations/values.ts";
-import { type Evaluated, failureSchema } from "./ofrep_schemas.ts";
+import { alreadyHas, notModified } from "./if_none_match.ts";
+import { type Context, type Evaluated, failureSchema, readContext } from "./ofrep_schemas.ts";
 import {
   type FlagChoice,
   flagChoice,
@@ -20,8 +22,11 @@ import {
 } from "./flag_choice.ts";
 import { claimMemory, recall, recalled, type Recalled } from "./flag_memory.ts";
 
+/** The path of all flags. */
+export const FLAGS_PATH = "/ofrep/v1/evaluate/flags";
+
 /** The path of one flag; providers do not all encode a key that holds slashes. */
-export const FLAG_PATH = "/ofrep/v1/evaluate/flags/:key";
+export const FLAG_PATH = `${FLAGS_PATH}/:key`;
 
 /** More flags, or more bytes of them, are not answered at once. */
 const MOST_FLAGS = 1000;
@@ -99,8 +104,33 @@ const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Recal
     return recalled(read, all, choose);
   });
 
-/** The status of an answer about one flag. */
-export const flagStatus = ({ flag }: Outcome): 200 | 404 | 500 =>
+/** A request to evaluate. */
+interface Asking {
+  deps: ChangesDeps & Pick<HttpDeps, "ofrepTenant">;
+  request: Request;
+}
+
+/** Answers the evaluation of one flag. */
+export async function answerFlag(
+  { key, context }: { key: string; context?: Context | undefined },
+  { deps }: Pick<Asking, "deps">,
+): Promise<Answer> {
+  const outcome = await evaluateFlag(deps, key, readContext(context, deps.ofrepTenant));
+  return textAnswer(outcome.text, flagStatus(outcome));
+}
+
+/** Answers the evaluation of all flags of a tenant. */
+export async function answerFlags(
+  { context }: { context?: Context | undefined },
+  { deps, request }: Asking,
+): Promise<Answer> {
+  const outcomes = await evaluateFlags(deps, readContext(context, deps.ofrepTenant));
+  if (!outcomes) return tooManyFlags();
+  const { text, tag } = outcomes;
+  return alreadyHas(request)?.(tag) ? notModified(tag) : textAnswer(text, 200, { etag: tag });
+}
+
+const flagStatus = ({ flag }: Outcome): 200 | 404 | 500 =>
   !("errorCode" in flag) ? 200 : flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
 
 /** Errors of one flag. */
@@ -150,7 +180,7 @@ const isAbout = ({ details }: AppError, name: string): boolean =>
   ((details["fields"] ?? []) as { field: string }[]).some(({ field }) => field.split(".")[0] === name);
 
 /** 400 where there are too many flags to answer at once. */
-export const tooManyFlags = (): Answer =>
+const tooManyFlags = (): Answer =>
   answer(
     {
       errorCode: "GENERAL",

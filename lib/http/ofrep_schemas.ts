@@ -13,7 +13,7 @@ export const contextSchema = z
     "must be an object",
   )
   .describe("Tenant, and attributes of the user.");
-type Context = z.infer<typeof contextSchema>;
+export type Context = z.infer<typeof contextSchema>;
 
 /** A caller of an evaluation: its tenant, and the text of the attribute that tells users apart. */
 export interface Evaluated {

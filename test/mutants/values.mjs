@@ -95,7 +95,7 @@ export const values = [
     replace: "answer({ error: message, code }, status, headers)",
   },
   {
-    file: "handlers/ofrep/evaluate_flags.ts",
+    file: "lib/http/ofrep.ts",
     name: "who polls for flags hears that nothing changed whatever did",
     find: "alreadyHas(request)?.(tag) ?",
     replace: "alreadyHas(request) ?",
