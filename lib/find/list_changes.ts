@@ -58,7 +58,7 @@ export const isFiltered = (filter: Filter): boolean =>
   filter.tenant_id !== undefined ||
   (Object.keys(filterFields()) as (keyof Filter)[]).some((name) => filter[name] !== undefined);
 
-/** A page of the changes that match all fields, 1 MiB of them at most; `before` is the `next` of the page before. */
+/** A page of the changes that match all fields, 1 MiB of them at most; `before` is the `next` of the page before: else 400 `invalid_field`. */
 export async function findChanges(
   deps: ChangesDeps,
   { before, limit, ...filter }: Filter & { limit: number; before?: string | undefined },
@@ -66,7 +66,8 @@ export async function findChanges(
   if (filter.role !== undefined && filter.person === undefined) throw invalidField("person", "is needed with role");
   const query = parseQuery(queryOf(filter), { now: deps.clock.now(), zone: "UTC" });
   const where = (row: Row): boolean => matches(row, filter);
-  const found = await runQuery(deps, query, { limit, after: before, zone: "UTC", caller: null, where });
+  const options = { limit, after: before, cursorField: "before", zone: "UTC", caller: null, where } as const;
+  const found = await runQuery(deps, query, options);
   const changes: Change[] = [];
   let bytes = 0;
   for (const { change_id } of found.rows) {

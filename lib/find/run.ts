@@ -26,6 +26,8 @@ export interface RunOptions {
   limit: number;
   /** The last row of the page before. */
   after?: string | undefined;
+  /** The request's name for `after`, which the error gives. */
+  cursorField?: "after" | "before" | undefined;
   zone: string;
   caller: string | null;
   /** `any`: rows that hold one of the free words are found too; otherwise each must hold all. */
@@ -148,7 +150,7 @@ class Run {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && parseRecord(text);
     if (!record || !isRecord(record) || !maySee(this.deps.reader, record.change))
-      throw invalidField("after", "is no change; give the next of the page before");
+      throw invalidField(this.options.cursorField ?? "after", "is no change; send the next of the previous page");
     const [row] = await showRowsAtTime(this.deps, [makeRow(record.change)]);
     return this.#found(row!);
   }

@@ -32,6 +32,8 @@ test("a role is somebody's, and what is no time is refused", async () => {
   const product = await randomLog(13, 1);
   expect((await product.get("runtime?role=proposer")).body).toMatchObject({ error: "person is needed with role" });
   expect((await product.get("runtime?from=yesterday")).status).toBe(400);
+  const { body } = await product.get("runtime?kind=config&before=chg_none");
+  expect(body).toMatchObject({ status: 400, fields: [{ field: "before" }] });
 });
 
 test("a page goes on where its last change stood, also when that is none of the list any more", async () => {
