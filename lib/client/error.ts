@@ -1,10 +1,10 @@
 /** Error of a call: words for people and a code for programs. */
 import type { ErrorCode, FieldError } from "../kit/errors.ts";
 
-/** The codes of the service, and two of the client's: no answer came, or one that is none of the service's. */
+/** The codes of the service, and two of the client: no answer came, or another program answered. */
 export type CountersignErrorCode = ErrorCode | "unreachable" | "unexpected_answer";
 
-/** The service said no, or nothing that the client understands. */
+/** The service rejected a call, did not answer, or something else answered in its place. */
 export class CountersignError extends Error {
   override readonly name = "CountersignError";
   readonly code: CountersignErrorCode;

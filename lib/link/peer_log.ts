@@ -32,7 +32,7 @@ export interface Judgement {
   keep: KeptLog | null;
 }
 
-/** Holds a peer's account of its log against what was kept. `consistent` needs something to compare. */
+/** Compares a peer's account of its log with the stored one; without anything to compare the result is not `consistent`. */
 export function judgeLog(kept: KeptLog | null, told: CheckpointAnswer, at: string): Judgement {
   const unproven = (reason: string): Judgement => ({ log: "unknown", reason, keep: kept });
   const note = told.checkpoint === null ? null : parseCheckpoint(told.checkpoint);

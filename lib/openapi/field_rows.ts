@@ -16,7 +16,7 @@ export function fieldRows({ properties = {}, required = [] }: JsonSchema, within
   ]);
 }
 
-/** The shapes within a field that have no name of their own, and what stands behind the field's name for each. */
+/** Lists the unnamed shapes within a field, each with the suffix of its fields' names, such as `[]` for a list. */
 function inner(schema: JsonSchema): [string, JsonSchema][] {
   if (schema.properties) return [["", schema]];
   const options = [...(schema.anyOf ?? []), ...((schema["oneOf"] as JsonSchema[] | undefined) ?? [])];

@@ -4,7 +4,7 @@ import { SEND_TIMES } from "./keep_sending.ts";
 import { type NotifyOptions, sending } from "./notify/sending.ts";
 import { type PromptedSending, promptedSending } from "./prompted_sending.ts";
 
-/** Sends on demand; `begin`, on a store that has reported nothing yet: what happens from now on is reported. */
+/** Sends on demand. `begin` marks the present as the start on a store that has reported nothing yet. */
 export function promptedNotifier(
   deps: OperationsDeps,
   options: NotifyOptions,

@@ -1,4 +1,4 @@
-/** Credentials of a run: the runner's own in place of those of an intent, whose secrets and private keys it cannot know. */
+/** Credentials of a run: the runner replaces those of an intent, since it cannot know their secrets and private keys. */
 import { type KeyObject, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { wireString } from "../../lib/changes/rules/ssh_wire.ts";
 import { NAMESPACE } from "../../lib/changes/proofs/ssh_signature.ts";
@@ -17,7 +17,7 @@ export type Sign = (statement: string) => Proof;
 
 /** An intent with the runner's credentials, and what these are, by the names of principals as names are compared. */
 export interface Equipped {
-  /** For a store in memory alone: it has the rules of the intent, and people and agents that only this process can be. */
+  /** The rules of the intent with new keys and secrets, which only this process has; for a store in memory alone. */
   intent: object;
   secrets: ReadonlyMap<string, string>;
   signers: ReadonlyMap<string, Sign>;
