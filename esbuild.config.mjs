@@ -1,6 +1,6 @@
 /**
  * Builds what is published. Without arguments: the program with its files, and every handler and library module for
- * whoever imports one. With `--all` also the bundles of the serverless hosts; then what a host loads, and what an install
+ * projects that import one. With `--all` also the bundles of the serverless hosts; then what a host loads, and what an install
  * brings along, is held to its budget. How each part is built stands in `.ci/build`, a file each.
  */
 import { join } from "node:path";

@@ -15,7 +15,7 @@ const question = z.strictObject({
 
 /** Each field stands in the address, or else in the body: whichever holds it, the handler checks it. */
 const inAddress = { in: "query" };
-const told = z.strictObject({
+const querySchema = z.strictObject({
   path: z
     .unknown()
     .optional()
@@ -52,7 +52,7 @@ export const peerQuery = endpoint(
     example: { path: "/api/state" },
     token: true,
     inAddress: true,
-    input: told,
+    input: querySchema,
     output: z.object({ results: z.array(peerResultSchema()).describe("One a peer that was asked.") }),
   },
   async (body, { deps: { link }, request }: Call<LinkDeps>) => {

@@ -1,4 +1,4 @@
-/** Where `--audit-anchor` keeps checkpoints: appended to a file as JSON lines, or posted to a URL as text. */
+/** Checkpoints of `--audit-anchor`: appended to a file as JSON lines, or posted to a URL as text. */
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";

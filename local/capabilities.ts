@@ -52,7 +52,7 @@ export function listCapabilities(options: Options, uiProblem: string | null): Ca
 const storeProblem = ({ state }: Options): string | null =>
   isDatabase(state) ? null : "the state is in a file, which one process uses at a time";
 
-/** Whether products share a database, each in a store of its own. */
+/** Returns the problem of products that share a database, unless each has a store of its own. */
 const storeNameProblem = ({ state, storeName }: Options): string | null =>
   !isDatabase(state)
     ? "the state is a file: its path is its name"

@@ -14,7 +14,7 @@ import { peerRows } from "./link/rows.ts";
 import { systemTimers, type Timers } from "./link/timers.ts";
 import type { PeerAddress } from "./option_values.ts";
 
-/** What a link is opened with. */
+/** Options of a link. */
 export interface CrossLinkOptions {
   deps: ProjectionDeps;
   /** The service's own endpoints; a few of them answer peers. */
@@ -38,7 +38,7 @@ export interface CrossLink extends LinkPort {
   close(): Promise<void>;
 }
 
-/** Opens the link; rejects with Node's error when it cannot listen, and when the node's names are too long to be told. */
+/** Opens the link; rejects with Node's error when it cannot listen, and when the node's names are too long to be sent. */
 export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLink> {
   const { deps, fetch, checkpoint } = options;
   const { store, clock, log, product } = deps;

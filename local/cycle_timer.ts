@@ -1,7 +1,7 @@
 /** Runs cycles: on a timer, and soon after somebody asks for one. They never overlap. */
 import type { Log } from "../lib/kit/platform.ts";
 
-/** What runs the cycles. */
+/** A timer that runs the cycles. */
 export interface CycleTimer {
   /** Starts the timer; before that nothing runs. */
   start(): void;

@@ -109,7 +109,7 @@ export async function readRegular(path: string, limit: number): Promise<Buffer |
   }
 }
 
-/** What is not there, no folder, or a link is nothing; every other error is one. */
+/** Returns undefined for a missing file, a link, or a path without a folder; rejects with every other error. */
 async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -18,7 +18,7 @@ export interface InFlight {
 
 /** Starts with nothing in flight. */
 export function inFlight(): InFlight {
-  /** What each still waits for: its handler, and the end of its connection's part in it. */
+  /** Number of events that each still waits for: its handler, and the end of its connection's part. */
   const pending = transientMap<ServerResponse, number>();
   let closing = false;
   let onIdle: (() => void) | undefined;

@@ -21,7 +21,7 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** What bind answers on a file system that has no sockets (network and shared folders of some virtual machines). */
+/** Error codes of bind on a file system that has no sockets (network and shared folders of some virtual machines). */
 const NO_SOCKETS = [
   "EPERM",
   "ENOTSUP",
@@ -33,7 +33,7 @@ const NO_SOCKETS = [
 
 /**
  * Owns the state file, whose folder is made; throws `AlreadyRunning` when another process does. The lock is a folder of
- * sockets beside the file, and so holds wherever the file is shared; where there can be no such sockets, a name that
+ * sockets next to the file, and so holds wherever the file is shared; where there can be no such sockets, a name that
  * holds on this machine only. `asked` meets those who talk to the owner; by such a name alone it cannot be reached.
  */
 export async function acquireLock(statePath: string, holdFile: Hold = holdFolder, asked?: Asked): Promise<Lock> {

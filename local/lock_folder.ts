@@ -13,11 +13,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Asked, Hold } from "./lock_hold.ts";
 
-/** What a socket answers once its process holds the folder; one that gives way closes without a word. */
+/** Answer of a socket once its process holds the folder; one that gives way closes without a word. */
 export const HELD = "held";
 /** Socket addresses have 104 bytes on macOS, 108 on Linux. */
 const MAX_ADDRESS = 100;
-/** What connecting to a socket says whose process is gone. */
+/** Error codes of a connection to a socket whose process is gone. */
 export const GONE = ["ECONNREFUSED", "ENOENT", "ECONNRESET"];
 
 /**
@@ -81,7 +81,7 @@ async function contend(path: string, asked?: Asked) {
   };
 }
 
-/** Whether a contender holds the folder or goes before this one; a greater one is waited for until it is decided. */
+/** Returns whether a contender holds the folder or goes before this one; a greater one is waited for until it is decided. */
 function isHeld(path: string, greater: boolean, patience: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** Meets whoever asks the process that holds, after it was told so; it may go on to talk, and closes the socket in the end. */
+/** Handles a connection to the holding process, after the greeting; it may continue to talk, and must close the socket. */
 export type Asked = (socket: Socket) => void;
 
 /** Takes hold of what a folder stands for: resolves with its release, or with undefined when another process holds it. */

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { Hold } from "./lock_hold.ts";
 
-/** Where such names begin: Linux's abstract sockets, Windows' named pipes; there is nothing like it elsewhere. */
+/** Prefix of such names: Linux's abstract sockets, Windows' named pipes; there is nothing like it elsewhere. */
 const PREFIX: Partial<Record<NodeJS.Platform, string>> = {
   linux: "\0countersign-",
   win32: "\\\\.\\pipe\\countersign-",

@@ -1,4 +1,4 @@
-/** Figures of this process and its HTTP server, for Prometheus. They begin anew with every start. */
+/** Figures of this process and its HTTP server, for Prometheus. They begin at zero with every start. */
 import { performance } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { HttpDeps } from "../lib/http/deps.ts";

@@ -5,7 +5,7 @@ import type { Environment } from "./secrets.ts";
 
 const SECRETS = ["SVC_ADMIN_TOKEN", "SVC_READ_TOKEN", "SVC_ADAPTER_SECRET", "SVC_NOTIFY_SECRET", "SVC_AGENT_TOKEN"];
 const WITH_FILES = [...SECRETS, ...Object.values(TABLE).map(({ flag }) => environmentName(flag))];
-/** Of the server and of the command line, which may share an environment; in small letters. */
+/** Variables of the server and of the command line, which may share an environment; in lower case. */
 const KNOWN = [
   "SVC_PROTECT_ALL",
   "SVC_PROTECT_READS",

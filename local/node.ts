@@ -11,7 +11,7 @@ export { postgresTarget, type PostgresTargetOptions } from "./targets/postgres.t
 export { unleashTarget, type UnleashTargetOptions } from "./targets/unleash.ts";
 
 /**
- * A store in a journal beside this path, which this process alone owns until it closes the store. Errors: a sentence that
+ * A store in a journal next to this path, which this process alone owns until it closes the store. Errors: a sentence that
  * names the file and what is wrong with it.
  */
 export const fileStore = ({ path, log = consoleWarnings }: { path: string; log?: Log }): Promise<Store> =>

@@ -38,7 +38,7 @@ export const LIMITS: HttpLimits = {
   stopTimeout: 10_000,
 };
 
-/** Where to listen, and what the server needs beside its handler. */
+/** Address to listen on, and dependencies of the server other than its handler. */
 export interface HttpOptions {
   host: string;
   /** 0 takes a free port. */
@@ -106,7 +106,7 @@ export async function serveHttp(
     requireHostHeader: false, // Node would refuse without a body
   });
   server.timeout = limits.idleTimeout;
-  // A long log takes minutes to check. Whoever waits for that says nothing meanwhile.
+  // A long log takes minutes to check. A waiting client sends nothing meanwhile.
   server.on("timeout", (socket) => {
     const isAwaited = requests.on(socket).some(({ req, headersSent }) => req.complete && !headersSent);
     if (isAwaited) socket.setTimeout(limits.idleTimeout);

@@ -36,7 +36,7 @@ export function checkNotify(
       `--notify-url is an address of ${name}, which does not read --notify-format ${format}; give --notify-format ${taken}`,
     );
   if (format === "json") return;
-  // Whoever has such an address can write to the channel.
+  // Such an address lets its holder write to the channel.
   if (flags.has("notify-url"))
     warnings.push("--notify-url shows in the process list, and is a secret; use SVC_NOTIFY_URL or SVC_NOTIFY_URL_FILE");
   if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, "")))

@@ -9,7 +9,7 @@ import { isDatabase } from "./option_values.ts";
 import { openFileStore } from "./store/file_store.ts";
 import { whileBusy } from "./while_busy.ts";
 
-/** What messages call the value of `--state`: never with a password. */
+/** Returns the value of `--state` for messages: never with a password. */
 export const stateName = (state: string): string => (isDatabase(state) ? databaseAddress(state) : state);
 
 /** The store in a database that `--store-name` leaves out. */

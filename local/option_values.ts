@@ -17,7 +17,7 @@ export function text(value: string): string {
   return value;
 }
 
-/** Whether `--state` names a database, not a file. */
+/** Returns whether `--state` names a database, not a file. */
 export const isDatabase = (state: string): boolean => /^postgres(ql)?:\/\//i.test(state);
 
 /** A path, or the address of a database. What only looks like an address is refused: it may hold a password. */
@@ -32,7 +32,7 @@ export function stateAddress(value: string): string {
   return value;
 }
 
-/** What a store in a database is called. */
+/** Parses the name of a store in a database. */
 export function storeName(value: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value)) return value;
   throw new Error("must be up to 100 letters, digits, dots, dashes and underscores, a letter or digit first");
@@ -64,14 +64,14 @@ export function url(value: string): string {
   throw new Error("must be an http or https URL without a user name or password in it");
 }
 
-/** Where a page is, without what stands behind its path: https, or http. */
+/** Parses the address of a page without query and fragment: https, or http. */
 export function address(value: string): string {
   const { search, hash, origin, pathname } = new URL(url(value));
   if (search !== "" || hash !== "") throw new Error("must be an address without ? and #");
   return `${origin}${pathname}`.replace(/\/+$/, "");
 }
 
-/** What the paths of a language model's provider follow. */
+/** Parses the base of the paths of a language model's provider. */
 export function llmBaseUrl(value: string): string {
   if (isBaseUrl(value)) return value;
   throw new Error(BASE_URL_RULE);
@@ -142,7 +142,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether an address can only be reached from this machine. */
+/** Returns whether an address can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family === 0) return host.toLowerCase() === "localhost";

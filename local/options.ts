@@ -1,4 +1,4 @@
-/** What `ui_server` is told at start: the command line, and the environment behind it. */
+/** Options of `ui_server` at start: the command line, then the environment. */
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { IdentityFileRefused, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
@@ -42,11 +42,11 @@ export interface Options extends Given {
   protectReads: boolean;
   /** Opens reads, and no write that needs a token. */
   readToken: string | undefined;
-  /** What is allowed but worth a warning in the log. */
+  /** Allowed settings that are worth a warning in the log. */
   warnings: string[];
 }
 
-/** What the program is asked to do. */
+/** Task of the program. */
 export type Task =
   | { kind: "run"; options: Options }
   | { kind: "print"; text: string }
@@ -117,14 +117,14 @@ function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): st
   }
 }
 
-/** What of the command line is a secret: everybody on the machine reads it in the list of processes. */
+/** Flags of the command line that hold a secret: everybody on the machine reads it in the list of processes. */
 function shownToAll(flags: ReadonlyMap<string, string>): string[] {
   return flags.has("cross-link-secret")
     ? ["--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET"]
     : [];
 }
 
-/** Shorter secrets can be guessed by whoever may try often enough. */
+/** Shorter secrets can be guessed with enough attempts. */
 const SECRET_LENGTH = 16;
 
 /** Defaults that hang on other options, and the rules between options. */
@@ -214,7 +214,9 @@ function exportHeaders({ auditOtlp }: Given, env: Environment): Record<string, s
   }
 }
 
-/** Where the state file lies, or would if the state were not in a database: products that share one have each its own. */
+/**
+ * Folder of the state file, or its default folder if the state were not in a database: products that share one have each its own.
+ */
 const folderOf = ({ state, storeName = "" }: Given): string =>
   isDatabase(state) ? join(dirname(TABLE.state.fallback), storeName) : dirname(state);
 

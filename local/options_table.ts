@@ -236,7 +236,7 @@ export type Given = { [K in keyof typeof TABLE]: (typeof TABLE)[K]["fallback"] }
 export const environmentName = (flag: string): string =>
   `SVC_${flag.replace(/^svc-/, "").toUpperCase().replaceAll("-", "_")}`;
 
-/** What `--help` prints. */
+/** Returns the text of `--help`. */
 export function helpText(): string {
   const options = Object.values(TABLE).flatMap(({ flag, placeholder, fallback, help }) => {
     const standard = fallback === undefined || Array.isArray(fallback) ? "" : `default ${fallback}, `;
@@ -246,7 +246,7 @@ export function helpText(): string {
     "Usage: ui_server [--name value | --name=value]…",
     "",
     "Governs changes to one product: propose, consent, apply, verify, roll back, on a hash-chained audit log.",
-    "Each option can also be set by the environment variable beside it; a flag wins, of a repeated flag the last.",
+    "Each option can also be set by the environment variable next to it; a flag wins, of a repeated flag the last.",
     "",
     "Options:",
     ...options,

@@ -28,7 +28,7 @@ import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 import { openWatch, listWitnesses } from "./watch.ts";
 
-/** What handlers are given beside the store and the product. */
+/** Opens the dependencies of handlers other than the store and the product. */
 export async function openParts(options: Options, log: Log) {
   const metrics = processMetrics(version);
   const { llm, llmBaseUrl, llmModel, llmKey, auditKey, auditAnchor, evolvedDir } = options;
@@ -62,7 +62,7 @@ function openAttestationKey({ attestationKey, auditKey }: Options, log: Log) {
   return signer;
 }
 
-/** What carries changes to the host product, if anything does. */
+/** Opens the adapter that carries changes to the host product, if there is one. */
 export function openAdapter(
   options: Options,
   store: Store,
@@ -82,7 +82,7 @@ export function openAdapter(
 const copiesFolder = ({ state }: Options): string =>
   isDatabase(state) ? join(tmpdir(), `countersign-${process.pid}`) : dirname(resolve(state));
 
-/** Starts what runs beside the requests, and returns how each part is let go. */
+/** Starts the background work, and returns functions that stop each part. */
 export async function startParts(deps: Deps, options: Options, fetch: Handler): Promise<(() => Promise<unknown>)[]> {
   const undo: (() => Promise<unknown>)[] = [];
   const link = await startLink(options, deps, fetch);

@@ -23,7 +23,7 @@ function toCompressed(headers: readonly string[], length: number): string[] {
   return [...changed, "content-encoding", "gzip", "vary", "accept-encoding"];
 }
 
-/** What srvx's light responses have in place of a stream: head and body as they were given. */
+/** Member of srvx's light responses that replaces the stream: head and body as they were given. */
 const PARTS = "_toNodeResponse";
 
 /**

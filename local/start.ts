@@ -216,7 +216,7 @@ async function reload(
   }
 }
 
-/** Peers come with the link's own HMAC: what they ask through it needs no token beside. */
+/** Peers come with the link's own HMAC: their requests through it need no other token. */
 const forPeers = (deps: Deps): Handler => app(Object.create(deps, { protectReads: { value: false } }) as Deps);
 
 /** Two products share a database under two names: most often the second was forgotten. */

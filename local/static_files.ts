@@ -7,13 +7,13 @@ import type { Sha256 } from "../lib/kit/platform.ts";
 import { consoleHeaders } from "../lib/http/console_headers.ts";
 import { typeOfFile } from "../lib/http/file_types.ts";
 
-/** What the file system says of a path that leads to no file. */
+/** Error codes of the file system for a path that leads to no file. */
 const ABSENT = ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"];
 
 /** Answers a GET or HEAD for a file of the folder; undefined for anything else. */
 export type StaticFiles = (request: Request) => Promise<Response | undefined>;
 
-/** Serves `folder`, read anew with each request; rejects when it is no readable folder. Its index.html answers at `/`. */
+/** Serves `folder`, read again for each request; rejects when it is no readable folder. Its index.html answers at `/`. */
 export async function staticFiles(folder: string, sha256: Sha256): Promise<StaticFiles> {
   const root = await realpath(folder);
   await readdir(root);
@@ -95,7 +95,7 @@ async function readWithin(root: string, names: string[]): Promise<Buffer<ArrayBu
   }
 }
 
-/** Whether `If-None-Match` names the tag; a weak tag counts. */
+/** Returns whether `If-None-Match` names the tag; a weak tag counts. */
 function matches(header: string | null, etag: string): boolean {
   if (header === null) return false;
   const tags = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));

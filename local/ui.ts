@@ -1,4 +1,4 @@
-/** The user interface beside the API: its files answer wherever no endpoint does. */
+/** The user interface next to the API: its files answer wherever no endpoint does. */
 import { join } from "node:path";
 import { endpoints } from "../handlers/index.ts";
 import type { Log } from "../lib/kit/platform.ts";

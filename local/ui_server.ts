@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The local program: reads its options, runs until it is told to stop, and says by its exit code how that went. */
+/** The local program: reads its options, runs until a stop signal, and says by its exit code how that went. */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../lib/kit/platform.ts";
@@ -42,7 +42,10 @@ async function reportCheck(
   if (!passed) process.exitCode = 1;
 }
 
-/** What is acknowledged is durable already, so after an error that nobody expected a fresh start is the safest. */
+/**
+ * Exits after an unexpected error: acknowledged data is durable, so after an error that nobody expected a fresh start is the
+ * safest.
+ */
 function failLoudly(log: Log): void {
   const fail = (error: unknown) => {
     log.error("the service failed and ends", { error });

@@ -1,4 +1,4 @@
-/** What `--audit-witness` and `--witness-for` name: witnesses of this log, and the logs that this service is a witness of. */
+/** Values of `--audit-witness` and `--witness-for`: witnesses of this log, and the logs that this service is a witness of. */
 import { readFileSync } from "node:fs";
 import { COSIGNATURE, formatVerifierKey, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
 import { type Watch, makeWatch } from "../lib/audit/watching.ts";
@@ -28,7 +28,7 @@ export function openWatch(options: Options, warn: (message: string) => void): Wa
   return makeWatch({ name: witnessName, signer, logs });
 }
 
-/** What the operators of those logs need to know. */
+/** Returns the data that operators of those logs need. */
 export const watching = ({ name, signer: { publicKey }, logs }: Watch) => ({
   logs: logs.map((log) => log.name),
   key: formatVerifierKey({ name, publicKey }, sha256, COSIGNATURE),

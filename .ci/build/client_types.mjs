@@ -41,10 +41,10 @@ function pathsFile(document) {
     .map(({ path }) => path);
   return `/** ${HEADING} */
 
-    /** What the service takes and answers, by path and method, as \`openapi-fetch\` reads it; errors are thrown. */
+    /** Requests and answers of the service, by path and method, as \`openapi-fetch\` reads it; errors are thrown. */
     export interface paths { ${listed.join("\n")} }
 
-    /** What the answers share. */
+    /** Schemas that answers share. */
     export interface components { schemas: { ${named.join("\n")} } }
 
     /** The POSTs that take an \`Idempotency-Key\`. */
@@ -101,14 +101,14 @@ function operationType(document, method, operation) {
     const members = contents.map(([media, { schema }]) => `${JSON.stringify(media)}: ${typeOf(schema, "output")};`);
     return `${status}: { content: { ${members.join("\n")} } };`;
   });
-  return `${told([operation.summary, operation.description])}${method}: {
+  return `${comment([operation.summary, operation.description])}${method}: {
       parameters: { ${places.join("\n")} cookie?: never };
       ${body ? `requestBody${body.required ? "" : "?"}: { content: ${bodyType(document, body)} };` : "requestBody?: never;"}
       responses: { ${responses.join("\n")} };
     };`;
 }
 
-/** What may be sent as a form or as JSON is said once. */
+/** Returns the type of a body; a form and JSON with the same fields have one. */
 function bodyType(document, { media, schema }) {
   const names = media.map((name) => JSON.stringify(name));
   return `Record<${names.join(" | ")}, ${typeOf(found(document, schema), "input")}>`;
@@ -148,16 +148,16 @@ function objectType({ properties = {}, required = [], additionalProperties }, io
 function member(name, schema, required, io) {
   const type = typeOf(schema, io);
   const absent = !required && io === "input" && type !== "unknown" ? " | undefined" : "";
-  return `${told([schema.description])}${JSON.stringify(name)}${required ? "" : "?"}: ${type}${absent};`;
+  return `${comment([schema.description])}${JSON.stringify(name)}${required ? "" : "?"}: ${type}${absent};`;
 }
 
 /** A comment of what is said. */
-function told(sentences) {
+function comment(sentences) {
   const text = sentences.filter(Boolean).join("\n\n").replaceAll("*/", "*\u200b/");
   return text === "" ? "" : `\n/** ${text.replaceAll("\n", "\n * ")} */\n`;
 }
 
-/** What the command line asks for: the fields of an operation with what the API says of each. */
+/** Fields of the command line's operations, with the API's description of each. */
 function operationsFile(document) {
   const entries = operationsOf(document)
     .filter(({ path }) => COMMAND_LINE.includes(path))
@@ -176,7 +176,7 @@ function operationsFile(document) {
       choices?: readonly string[];
     }
 
-    /** What the API says of the operations that the command line asks for. */
+    /** The API's descriptions of the operations of the command line. */
     export const OPERATIONS = { ${entries.join(",\n")} } as const satisfies Record<
       string, { summary: string; description?: string; fields: Record<string, Field> }>;
   `;
@@ -192,7 +192,7 @@ const COMMAND_LINE = [
   .map((name) => `/api/product/${name}`)
   .concat("/api/find", "/api/gate", "/api/whoami", "/api/state");
 
-/** What is no field of the person who types: a proof is made, and the time belongs to it. */
+/** Fields that nobody types: a proof is made by the program, and the time belongs to it. */
 const MADE = ["proof", "at"];
 
 function fieldsOf(document, operation) {

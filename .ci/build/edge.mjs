@@ -1,4 +1,4 @@
-/** What runs on the edge: the Cloudflare Worker, and each handler for a Worker of one's own. */
+/** Bundles for the edge: the Cloudflare Worker, and each handler for a custom Worker. */
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { bundles } from "./bundles.mjs";

@@ -22,7 +22,7 @@ export function withFunctions(text) {
   return `${pieces.join("")}${text.slice(from)}`;
 }
 
-/** What has another meaning in a function than in an arrow function. */
+/** Syntax that means something else in a function than in an arrow function. */
 const OF_THE_FUNCTION_AROUND = {
   ThisExpression: () => true,
   Super: () => true,
@@ -47,11 +47,11 @@ function look(node, found) {
 
 const NEW_LINE = /[\n\r\u2028\u2029]/;
 
-/** Whether nothing hangs on how it is written: no comment before its body, and no end of a line that ends a statement. */
+/** Returns whether an arrow function can be rewritten: no comment before its body, and no end of a line that ends a statement. */
 const isPlain = ({ start, end, body }, text) =>
   !/\/[/*]/.test(text.slice(start, body.start)) && !NEW_LINE.test(/^\s*/.exec(text.slice(end, end + 100))[0]);
 
-/** Where an arrow function is written otherwise. */
+/** Returns the edits that rewrite an arrow function. */
 function editsOf({ start, end, async, params: [first], expression, body }, text) {
   const head = async ? start + "async".length : start;
   const bare = first !== undefined && text.slice(head, first.start).trim() === "";
@@ -59,7 +59,7 @@ function editsOf({ start, end, async, params: [first], expression, body }, text)
   const keyword = { at: head, put: `${/[\w$]/.test(text[head - 1] ?? "") ? " " : ""}function${bare ? "(" : ""}` };
   const parameters = bare ? ")" : "";
   if (!expression) return [keyword, { at: arrow, cut: "=>".length, put: parameters }];
-  // What stands on the line behind a return is not returned.
+  // A value on the line after a return is not returned.
   const [open, close] = NEW_LINE.test(text.slice(arrow, body.start)) ? ["(", ")"] : ["", ""];
   return [keyword, { at: arrow, cut: "=>".length, put: `${parameters}{return ${open}` }, { at: end, put: `${close}}` }];
 }

@@ -34,13 +34,13 @@ async function bytesOf(folder) {
   return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** What is said of the size of an install; rejects when it is over the budget. */
+/** Reports the size of an install; rejects when it is over the budget. */
 export async function holdInstall(folder, budget = INSTALL_BUDGET) {
   const { packages, bytes } = await installSize(folder);
   const largest = packages.slice(0, 5).map((one) => `${one.place.replace(/^node_modules\//, "")} ${mb(one.bytes)}`);
-  const told = `npm ci --omit=dev: ${packages.length} packages, ${mb(bytes)} MB of at most ${mb(budget)} (${largest.join(", ")}, …)`;
-  if (bytes > budget) throw new Error(`over its budget: ${told}`);
-  return told;
+  const report = `npm ci --omit=dev: ${packages.length} packages, ${mb(bytes)} MB of at most ${mb(budget)} (${largest.join(", ")}, …)`;
+  if (bytes > budget) throw new Error(`over its budget: ${report}`);
+  return report;
 }
 
 const mb = (bytes) => (bytes / 1e6).toFixed(1);

@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { root } from "./root.mjs";
 
-/** What a declaration file names: in an import, an export, or where it stands for a type. */
+/** Files that a declaration file names: in an import, an export, or where it stands for a type. */
 const NAMED = /["'](\.{1,2}\/[^"']+?)(?:\.d)?\.(m?)[jt]s["']/g;
 
-/** Writes them beside what was built into a folder. */
+/** Writes them next to the built files of a folder. */
 export async function buildTypes(outdir = join(root, "dist")) {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   const project = join(root, ".ci/tsconfig.types.json");

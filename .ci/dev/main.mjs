@@ -1,6 +1,6 @@
 /**
- * npm run dev [-- options of ui_server]: runs the service from its sources. A change of the service starts it anew, in
- * good order; a change of the console loads the open page anew. What does not build leaves what runs alone.
+ * npm run dev [-- options of ui_server]: runs the service from its sources. A change of the service restarts it, in
+ * good order; a change of the console reloads the open page. What does not build leaves what runs alone.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A Node program that is started anew whenever it is told to, one after the other. */
+/** A Node program that is restarted on request, one run after the other. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 

@@ -1,7 +1,7 @@
 /**
  * node .ci/language/main.mjs [BASE]: checks the language of every line of the rooms that are translated, and elsewhere of the
- * lines that were added or changed since BASE. Names of exports are checked in every line. It also counts the words of the manual.
- * Exit code 1: something was found, or the manual is too long.
+ * lines that were added or changed since BASE. Names of exports are checked in every line. It also counts the words of the
+ * manual. Exit code 1: something was found, or the manual is too long.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { findFaults, findPreposition } from "./rules.mjs";
 const RULES_BEGIN = "ddcdce0";
 const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md", "CONTRIBUTING.md"];
 /** Rooms in which every line is checked. */
-const TRANSLATED = ["lib"];
+const TRANSLATED = [".ci", "handlers", "lib", "local"];
 /** Generated files, data of tests, and the rules themselves. */
 const UNCHECKED = [":!lib/client/generated", ":!test/mutants", ":!.ci/language", ":!test/docs/language.test.ts"];
 

@@ -48,6 +48,8 @@ const ALLOWED = [
   /whoever stands here must sign/,
   /The service at a glance/,
   /asked to look into, beside changes/,
+  /whose keys are whose is told by the intents/,
+  /`held against `/,
 ];
 
 const CODE = /\.(?:ts|tsx|mjs|py)$/;

@@ -27,7 +27,7 @@ import { answer, etag } from "../../lib/http/answer.ts";
 
 /**
  * GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates; with `wait` as soon as its
- * status moves, or, beside `If-None-Match`, its revision: then 304 where it did not.
+ * status moves, or, with `If-None-Match`, its revision: then 304 where it did not.
  */
 export const change = endpoint(
   {
@@ -81,7 +81,7 @@ export const change = endpoint(
         name: findWaiterName(call),
         signal: request.signal,
       });
-      // Whoever asks again at once after a 304 would do so without end.
+      // A client that repeats the request immediately after a 304 would do so without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
     const detail = await changeDetail(withRequestCache(deps), change_id, reader);

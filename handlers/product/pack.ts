@@ -47,7 +47,7 @@ export const pack = endpoint(
     const scope = scopeOf(asked);
     if ("change_id" in scope) await findVisibleChange(deps, scope.change_id);
     else if (deps.reader) throw ownReadsOnly(deps.reader.name);
-    // What would cut the pack off while it is read is said before.
+    // Errors that would cut the pack off are raised before its first byte.
     await readCheckpoint(deps);
     const pieces = () =>
       format === "html" ? packPage(deps, scope) : writeTar(packFiles(deps, scope), deps.clock.now());
@@ -83,7 +83,7 @@ function scopeOf({
 }): Scope {
   if (change_id !== undefined) {
     if (from !== undefined || to !== undefined)
-      throw invalidField("change_id", "stands in place of from and to, not beside them");
+      throw invalidField("change_id", "stands in place of from and to, not with them");
     return { change_id };
   }
   if (from === undefined) throw invalidField("from", "or change_id is required");

@@ -29,7 +29,7 @@ export const changesTable = (changes: readonly Schema<"Change">[], columns?: num
 /** The statuses in which a decision is still open. */
 const LIVE: readonly string[] = ["pending_consent", "approved"];
 
-/** What would be different, and why. */
+/** The new values of a change, and its reasons. */
 export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetail["unstated"]> = []) => ({
   tenant: content.tenant_id,
   kind: content.kind,

@@ -1,10 +1,10 @@
-/** Where the service is and how the program is known to it. */
+/** Address of the service, and the program's credentials. */
 import { type Client, createClient } from "../../lib/client/client.ts";
 import { isLoopback } from "../option_values.ts";
 import { type Environment, OptionError, readSecret, secretInFile } from "../secrets.ts";
 import { UsageError } from "./exit.ts";
 
-/** Where a service listens that is started without options. */
+/** Address of a service that is started without options. */
 export const DEFAULT_URL = "http://127.0.0.1:8420";
 
 /** The options of every verb. */
@@ -22,7 +22,7 @@ export interface Connection {
   agentTokenFile?: string | undefined;
 }
 
-/** The service, and what opens it to whoever is no person. */
+/** Address of the service, and credentials that are not a person's. */
 export interface Connected {
   client: Client;
   url: string;
@@ -43,7 +43,7 @@ export function connect(
   const read = secretOf("", undefined, "SVC_READ_TOKEN", env);
   if (admin !== undefined && agent !== undefined)
     throw new UsageError(
-      "an admin token and an agent's secret are given: an agent's secret opens no more beside another; give one",
+      "an admin token and an agent's secret are given: an agent's secret needs no other token; give one",
     );
   const headers = {
     ...(admin && { "X-Svc-Admin-Token": admin }),
@@ -51,7 +51,7 @@ export function connect(
     ...(read && { "X-Svc-Read-Token": read }),
   };
   if (Object.keys(headers).length > 0 && url.protocol === "http:" && !isLoopback(url.hostname.replaceAll(/[[\]]/g, "")))
-    warn(`${url.origin} is reached without TLS: whoever is in between reads the token`);
+    warn(`${url.origin} is reached without TLS: others on the way can read the token`);
   const baseUrl = url.href.replace(/\/$/, "");
   return { client: createClient({ baseUrl, headers, fetch }), url: baseUrl, bearer: agent ?? read };
 }

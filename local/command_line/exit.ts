@@ -16,12 +16,12 @@ export const EXITS = {
 /** A way to end. */
 export type Exit = keyof typeof EXITS;
 
-/** The program was called wrongly, in words for whoever called it. */
+/** The program was called wrongly; the message is for its caller. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What was asked for was not done, for a reason that is found here. */
+/** The request was not made, for a reason found in this program. */
 export class NotDone extends Error {
   override readonly name = "NotDone";
 }
@@ -38,7 +38,7 @@ export function exitFor(error: unknown): Exit {
   return isFailing || code === "unreachable" || code === "unexpected_answer" ? "no_answer" : "refused";
 }
 
-/** What may help, by the code of a refusal. */
+/** Advice by the code of an error. */
 const HINTS: Readonly<Record<string, string>> = {
   unauthorized:
     "give the admin token: SVC_ADMIN_TOKEN_FILE or --token-file, or an agent's: SVC_AGENT_TOKEN_FILE; for reads SVC_READ_TOKEN",

@@ -3,7 +3,7 @@
 import { nodeIo } from "./node_io.ts";
 import { run } from "./run.ts";
 
-/** Whoever reads the output may have read enough. */
+/** A reader of the output may close it early. */
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 const code = await run(process.argv.slice(2), nodeIo);

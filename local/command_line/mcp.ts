@@ -5,7 +5,7 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
-/** Where the service is, who asks, and whom it speaks with. */
+/** Address of the service, its caller, and both ends of the conversation. */
 export interface McpBridge {
   /** The service's address, `/mcp` or not at its end. */
   url: string;
@@ -47,7 +47,7 @@ export async function runMcp({ url, token, input, output, fetch = globalThis.fet
       said = failure(id, `${method ?? "the message"} did not reach ${address}: ${whyOf(error)}`);
     }
     if (underWay.get(id) === gone) underWay.delete(id);
-    // What is cancelled is not answered.
+    // A cancelled request is not answered.
     if (!gone.signal.aborted) write(said);
   };
   const write = (text: string): void => void output.write(`${text}\n`);
@@ -67,7 +67,7 @@ export async function runMcp({ url, token, input, output, fetch = globalThis.fet
   await Promise.all(answers);
 }
 
-/** The headers that streamable HTTP asks for beside the body. */
+/** The headers that streamable HTTP asks for in addition to the body. */
 function headersOf({ method, params }: Message, token: string | undefined): Record<string, string> {
   const version = params?.[META]?.[VERSION];
   const name = params?.name ?? params?.taskId;
@@ -82,7 +82,7 @@ function headersOf({ method, params }: Message, token: string | undefined): Reco
 
 const PLAIN = /^(?!=\?base64\?)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** What is no plain ASCII goes into a header encoded. */
+/** Encodes text that is not plain ASCII for a header. */
 const headerText = (name: string): string =>
   PLAIN.test(name) ? name : `=?base64?${Buffer.from(name).toString("base64")}?=`;
 
@@ -97,7 +97,7 @@ function parsed(line: string): Message | undefined {
 
 const isRpc = (text: string): boolean => (parsed(text) as { jsonrpc?: unknown } | undefined)?.jsonrpc === "2.0";
 
-/** What the service's own errors say. */
+/** Returns the sentence in an error of the service. */
 function sentenceIn(text: string): string | undefined {
   const { error } = (parsed(text) ?? {}) as { error?: unknown };
   return typeof error === "string" ? error : undefined;

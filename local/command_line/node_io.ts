@@ -1,4 +1,4 @@
-/** What the program runs on: this process, its terminal, and the programs beside it. */
+/** Environment of the program: this process, its terminal, and other programs. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -35,7 +35,7 @@ async function confirm(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** What it says, and asks for, is shown as it comes. */
+/** Runs a program; its output and questions are shown as they come. */
 async function runProgram(program: string, args: readonly string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.on("error", () => {}).end(input);

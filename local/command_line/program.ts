@@ -10,7 +10,7 @@ import { PROGRAMS } from "./programs.ts";
 import type { Given, Verb } from "./verb.ts";
 import { VERBS } from "./verbs/index.ts";
 
-/** What becomes of a verb that was called. */
+/** Runs a verb that was called. */
 export type Act = (verb: Verb, given: Given, common: Common) => Promise<void>;
 
 /** The options that every verb has. */
@@ -106,7 +106,7 @@ function declare(parent: Command, verb: Verb, act: Act): void {
   });
 }
 
-/** Of a verb that is no operation. */
+/** Operation of a verb that has none. */
 const NONE: Operation = { summary: "", fields: {} };
 
 interface Operation {

@@ -8,7 +8,7 @@ import { type Common, makeProgram } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
 import type { Given, Session, Verb } from "./verb.ts";
 
-/** What it runs on. */
+/** Environment of a run. */
 export interface Io extends Omit<Session, keyof Connected | "say"> {
   out(text: string): void;
   err(text: string): void;

@@ -20,7 +20,7 @@ export const SIGNING = {
   "--yes": "sign without asking",
 };
 
-/** What goes with a decision to prove whose it is. */
+/** Proof of the author of a decision. */
 export interface Signed {
   proof: { type: "ssh"; signature: string };
   at: string;
@@ -78,7 +78,9 @@ type Matter = Decided | Proposed | Done | OnMandate;
 
 const NAMESPACE = "countersign-consent";
 
-/** Shows the statement, asks unless told not to, and signs. Errors: `NotDone`, where it is not what was shown. */
+/**
+ * Shows the statement, asks for confirmation unless switched off, and signs. Errors: `NotDone`, where it is not what was shown.
+ */
 export async function signed(session: Session, matter: Matter, key: string, isSure: boolean): Promise<Signed> {
   const at = new Date(session.now()).toISOString();
   const statement = await statementFor(session, matter, at);
@@ -154,7 +156,7 @@ async function aboutNoChange(client: Session["client"], matter: Exclude<Matter, 
 const inUtc = (time: string | undefined): string | undefined =>
   time === undefined || Number.isNaN(Date.parse(time)) ? time : new Date(time).toISOString();
 
-/** What is signed names who signs. */
+/** Reads the name of the signer, which is part of the statement. */
 export function readName(fields: Readonly<Record<string, unknown>>, field: string): string {
   const name = fields[field];
   if (typeof name !== "string")

@@ -71,11 +71,11 @@ function cut(line: string, columns: number): string {
 
 /** Names and what belongs to each, its lines under each other; what is absent is left out. */
 export function facts(rows: Readonly<Record<string, string | number | null | undefined>>): string {
-  const told = Object.entries(rows).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  const width = Math.max(0, ...told.map(([name]) => name.length));
+  const filled = Object.entries(rows).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const width = Math.max(0, ...filled.map(([name]) => name.length));
   const under = `\n${" ".repeat(width + 4)}`;
   const shown = (value: unknown) => String(value).split(/\r?\n/).map(visible).join(under);
-  return told.map(([name, value]) => `  ${padded(name, width)}  ${shown(value)}`).join("\n");
+  return filled.map(([name, value]) => `  ${padded(name, width)}  ${shown(value)}`).join("\n");
 }
 
 /** JSON on lines of its own, indented. */

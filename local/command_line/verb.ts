@@ -1,11 +1,11 @@
-/** What a verb of the command line is. */
+/** Types of the command line's verbs. */
 import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../secrets.ts";
 import type { Connected } from "./connection.ts";
 import type { Exit } from "./exit.ts";
 import type { OPERATIONS } from "../../lib/client/generated/operations.ts";
 
-/** What a verb works with. */
+/** Input and output of a verb. */
 export interface Session extends Connected {
   env: Environment;
   /** How wide the terminal is; undefined where there is none. */
@@ -50,13 +50,13 @@ export interface Verb {
   usage: string;
   /** The operation that it asks for, if it is one; its help says what the API says. */
   operation?: keyof typeof OPERATIONS;
-  /** What its help says where the operation says something else, or there is none. */
+  /** Text of its help, where the operation has another one, or none. */
   summary?: string;
   /** The operation's fields that are options: `tenant_id` is `--tenant-id`. */
   fields?: readonly string[];
   /** Options that are no field: flags with what stands for their value, and their help. */
   options?: Readonly<Record<string, string>>;
-  /** What it answers is no JSON, so it takes no `--json`. */
+  /** Its answer is no JSON, so it takes no `--json`. */
   plain?: true;
   /** It works on stores or files of this machine, and sends no request to a service. */
   isLocal?: true;

@@ -1,4 +1,4 @@
-/** Who acts beside the service: the shop and the agent, each in a process of its own. */
+/** Actors other than the service: the shop and the agent, each in a process of its own. */
 import { fileURLToPath } from "node:url";
 
 const script = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -15,17 +15,17 @@ export async function openShop(start, folder, service) {
   return { url, says, figures };
 }
 
-/** Starts the agent with one of its proposals; `told(event)` resolves with what it tells of that. */
+/** Starts the agent with one of its proposals; `reported(event)` resolves with its line about that event. */
 export function sendAgent(start, folder, service, { secret, proposal }) {
   const { line } = start(script("agent.mjs"), [service.url, proposal], {
     cwd: folder,
     env: { SVC_AGENT_TOKEN: secret },
   });
   return {
-    told: (event) =>
+    reported: (event) =>
       line((text) => {
-        const told = text.startsWith("{") ? JSON.parse(text) : {};
-        return told.event === event ? told : undefined;
+        const reported = text.startsWith("{") ? JSON.parse(text) : {};
+        return reported.event === event ? reported : undefined;
       }),
   };
 }

@@ -1,4 +1,4 @@
-/** What the shop is governed by: two figures with their goals, an agent that may propose, and what it may not touch. */
+/** The intent of the shop: two figures with their goals, an agent that may propose, and what it may not touch. */
 
 /** The product intent; `agentHash` is the SHA-256 of the agent's secret. */
 export const makeIntent = (agentHash) => ({

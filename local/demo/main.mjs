@@ -21,7 +21,7 @@ const {
   options: {
     // Ends when the story does.
     once: { type: "boolean", default: false },
-    // Where the built program lies.
+    // Folder of the built program.
     dist: { type: "string", default: "dist" },
   },
 });

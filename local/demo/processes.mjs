@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 
 const WITH_THE_DEMO = new URL("with_the_demo.mjs", import.meta.url).href;
 
-/** What the reader's shell sets for a service of their own is not meant here. */
+/** Environment without the variables that the reader's shell sets for a service of their own. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_")));
 
 /** None yet. `failed` rejects as soon as one of them ends with an error. */

@@ -1,4 +1,4 @@
-/** What the agent has in mind. In earnest a model would think it up; what matters here is what becomes of it. */
+/** Proposals of the agent. A real agent would have a model write them; the demo shows how they are handled. */
 
 const SHOP = { tenant_id: "teashop", reversible: true };
 
@@ -22,7 +22,7 @@ export const PROPOSALS = {
     target: "checkout.guests",
     value: false,
     summary: "Ask everybody to sign in before they pay",
-    rationale: "Whoever is signed in has an address on file, and should leave fewer orders half done.",
+    rationale: "A signed-in customer has an address on file, and should leave fewer orders half done.",
     kpi: "checkout_rate",
     expected_delta_k: 1.5,
     affected_users: 1800,
@@ -33,7 +33,7 @@ export const PROPOSALS = {
     kind: "feature_flag",
     target: "page.delivery_day",
     value: true,
-    summary: "Show the day of delivery beside each tea",
+    summary: "Show the day of delivery next to each tea",
     rationale: "Of the questions that customers send, every third is when the parcel comes.",
     kpi: "checkout_rate",
     expected_delta_k: 2,

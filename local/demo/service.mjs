@@ -16,7 +16,7 @@ export async function startService(start, { folder, dist, token, clock }) {
     { cwd: folder, env: { SVC_ADMIN_TOKEN: token, DEMO_CLOCK_MS: String(clock) }, imports: [CLOCK] },
   );
   const url = await line((text) => (text.includes('"listening"') ? JSON.parse(text).url : undefined));
-  /** Of the last step that was taken here. */
+  /** Receipt of the last step that was taken here. */
   let receipt;
 
   async function read(response) {
@@ -28,7 +28,7 @@ export async function startService(start, { folder, dist, token, clock }) {
 
   const get = async (path) => read(await fetch(new URL(path, url)));
 
-  /** What a person or an operator does, with the admin token. */
+  /** Sends an action of a person or an operator, with the admin token. */
   async function post(path, fields = {}) {
     const headers = { "X-Svc-Admin-Token": token };
     return read(await fetch(new URL(path, url), { method: "POST", headers, body: new URLSearchParams(fields) }));

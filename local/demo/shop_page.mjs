@@ -1,6 +1,6 @@
 /** The page that customers see. */
 
-/** What the page says, by the target that decides it. */
+/** Sentences of the page, by the target that decides them. */
 const sentencesOf = ({ freeFrom, guests, deliveryDay }) => ({
   "delivery.free_from": `Free delivery from €${freeFrom}`,
   "checkout.guests": guests ? "Pay as a guest" : "Sign in to pay",

@@ -1,4 +1,4 @@
-/** What happens, step by step. All that is said of the shop and the service was read from them just before. */
+/** The story, step by step. All facts about the shop and the service were read from them just before. */
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -29,15 +29,15 @@ export async function tell({ service, shop, agent, say }) {
   const before = await measure();
 
   const first = agent("free_delivery");
-  const { change_id: delivery } = await first.told("proposed");
+  const { change_id: delivery } = await first.reported("proposed");
   say(`1. The agent proposes over MCP: free delivery from €45 instead of €35. It promises that a basket, now
     ${euros(before.basket_value)}, is worth €2.50 more. The change waits for consent; the shop still says
     "${await shop.says("delivery.free_from")}".`);
-  const { status, code } = await first.told("tried_to_consent");
+  const { status, code } = await first.reported("tried_to_consent");
   say(`2. The agent tries to consent to its own change, and is refused (${status} ${code}). Its secret opens proposals, and
     never consent.`);
   await consentAndApply(delivery, "The margin bears it.");
-  await first.told("decided");
+  await first.reported("decided");
   say(`3. Ana consents, and the change is applied. The shop asks at each visit, and now says
     "${await shop.says("delivery.free_from")}".`);
 
@@ -52,9 +52,9 @@ export async function tell({ service, shop, agent, say }) {
     "${verdict}". It stands beside the promise, for whoever is asked the next time.`);
 
   const second = agent("sign_in");
-  const { change_id: signIn } = await second.told("proposed");
+  const { change_id: signIn } = await second.reported("proposed");
   await consentAndApply(signIn, "Worth a try, with the guardrail.");
-  await second.told("decided");
+  await second.reported("decided");
   const asked = await shop.says("checkout.guests");
   await later(2 * HOUR);
   const { checkout_rate } = await measure();
@@ -70,12 +70,14 @@ export async function tell({ service, shop, agent, say }) {
   await service.setClock(0);
   await measure();
   const third = agent("delivery_day");
-  const { change_id, page } = await third.told("proposed");
+  const { change_id, page } = await third.reported("proposed");
   say(`7. Your turn. The agent proposes to show the day of delivery, and this change waits for you:`);
   return { change_id, page };
 }
 
-/** What comes of it, as the reader decides, until there is nothing left to decide; a `reader` who stands in ends at the apply. */
+/**
+ * Continues the story as the reader decides, until there is nothing left to decide; a `reader` who stands in ends at the apply.
+ */
 export async function follow({ service, shop, say, reader }, change_id) {
   const shown = () => shop.says("page.delivery_day");
   const SAID = {

@@ -4,7 +4,7 @@
 export const STRANGERS = { total: 64, perAddress: 8 } as const;
 
 /** A connection that has not proved itself yet. */
-export interface Stranger {
+export interface Unproven {
   /** The address it comes from, without its port. */
   readonly from: string;
   /** It has named a shared secret; an idle socket has not. */
@@ -17,19 +17,19 @@ export interface Admission {
   readonly size: number;
   /**
    * Lets one in. Where there is no room the oldest that has not named a secret makes way, or else the oldest of all: a
-   * name can be overheard, so whoever repeats one and then says nothing must not keep the others out until its time is
+   * name can be overheard, so a peer that repeats one and then says nothing must not keep the others out until its time is
    * over. A good peer needs two round trips.
    */
-  admit(stranger: Stranger): void;
+  admit(stranger: Unproven): void;
   /** Forgets one: it has proved itself, or is gone. */
-  release(stranger: Stranger): void;
+  release(stranger: Unproven): void;
 }
 
 /** An empty door. */
 export function admission(limits: { total: number; perAddress: number } = STRANGERS): Admission {
-  const strangers = new Set<Stranger>();
+  const strangers = new Set<Unproven>();
 
-  const makeRoom = (among: Stranger[], limit: number): void => {
+  const makeRoom = (among: Unproven[], limit: number): void => {
     if (among.length < limit) return;
     const leaves = among.find(({ greeted }) => !greeted) ?? among[0]!;
     strangers.delete(leaves);

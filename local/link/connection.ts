@@ -18,11 +18,11 @@ export const LIMITS = {
   answer: 5_000,
   /** Requests of one peer that are being answered at once. */
   answering: 64,
-  /** What waits to be sent to an end that does not read. */
+  /** Maximum number of bytes that wait for an end that does not read. */
   unsent: 4 * 1024 * 1024,
 } as const;
 
-/** What a connection is made of, and who hears of it. */
+/** Parts of a connection, and its listeners. */
 export interface ConnectionOptions extends Omit<SessionOptions, "nonce" | "mac"> {
   socket: Socket;
   address: string;
@@ -86,7 +86,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     options.onClosed(connection, reason);
   };
 
-  /** What is written in one turn leaves in one piece. */
+  /** Sends all bytes written in one turn in one piece. */
   const write = (bytes: Uint8Array): void => {
     if (closed) return;
     if (!corked) {

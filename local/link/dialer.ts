@@ -8,14 +8,14 @@ import type { Timers } from "./timers.ts";
 /** A connection that lasted this long, in milliseconds, ends a row of failures. */
 const SETTLED_MS = 30_000;
 
-/** What a dialer is given. */
+/** Options of a dialer. */
 export interface DialerOptions {
   address: PeerAddress;
   timers: Timers;
   random: () => number;
   /** Takes over the socket that dials; `onClosed` of that connection goes to `ended`. */
   open(socket: Socket, address: string): Connection;
-  /** Whether there is a connection to the peer already, whoever dialled it. */
+  /** Returns whether there is a connection to the peer already, no matter which end dialled. */
   isUp(peerId: string): boolean;
 }
 

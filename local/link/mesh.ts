@@ -4,7 +4,7 @@ import type { Clock, Log } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
 import type { SecretKey } from "../../lib/link/keys.ts";
 import type { PeerAddress } from "../option_values.ts";
-import { admission, type Stranger } from "./admission.ts";
+import { admission, type Unproven } from "./admission.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { addressText, type Dialer, dialer } from "./dialer.ts";
 import { listen, type Listener } from "./listener.ts";
@@ -12,7 +12,7 @@ import { refusalLog } from "./refusals.ts";
 import { createRoster } from "./roster.ts";
 import type { Timers } from "./timers.ts";
 
-/** What a node's connections are made of, and who hears of them. */
+/** Parts of a node's connections, and their listeners. */
 export interface MeshOptions {
   self: PeerIdentity;
   keys: readonly SecretKey[];
@@ -31,7 +31,7 @@ export interface MeshOptions {
 
 /** A node's connections. */
 export interface Mesh {
-  /** Where it listens, or `null`. */
+  /** Address on which it listens, or `null`. */
   readonly address: string | null;
   readonly dialers: readonly Dialer[];
   /** One a peer. */
@@ -94,24 +94,24 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
     return connection;
   };
 
-  const strangers = new Map<Connection, Stranger>();
+  const strangers = new Map<Connection, Unproven>();
   const leaveDoor = (connection: Connection): void => {
-    const stranger = strangers.get(connection);
-    if (stranger) door.release(stranger);
+    const unproven = strangers.get(connection);
+    if (unproven) door.release(unproven);
     strangers.delete(connection);
   };
 
   const accept = (socket: Socket, from: string): void => {
     const connection = take(socket, "server", addressText(from, socket.remotePort ?? 0));
-    const stranger: Stranger = {
+    const unproven: Unproven = {
       from,
       get greeted() {
         return connection.greeted;
       },
       close: connection.close,
     };
-    strangers.set(connection, stranger);
-    door.admit(stranger);
+    strangers.set(connection, unproven);
+    door.admit(unproven);
   };
 
   const dialers = options.peers.map((address): Dialer => {

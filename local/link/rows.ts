@@ -6,7 +6,7 @@ import type { PeerRow } from "../../lib/link/port.ts";
 import type { Connection } from "./connection.ts";
 import type { Dialer } from "./dialer.ts";
 
-/** What the rows are made from. */
+/** Input of the rows. */
 export interface Known {
   self: PeerIdentity;
   dialers: readonly Dialer[];

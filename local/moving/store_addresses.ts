@@ -37,7 +37,7 @@ export interface StoreAddress {
 export interface StoreName {
   /** As it was asked for: a file and a table have none. */
   given?: string | undefined;
-  /** What a variable says for any. */
+  /** Default for all, from a variable. */
   usual?: string | undefined;
 }
 
@@ -95,7 +95,7 @@ function inDatabase(address: string, store: string, log: Log): StoreAddress {
   return { ...all, copied: source, departed: source };
 }
 
-/** As many names as are told. */
+/** Maximum number of names in a message. */
 const SHOWN = 10;
 
 /** A store that several processes use: this one is one of them. */

@@ -1,5 +1,5 @@
 /**
- * Where every live record lies in the journal, in order of ids (Bitcask's key directory), and the file that spares a start the
+ * Locations of all live records in the journal, in order of ids (Bitcask's key directory), and the file that spares a start the
  * reading of sealed segments (its hint file). That is derived; one that is missing or damaged is ignored.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -46,7 +46,7 @@ export interface Catalog {
   forget(file: number): boolean;
 }
 
-/** An empty catalog. `released` is told of each record that is superseded, and the file in which that lies. */
+/** An empty catalog. `released` is called for each record that is superseded, with the file that has it. */
 export function newCatalog(
   sequences: readonly string[],
   released: (file: number, collection: string, id: string) => void,
@@ -88,7 +88,7 @@ export function newCatalog(
     },
     forget(file) {
       for (const [name, places] of collections) {
-        // Of most nothing lies there, and an id is made of each record that is looked at by it.
+        // Most collections have nothing there, and the check makes an id of each record.
         if (!holds(places, file)) continue;
         if (sequences.includes(name)) return false;
         for (const [id, place] of places.page({ limit: Infinity })) if (placeFile(place) === file) places.delete(id);
@@ -98,7 +98,7 @@ export function newCatalog(
   };
 }
 
-/** Whether any of these records lies in a file. */
+/** Returns whether any of these records lies in a file. */
 function holds(places: Places, file: number): boolean {
   let found = false;
   let from: string | undefined;
@@ -135,7 +135,10 @@ interface Floors {
   floors: [collection: string, revision: number][];
 }
 
-/** Writes down where the live records of the sealed segments lie. A record that moves meanwhile is told of by what moved it. */
+/**
+ * Writes down where the live records of the sealed segments lie. A record that moves meanwhile is reported by the code that moves
+ * it.
+ */
 export async function writeCatalog(
   files: Files,
   paths: Paths,
@@ -186,7 +189,7 @@ const base64 = ({ buffer }: Uint32Array | Float64Array): string => Buffer.from(b
 /** The bytes in memory of their own, where numbers may begin. */
 const bytesOf = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text, "base64")).buffer;
 
-/** What a catalog file told of. */
+/** Content of a catalog file. */
 export interface KeptCatalog extends Pick<Head, "segments"> {
   /** How many records are live in each segment, by its number. */
   live: Map<number, number>;

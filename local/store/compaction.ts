@@ -15,7 +15,7 @@ import { type Offsets, offsetsWithin } from "./offsets.ts";
 import { lowest } from "./places.ts";
 import { parseBatch, createSegment, JOURNAL_FORMAT, scanLines, type Segment, SLICE } from "./segment.ts";
 
-/** What is compacted, and what decides what counts. */
+/** Segments to compact, and the functions that decide which records count. */
 export interface CompactionParts {
   files: Files;
   catalog: Catalog;
@@ -23,11 +23,11 @@ export interface CompactionParts {
   stopped(): boolean;
 }
 
-/** What replaces a segment: the file aside, durable, under this number. */
+/** Replacement of a segment: a separate, durable file under this number. */
 export interface Compaction {
   file: number;
   writtenAt: string;
-  /** Whether a record that is gone may lie in an older segment: it would come back if its deletion were forgotten. */
+  /** Returns whether a deleted record may lie in an older segment: it would come back if its deletion were forgotten. */
   remains(collection: string, id: string): boolean;
 }
 
@@ -60,7 +60,7 @@ export async function writeCompacted(
   const floors = new Map<string, number>();
   const line = lineWriter();
   const moves: Moves = { from: [], to: [] };
-  /** Of each sequence the number of the first, and the records. */
+  /** Number of the first record of each sequence, and its records. */
   let runs = new Map<string, { first: number; records: Kept[] }>();
   let operations: Kept[] = [];
   /** The bytes of what is kept, until they are written. */
@@ -68,7 +68,7 @@ export async function writeCompacted(
   let gathered = 0;
   let reached = header.after;
 
-  /** Whether a deletion counts. One that does not tells how high revisions went. */
+  /** Returns whether a deletion counts. One that does not shows how high revisions went. */
   const counts = ({ collection, id, revision }: Operation): boolean => {
     if (id !== "" && catalog.place(collection, id) === undefined && remains(collection, id)) return true;
     floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
@@ -167,7 +167,7 @@ export async function moveRecords(catalog: Catalog, { segment, moves }: Compacte
   });
 }
 
-/** What counts: where it lies among the bytes that were gathered, and its rank among the live records; -1 for a deletion. */
+/** An operation that counts: its offset among the gathered bytes, and its rank among the live records; -1 for a deletion. */
 interface Kept {
   start: number;
   end: number;

@@ -26,7 +26,7 @@ import { dumpFiles, removeStore } from "./whole.ts";
 
 /** How a file store is opened. */
 export interface FileStoreOptions {
-  /** The state file, `data/state.json`; the store's other files lie beside it, and the folder is made. */
+  /** The state file, `data/state.json`; the store's other files are next to it, and the folder is created. */
   path: string;
   log: Log;
   layout?: Layout;
@@ -45,7 +45,7 @@ export interface FileStoreOptions {
   files?: Files;
 }
 
-/** What a file store is doing. */
+/** Status of a file store. */
 export interface FileStoreStatus {
   /** The number of the last durable commit. */
   sequence: number;
@@ -103,7 +103,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       return await compose(given, paths, low as Low<State>, () => adapter.bytes, found, mended);
     } catch (error) {
       await closeAll(files, found.segments);
-      // Whoever wrote to it while it was read writes no more: it was taken over.
+      // A process that wrote to it during the read writes no more: the store was taken over.
       if (!(error instanceof NotOurs) || tries === TRIES) throw error;
     }
   }

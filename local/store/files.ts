@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-/** How a file is opened; `create` makes it anew and empties what was there. */
+/** How a file is opened; `create` creates it, and empties an existing one. */
 export type OpenMode = "read" | "write" | "create";
 
 /** File-system calls, named after what they promise. Errors are Node's own, with their `code`. */
@@ -15,9 +15,9 @@ export interface Files {
   size(fd: number): Promise<number>;
   /** The number by which the file system knows an open file, whatever its name. */
   inode(fd: number): Promise<number>;
-  /** What stands under a name now, at once; undefined where nothing does. */
+  /** Returns the file that has a name now, synchronously; undefined where none does. */
   seen(path: string): { inode: number; size: number } | undefined;
-  /** Puts one zero behind what a file has by now, whoever else is writing to it. */
+  /** Appends one zero to the current content of a file, even while another process writes to it. */
   lengthen(path: string): Promise<void>;
   /** Reads at `position` into the start of `buffer`; gives the number of bytes read, 0 at the end. */
   read(fd: number, buffer: Buffer, length: number, position: number): Promise<number>;
@@ -41,7 +41,7 @@ export interface Files {
 }
 
 const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "w+" };
-/** What is kept here is for the service's own user: it holds chat, notes and answers. */
+/** File mode for the service's own user only: the files hold chat, notes and answers. */
 const OWN_FILE = 0o600;
 const OWN_FOLDER = 0o700;
 
@@ -185,7 +185,7 @@ export async function makeDurableFolder(files: Files, path: string): Promise<voi
   }
 }
 
-/** Where each file of one store lies. */
+/** Paths of the files of one store. */
 export interface Paths {
   folder: string;
   /** The snapshot: the state file itself. */
@@ -194,9 +194,9 @@ export interface Paths {
   journal: string;
   /** A sealed part of the journal, by its number. */
   segment(number: number): string;
-  /** What is derived from the sealed parts, so that a start need not read them. */
+  /** Data derived from the sealed parts, so that a start need not read them. */
   catalog: string;
-  /** Where a torn end is set aside. */
+  /** Path to which a torn end is moved. */
   torn(number: number): string;
 }
 
@@ -212,7 +212,7 @@ export function statePaths(state: string): Paths {
   };
 }
 
-/** What a folder holds of one store: the numbers of its sealed segments and torn ends, in order, and leftovers. */
+/** Files of one store in a folder: the numbers of its sealed segments and torn ends, in order, and leftovers. */
 export interface Listing {
   segments: number[];
   torn: number[];

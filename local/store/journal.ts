@@ -32,7 +32,7 @@ export interface Journal {
   end(): Promise<boolean>;
 }
 
-/** What a journal is built from. */
+/** Parts of a journal. */
 export interface JournalParts {
   files: Files;
   paths: Paths;
@@ -48,7 +48,7 @@ export interface JournalParts {
   onWrite(bytes: Buffer, segment: Segment, offset: number): void;
   /** A version is durable; it lies at `offset` in `segment`. */
   onDurable(version: Version, segment: Segment, offset: number): void;
-  /** All that a batch holds has been told of. */
+  /** All operations of a batch have been reported. */
   onBatch(): void;
   onSealed(sealed: Segment, next: Segment): void;
   /** Nothing that was accepted and not yet durable will be; called once until writes are taken again. */
@@ -70,9 +70,9 @@ export interface Pending {
 /** A fault is tried again this much later at the earliest. */
 const RETRY_MS = 1000;
 
-/** So many commits wait for no others. */
+/** Number of commits that wait for no others. */
 const TOGETHER = 48;
-/** So many zeros are written ahead at a time. */
+/** Zeros that are written ahead at a time. */
 const AHEAD = Buffer.alloc(256 * 1024);
 
 /** A journal that goes on at the end of its active segment. */
@@ -98,7 +98,7 @@ export function newJournal(parts: JournalParts): Journal {
     writeAllNow(files, active.fd, bytes, active.bytes);
     if (end > active.reserved) reserve(end);
     await synced(files.sync(active.fd));
-    // What another process saw of it, when it took the journal over, is not to be told as durable.
+    // Data that another process saw when it took the journal over must not be reported as durable.
     requireUntouched(files, paths.journal, active);
     return placed;
   };
@@ -190,7 +190,7 @@ export function newJournal(parts: JournalParts): Journal {
     gathering = newBatch(sequences);
     const refused = refuse(cause);
     for (const { failed } of waiters) failed(refused);
-    // What is another's now is not cut.
+    // A file that belongs to another process is not cut.
     if (cause instanceof NotOurs) return;
     await undo().catch(() => undefined);
   };
@@ -208,7 +208,7 @@ export function newJournal(parts: JournalParts): Journal {
     return failure;
   };
 
-  /** What the turns of the event loop bring one after another shares the sync, which costs as much as a decision or two. */
+  /** Lets commits of successive turns of the event loop share a sync, which costs as much as a decision or two. */
   const comeTogether = async (): Promise<void> => {
     let known: number;
     do {
@@ -237,7 +237,7 @@ export function newJournal(parts: JournalParts): Journal {
   if (pending) refuse(pending.cause);
 
   const go = (): void => void (running ??= run().finally(ended));
-  /** What was gathered meanwhile is written next. */
+  /** Writes the commits that were gathered meanwhile. */
   const ended = (): void => {
     running = undefined;
     if (gathering.commits > 0) go();

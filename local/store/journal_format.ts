@@ -23,7 +23,7 @@ export const TRAILER_BYTES = 18;
 /** The byte that ends a line. */
 export const NEWLINE = 10;
 
-/** What ends a line whose earlier bytes are given. */
+/** Returns the end of a line after these bytes. */
 export const makeTrailer = (body: Buffer): string => `,"crc":"${crc32(body).toString(16).padStart(8, "0")}"}`;
 
 /** The line, with its line end, of an object that has at least one member. */
@@ -32,7 +32,7 @@ export function makeLine(object: object): string {
   return `${body}${makeTrailer(Buffer.from(body))}\n`;
 }
 
-/** Whether a line, without its line end, is as it was written. */
+/** Returns whether a line, without its line end, is unchanged. */
 export function isIntact(line: Buffer): boolean {
   const end = line.length - TRAILER_BYTES;
   return end > 0 && line.toString("latin1", end) === makeTrailer(line.subarray(0, end));
@@ -50,7 +50,7 @@ export function isIntact(line: Buffer): boolean {
 export interface Line {
   sequence: number;
   previous: number;
-  /** Where what it holds begins. */
+  /** Offset of its body. */
   body: number;
 }
 
@@ -60,11 +60,11 @@ export function operationText({ collection, id, revision, json }: Version): stri
   return json ? `${key},${json.text}]` : `${key}]`;
 }
 
-/** What the operations on a record begin with. */
+/** Returns the beginning of operations on a record. */
 export const keyText = (collection: string, id: string): string =>
   `[${JSON.stringify(collection)},${JSON.stringify(id)},`;
 
-/** What an operation is about, and where it lies in the buffer it was read from. */
+/** The subject of an operation, and its offsets in the buffer it was read from. */
 export interface Operation {
   collection: string;
   id: string;
@@ -94,7 +94,7 @@ export function readHead(buffer: Buffer, start: number): Line | undefined {
   return { sequence: sequence.value, previous: previous.value, body: previous.end };
 }
 
-/** What a line of a journal begins with. */
+/** Returns the beginning of a line of a journal. */
 export const headText = ({ sequence, previous }: Omit<Line, "body">): string =>
   previous === sequence - 1 ? `${START}${sequence}` : `${START}${sequence}${PREVIOUS}${previous}`;
 
@@ -176,7 +176,7 @@ export function lineWriter(): LineWriter {
     isFirst = true;
   };
 
-  /** Where the next record or operation begins. */
+  /** Returns the offset of the next record or operation. */
   const behindTab = (): number => {
     if (!isFirst) buffer[length++] = COMMA;
     isFirst = false;
@@ -246,14 +246,14 @@ export function readKey(buffer: Buffer, start: number, end: number): Operation {
   };
 }
 
-/** Whether an operation that ends before `end` is a deletion: no other ends with a number right behind the id. */
+/** Returns whether an operation that ends before `end` is a deletion: no other ends with a number right behind the id. */
 export function isDeletion(buffer: Buffer, end: number): boolean {
   let at = end - 2;
   while (buffer[at]! >= ZERO && buffer[at]! <= NINE) at--;
   return buffer[at] === COMMA && buffer[at - 1] === QUOTE;
 }
 
-/** Where the string that begins at `start` ends, or -1 when it has an escape. */
+/** Returns the end of the string that begins at `start`, or -1 when it has an escape. */
 function plainEnd(buffer: Buffer, start: number): number {
   for (let at = start; at < buffer.length; at++) {
     if (buffer[at] === QUOTE) return at;

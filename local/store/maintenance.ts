@@ -35,7 +35,7 @@ export interface Maintenance {
   stop(): Promise<void>;
 }
 
-/** What maintenance is built from. */
+/** Parts of maintenance. */
 export interface MaintenanceParts {
   files: Files;
   paths: Paths;
@@ -46,9 +46,9 @@ export interface MaintenanceParts {
   segments: Map<number, Segment>;
   /** The sealed ones, in order. */
   sealed: Segment[];
-  /** Those of them that nobody has read yet. */
+  /** Sealed segments that nobody has read yet. */
   unread: Set<Segment>;
-  /** Whether the catalog file tells of all of them. */
+  /** True if the catalog file covers all of them. */
   covered: boolean;
   remains: Remains;
   now(): number;
@@ -56,7 +56,7 @@ export interface MaintenanceParts {
 }
 
 /** A start reads so many segments, of which the catalog file does not tell as they are, in about half a second. */
-const MOST_UNTOLD = 3;
+const MAX_UNINDEXED = 3;
 
 /** The work of one pass: the files that it compacts, and how many the catalog file may lack afterwards. */
 interface Pass {
@@ -66,7 +66,7 @@ interface Pass {
 
 const HALF_SUPERSEDED: Pass = {
   worthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
-  mostUntold: MOST_UNTOLD,
+  mostUntold: MAX_UNINDEXED,
 };
 /** The catalog file, too, has the ids of what is removed. */
 const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, mostUntold: 0 };
@@ -74,21 +74,21 @@ const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, mostU
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, segments, sealed, unread, remains } = parts;
-  let untold = parts.covered ? 0 : MOST_UNTOLD + 1;
+  let unindexed = parts.covered ? 0 : MAX_UNINDEXED + 1;
   let stopping = false;
   let failure: { reason: string; pass: Pass } | undefined;
   let isUnsynced = false;
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
   const damage = newDamage({ ...parts, stopped });
-  /** Of those whose deletions were gone through, the newest file before them then: until another is written none can go. */
-  const sifted = new WeakMap<Segment, number>();
+  /** Segments whose deletions were checked, with the newest older file at that time: until another is written none can go. */
+  const checked = new WeakMap<Segment, number>();
 
-  const told = async (): Promise<void> => {
-    const before = untold;
+  const recordCatalog = async (): Promise<void> => {
+    const before = unindexed;
     if (sealed.length > 0) await writeCatalog(files, paths, catalog, sealed);
     // Others may have been sealed meanwhile.
-    untold -= before;
+    unindexed -= before;
   };
 
   const syncNames = async (): Promise<void> => {
@@ -117,7 +117,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     segments.set(compacted.file, compacted);
     sealed[sealed.indexOf(segment)] = compacted;
     unread.delete(segment);
-    untold++;
+    unindexed++;
     // Until all of it has moved, what lay in the file before is read there. It is not stopped in the middle: the catalog file
     // would lack the rest.
     await moveRecords(catalog, written, segment.file);
@@ -136,12 +136,12 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
-      const superseded = puts - live + (sifted.get(segment) === newest ? 0 : deletions);
+      const superseded = puts - live + (checked.get(segment) === newest ? 0 : deletions);
       const index = segment.header.segment - 1;
       if (!stopping && !damage.has(segment) && worthwhile(superseded, puts + deletions))
         try {
           await compactOne(segment, unclean);
-          sifted.set(sealed[index]!, newest);
+          checked.set(sealed[index]!, newest);
         } catch (error) {
           // This segment or an earlier one is damaged; the others are compacted all the same.
           if (!(error instanceof StoreDamaged)) throw error;
@@ -150,7 +150,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       newest = Math.max(newest, sealed[index]!.file);
       if (!isClean(sealed[index]!)) unclean.push(sealed[index]!);
     }
-    if (!stopping && untold > mostUntold) await told();
+    if (!stopping && unindexed > mostUntold) await recordCatalog();
   };
 
   /** After a failure only `isRetry` runs; and a retry does at least what failed. */
@@ -179,7 +179,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     wake,
     sealed(segment) {
       sealed.push(segment);
-      untold++;
+      unindexed++;
       wake();
     },
     async compact() {
@@ -201,8 +201,8 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     async stop() {
       stopping = true;
       await work;
-      if (untold > 0 && failure === undefined)
-        await told().catch((error: unknown) =>
+      if (unindexed > 0 && failure === undefined)
+        await recordCatalog().catch((error: unknown) =>
           log.warn("the catalog file could not be written; the next start reads the journal", { error }),
         );
     },

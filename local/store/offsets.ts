@@ -5,7 +5,7 @@ export interface Offsets {
   readonly size: number;
   /** One that lies in the file. */
   add(offset: number): void;
-  /** Whether it was there. */
+  /** Returns whether it was there. */
   delete(offset: number): boolean;
   /** The lowest, of some. */
   first(): number;

@@ -24,7 +24,7 @@ export interface Places {
 /** Some ids in order, as one text, and their places: a million are few objects for the collector of garbage. */
 export interface Run {
   text: string;
-  /** Where each id ends in the text; nothing in a sequence, where the text is the last id. */
+  /** End of each id in the text; empty for a sequence, where the text is the last id. */
   ends: number[];
   places: number[];
 }

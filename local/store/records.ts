@@ -74,7 +74,7 @@ export function newAccepted(
   const appended = new Map(sizes());
   const floors = new Map<string, number>();
 
-  /** What is there no more, or never was, has the revision that all in its collection begin above. */
+  /** Returns the version of an absent record: its revision is the one above which all in its collection begin. */
   const absent = ({ collection, id }: Key): Version | undefined => {
     const revision = Math.max(catalog.floor(collection), floors.get(collection) ?? 0);
     return revision === 0 ? undefined : { collection, id, revision, json: undefined };

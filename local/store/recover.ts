@@ -1,4 +1,4 @@
-/** Brings a store back from its files: reads them, checks them against each other, cuts a torn end, or begins anew. */
+/** Brings a store back from its files: reads them, checks them against each other, cuts a torn end, or creates a new store. */
 import { basename } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
 import type { LostRecords } from "../../lib/store/faults.ts";
@@ -23,7 +23,7 @@ import type { State } from "./state_file.ts";
 import { SyncFailed, synced } from "./sync_failure.ts";
 import { isUsed } from "./uses.ts";
 
-/** What recovery needs. */
+/** Dependencies of recovery. */
 export interface RecoverParts {
   files: Files;
   paths: Paths;
@@ -42,13 +42,13 @@ export interface Found {
   segments: Map<number, Segment>;
   nextFile(): number;
   sealed: Segment[];
-  /** Sealed segments that were not read, since the catalog file told of them. */
+  /** Sealed segments that were not read, since the catalog file covers them. */
   unread: Set<Segment>;
   /** The newest records that may be missing. */
   lost: LostRecords | null;
-  /** Whether the catalog file tells of all the sealed segments as they are. */
+  /** True if the catalog file covers all the sealed segments as they are. */
   covered: boolean;
-  /** What is superseded in files that are begun from here on. */
+  /** Superseded records in files that are begun from here on. */
   remains: Remains;
   readonly last: LastSegment | undefined;
   /** The store's id and the number of its last commit. */
@@ -199,14 +199,14 @@ function checkState(
       path,
       0,
       `its journal, ${journal}, is missing`,
-      `Restore it, or move ${path} away to begin anew.`,
+      `Restore it, or move ${path} away to begin with an empty store.`,
     );
   if (state.store !== store)
     throw new StoreDamaged(
       path,
       0,
       `it belongs to another store than ${journal}`,
-      "Put back the file that belongs beside it.",
+      "Put back the file that belongs next to it.",
     );
   if (state.sequence > sequence && !isMissing)
     throw new StoreDamaged(

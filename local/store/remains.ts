@@ -1,4 +1,4 @@
-/** What is superseded and still lies in the journal's files: as long as it does, a later deletion of it must stay. */
+/** Superseded records that are still in the journal's files: as long as they are, a later deletion of them must stay. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { type Catalog, packPlace } from "./catalog.ts";
@@ -6,7 +6,7 @@ import type { Files } from "./files.ts";
 import { eachOperation, eachText, isDeletion, readKey, StoreDamaged } from "./journal_format.ts";
 import { parseBatch, scanLines, type Segment, SLICE } from "./segment.ts";
 
-/** What is superseded in files, noted as that happens: none of them need be read for it again and again. */
+/** Superseded records by file, noted as that happens: no file need be read for it repeatedly. */
 export interface Remains {
   /** Notes from now on what is superseded in a file, in which nothing is yet. */
   begin(file: number): void;
@@ -14,7 +14,7 @@ export interface Remains {
   note(file: number, collection: string, id: string): void;
   forget(file: number): void;
   /**
-   * Whether what a deletion in a segment is about lies in an older one; of a few others it is said too, which keeps their
+   * Returns whether the subject of a deletion in a segment is in an older one; also true for a few others, which keeps their
    * deletions without need. Those that are not noted from their beginning are read. Errors: `StoreDamaged`.
    */
   under(
@@ -24,7 +24,7 @@ export interface Remains {
   ): Promise<(collection: string, id: string) => boolean>;
 }
 
-/** What files are read with; `stopped`, asked between pieces: true gives it up, and what it says then is worth nothing. */
+/** Dependencies of reading files; `stopped` is called between pieces: true cancels, and the result is then invalid. */
 export interface RemainsReading {
   files: Files;
   catalog: Catalog;
@@ -38,7 +38,7 @@ export function newRemains(): Remains {
   const read = async (segment: Segment, reading: RemainsReading): Promise<Hashes> => {
     const { file } = segment;
     const found = newHashes();
-    // What is superseded in it meanwhile is noted too.
+    // Records that are superseded meanwhile are noted too.
     known.set(file, found);
     const whole = await eachLine(segment, reading, (buffer, body, end, offset) =>
       eachOperation(buffer, body, end, ({ collection, id, deleted, start }) => {

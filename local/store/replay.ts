@@ -7,17 +7,17 @@ import { parseBatch, openSegment, scanLines, type Segment, SLICE } from "./segme
 /** The journal's last file as it was found. */
 export interface LastSegment {
   segment: Segment;
-  /** Where the last whole line ends; what lies behind it is a torn write. */
+  /** End of the last complete line; bytes after it are a torn write. */
   end: number;
 }
 
-/** What a replay is made with. */
+/** Parts of a replay. */
 export interface ReplayParts {
   files: Files;
   catalog: Catalog;
   /** The open files by their numbers. */
   segments: Map<number, Segment>;
-  /** What the catalog file told of, which is in the catalog already. */
+  /** Content of the catalog file, which is in the catalog already. */
   kept: KeptCatalog | undefined;
   nextFile(): number;
 }
@@ -95,7 +95,7 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
   return {
     /** Segments that were not read. */
     unread,
-    /** Whether the catalog file tells of all sealed segments as they are. */
+    /** True if the catalog file covers all sealed segments as they are. */
     get covered() {
       return covered;
     },
@@ -107,7 +107,7 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
     get store() {
       return store;
     },
-    /** Reads the next sealed segment, unless the catalog file told of it. Errors: `StoreDamaged`. */
+    /** Reads the next sealed segment, unless the catalog file covers it. Errors: `StoreDamaged`. */
     async sealed(path: string, number: number): Promise<Segment> {
       const segment = await open(path, number, "read");
       const known = kept?.segments[number - 1];

@@ -4,7 +4,7 @@ import type { LostRecords } from "../../lib/store/faults.ts";
 import { temporaryPath, type Files, writeAll } from "./files.ts";
 import { isIntact, type Line, makeLine, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
 
-/** What the first line of a journal names. */
+/** Format in the first line of a journal. */
 export const JOURNAL_FORMAT = "countersign-journal/1";
 
 /** The first line of a journal file. */
@@ -33,7 +33,7 @@ export interface Segment {
   readonly fd: number;
   readonly inode: number;
   path: string;
-  /** Where its first commit begins. */
+  /** Offset of its first commit. */
   readonly begins: number;
   /** Length of what is durable. */
   bytes: number;
@@ -47,7 +47,7 @@ export interface Segment {
   deletions: number;
 }
 
-/** Whether nothing in a segment is superseded: then nothing in it comes back when a later deletion of it is forgotten. */
+/** Returns whether nothing in a segment is superseded: then nothing in it comes back when a later deletion of it is forgotten. */
 export const isClean = ({ puts, live }: Segment): boolean => live === puts;
 
 const LONGEST_HEADER = 4096;
@@ -73,7 +73,7 @@ export async function openSegment(files: Files, path: string, file: number, mode
   }
 }
 
-/** Where the zeros begin that a file ends with. */
+/** Returns the offset of the zeros that a file ends with. */
 export function contentEnd(files: Files, fd: number, size: number): number {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {

@@ -14,7 +14,7 @@ import { StoreDamaged } from "./journal_format.ts";
 
 const STATE_FORMAT = "countersign-state/1";
 
-/** The content of `state.json`; beside these stand the blocks of the layout. */
+/** The content of `state.json`; the blocks of the layout are added to these. */
 export interface State {
   format: typeof STATE_FORMAT;
   /** The store's random id, as in the journal's first line. */
@@ -24,7 +24,7 @@ export interface State {
   [block: string]: unknown;
 }
 
-const REMEDY = "The journal beside it is the truth: remove this file, and the next start makes it anew.";
+const REMEDY = "The journal next to it is the truth: remove this file, and the next start rebuilds it.";
 
 /** An adapter that knows how much it last wrote. */
 interface StateAdapter extends Adapter<State> {
@@ -50,7 +50,7 @@ export function stateAdapter(files: Files, path: string): StateAdapter {
   };
 }
 
-/** Spaces and line breaks do not count: a file that was only laid out anew is the same. */
+/** Spaces and line breaks do not count: a file that was only reformatted is the same. */
 const checksumOf = (state: State): string => crc32(JSON.stringify(state)).toString(16).padStart(8, "0");
 
 function parsed(path: string, text: string): State {
@@ -88,7 +88,7 @@ export interface StateFile extends Hot {
   stop(): Promise<void>;
 }
 
-/** What a state file is kept with. */
+/** Parts of a state file. */
 export interface StateFileParts {
   low: Low<State>;
   layout: Layout;

@@ -7,7 +7,7 @@ import { type Files, makeListing, type Paths } from "./files.ts";
 import { newReader } from "./reader.ts";
 import { closeAll, examine, type Found, type RecoverParts } from "./recover.ts";
 
-/** What is needed to read a store's files. */
+/** Dependencies of reading a store's files. */
 export type FilesOfStore = Pick<RecoverParts, "files" | "paths" | "sequences">;
 
 const TRIES = 10;
@@ -83,6 +83,6 @@ export async function removeStore(files: Files, paths: Paths): Promise<void> {
   await files.syncFolder(paths.folder);
 }
 
-/** Whether there is a store at a path. */
+/** Returns whether there is a store at a path. */
 export const isThere = (files: Files, paths: Paths): boolean =>
   files.seen(paths.journal) !== undefined || files.seen(paths.segment(1)) !== undefined;

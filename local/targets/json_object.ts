@@ -3,7 +3,7 @@
 /** A JSON object whose members were not checked yet. */
 export type JsonObject = Record<string, unknown>;
 
-/** Whether a JSON value is an object, neither `null` nor a list. */
+/** Returns whether a JSON value is an object, neither `null` nor a list. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

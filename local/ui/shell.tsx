@@ -1,4 +1,4 @@
-/** What stands around every page: where one is, who one is, how fresh it is. */
+/** Frame of every page: its place, the current user, its freshness. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { inForce } from "../../lib/changes/rules/in_force.ts";
@@ -44,7 +44,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
   const closed = me !== undefined && !me.may.includes("read");
   return (
     <>
-      <TitleCount told={here === ""} />
+      <TitleCount isShown={here === ""} />
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
         Skip to the page
       </button>
@@ -134,7 +134,7 @@ function Upgraded() {
   );
 }
 
-/** Says that nothing is taken while the clock is far behind the log, and lets whoever may put up with it. */
+/** Says that nothing is taken while the clock is far behind the log, and lets authorised users accept the clock. */
 function ClockBehind() {
   const accepting = useServiceAct("accept_clock");
   return (
@@ -155,7 +155,7 @@ function ClockBehind() {
   );
 }
 
-/** Says on every page that nothing is applied now, and lets whoever may lift that. */
+/** Says on every page that nothing is applied now, and lets authorised users lift that. */
 function Frozen() {
   const { data } = useServiceState();
   const lifting = useServiceAct("unfreeze");

@@ -22,7 +22,7 @@ import { judgeCheckpoint, type TlogPolicy } from "./tlog_policy.ts";
 import { remarkUnread } from "./verify.ts";
 import { parseProof, type Proven } from "./tlog_proof.ts";
 
-/** What a verifier brings along. */
+/** Data that a verifier trusts. */
 export interface Trusted {
   /** The logs and witnesses whose word the checkpoint must have. */
   policy?: TlogPolicy | undefined;
@@ -39,20 +39,20 @@ export interface Step {
   entry: number;
   at: string;
   event: string;
-  /** What was decided, and in whose name. */
+  /** The decision, and the name it was made in. */
   decision: string | null;
   name: string | null;
   /** How the name was known. */
   authenticated: string | null;
   note: string | null;
-  /** What the change was then. */
+  /** Status of the change then. */
   status: string;
   /** The key that signed it, where the signature holds. */
   key: string | null;
   manifest_hash: string | null;
 }
 
-/** What was found. */
+/** Result of the verification. */
 export interface CertificateReport {
   /** `valid`: a checkpoint that the policy trusts covers it; `consistent`: what would tell, a policy or an intent, is missing. */
   verdict: "valid" | "consistent" | "bad";

@@ -1,4 +1,4 @@
-/** What a certificate says, as lines for people. */
+/** Text of a certificate, as lines for people. */
 import type { CertificateReport, Step } from "./certificate.ts";
 import { shownLine } from "./note.ts";
 
@@ -53,7 +53,7 @@ const knownText = (authenticated: string | null): string =>
     ? "said to be signed, which was not checked"
     : `known by: ${authenticated ?? "nothing"}`;
 
-/** What a signature shows of a person; never that they understood what they signed. */
+/** Describes the person behind a signature; never that they understood what they signed. */
 const keyText = (key: string, authenticated: string | null): string =>
   authenticated === "signature_unattended"
     ? `${key}, a key that signs by itself`

@@ -1,7 +1,7 @@
 /** Follows the chain line by line, and says where a line does not follow from the one before. */
 import { type Entry, hasHashes, parseLine } from "./line.ts";
 
-/** What a line, or the whole log, fails. */
+/** A rule that a line, or the complete log, violates. */
 export type Rule =
   | "form"
   | "origin"
@@ -31,7 +31,7 @@ export interface Finding {
 export interface Chain {
   lines: number;
   origin: string | undefined;
-  /** What the next line continues; undefined behind a line that could not be read. */
+  /** The entry that the next line continues; undefined after a line that could not be read. */
   last: { id: number; hash: string; timestamp: string } | undefined;
   /** The last line's entry; undefined where it is none. */
   entry?: Entry | undefined;

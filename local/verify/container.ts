@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 
 /** The parts of a certificate, as text. */
 export interface Parts {
-  /** What is left of it, where it was erased. */
+  /** The rest of it, where it was erased. */
   content: string;
   isErased: boolean;
   intents: string[];

@@ -7,7 +7,7 @@ import { type Detail, isObject, parseJson, parseObject } from "./json.ts";
 import { isOfManifest, type Principals } from "./named_keys.ts";
 import { parseKeys } from "./policy.ts";
 
-/** What became of the contents. */
+/** State of the contents. */
 export interface Contents {
   /** Contents of changes, and manifests of intents, that are what their entries have the hash of. */
   changes: number;
@@ -21,12 +21,12 @@ export interface Contents {
 
 const MOST_LISTED = 100;
 
-/** What has to stand behind an entry. */
+/** A content that must follow an entry. */
 interface Awaited {
   line: number;
   entry: Entry;
   rule: "content" | "intent";
-  /** What the line begins with; the content follows, and a brace. */
+  /** Beginning of the line; the content follows, and a brace. */
   begins: string;
   /** The same of a change whose content was erased; what is left of it follows. */
   erased?: string;
@@ -34,7 +34,7 @@ interface Awaited {
   name: string;
 }
 
-/** Whether a line is none of an entry, but of what an entry is about. */
+/** Returns whether a line is a content, not an entry. */
 export const isCarried = (line: string): boolean =>
   line.startsWith('{"change_id":') || line.startsWith('{"manifest_hash":');
 
@@ -48,7 +48,7 @@ export function newContentsCheck(
   learn: (changeId: string, content: Detail) => string | undefined = () => undefined,
 ) {
   const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
-  /** What is left of changes that are said to be erased, until an entry says so, by change. */
+  /** Rests of changes that are marked as erased, until an entry confirms it, by change. */
   const left = new Map<string, { line: number; entry: number; digest: string }>();
   let awaited: Awaited | undefined;
 
@@ -112,7 +112,7 @@ export function newContentsCheck(
       }
       return undefined;
     },
-    /** What does not hold now that there are no more lines. */
+    /** Returns the findings after the last line. */
     end: (): (Finding | undefined)[] => [
       missed(),
       ...[...left].map(([change, { line, entry }]) =>

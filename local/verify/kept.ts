@@ -1,4 +1,4 @@
-/** What was kept outside the service, to hold an export against. */
+/** Data stored outside the service, to verify an export against. */
 import { existsSync, readFileSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import type { Finding } from "./chain.ts";
@@ -12,7 +12,7 @@ export interface Kept {
   root?: string;
   /** The log's origin, where it is known. */
   origin?: string;
-  /** What it is, for people. */
+  /** Its description, for people. */
   what: string;
 }
 

@@ -198,7 +198,7 @@ function isEligible(
   return key !== undefined && (keys.some(({ id }) => id === key) || (keys.length === 0 && !intent.signedOnly));
 }
 
-/** What has to be signed where its name has keys, or only signatures count. */
+/** Event types that need a signature where their name has keys, or only signatures count. */
 const SIGNED: ReadonlySet<unknown> = new Set(["approved", "denied", "revoked"]);
 
 /** The name in which an entry decides what may have to be signed; undefined for an entry that does not. */

@@ -12,7 +12,7 @@ export interface Entry {
   detail: string;
   previousHash: string;
   currentHash: string;
-  /** What `current_hash` has to be. */
+  /** Expected value of `current_hash`. */
   computedHash: string;
 }
 
@@ -72,7 +72,7 @@ export function parseLine(line: string): Entry | undefined {
   };
 }
 
-/** Whether both hashes are hashes at all. */
+/** Returns whether both hashes have the form of one. */
 export const hasHashes = ({ previousHash, currentHash }: Entry): boolean =>
   /^[0-9a-f]{128}$/.test(previousHash + currentHash);
 

@@ -2,12 +2,12 @@
 import { hash, type KeyObject, verify } from "node:crypto";
 import { ed25519Key } from "./edwards.ts";
 
-/** What a checkpoint says; `root` is base64. */
+/** Content of a checkpoint; `root` is base64. */
 export interface Checkpoint {
   origin: string;
   length: number;
   root: string;
-  /** What its signatures cover. */
+  /** Text that its signatures cover. */
   text: string;
   signatures: { name: string; keyId: string; signature: Buffer }[];
 }

@@ -30,7 +30,7 @@ const DECISIONS: ReadonlyMap<unknown, string | undefined> = new Map([
   ["lapsed", undefined],
 ]);
 
-/** What else is signed, by event type. */
+/** Other signed statements, by event type. */
 const OTHERS: ReadonlyMap<string, string> = new Map([
   ["change_proposed", "propose"],
   ["emergency_reviewed", "review"],
@@ -183,7 +183,10 @@ function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string |
   return { decision: isUrgent ? "approve_emergency" : decision, by: asText(detail["approver"]) };
 }
 
-/** Makes the statement that had to be signed for this entry; only the time is taken from the signed one. `proposal`: facts of the change. */
+/**
+ * Makes the statement that had to be signed for this entry; only the time is taken from the signed one. `proposal`: facts of the
+ * change.
+ */
 function statementOf(
   entry: Entry,
   detail: Detail,

@@ -11,7 +11,7 @@ const PRESENT_AND_VERIFIED = 5;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
 
-/** Whether an assertion is one of the statement, apart from its signature. */
+/** Returns whether an assertion is one of the statement, apart from its signature. */
 export function matchesAssertion(statement: string, proof: Detail): boolean {
   const data = fromBase64(proof["authenticator_data"], "base64url");
   const said = clientDataIn(proof);
@@ -33,7 +33,7 @@ function clientDataIn(proof: Detail): Detail | undefined {
   return said && !hasRepeatedMember(client!.toString()) ? said : undefined;
 }
 
-/** Whether a passkey signed an assertion, for its relying party and a page of it. */
+/** Returns whether a passkey signed an assertion, for its relying party and a page of it. */
 export function isSignedByPasskey(proof: Detail, key: Key): boolean {
   if (key.type !== "webauthn" || key.credential_id !== proof["credential_id"]) return false;
   const data = fromBase64(proof["authenticator_data"], "base64url")!;

@@ -16,10 +16,10 @@ import { type Proofs, createProofCheck } from "./proofs.ts";
 import type { Sightings, Witnessed } from "./witness.ts";
 import { addLeaf, emptyTree, computeRoot, type Tree } from "./tree.ts";
 
-/** `valid`: held against something kept outside; `consistent`: nothing outside to hold it against. */
+/** `valid`: verified against data stored outside; `consistent`: nothing outside to verify it against. */
 export type Verdict = "valid" | "consistent" | "bad";
 
-/** What was found. */
+/** Report of a verification. */
 export interface Report {
   verdict: Verdict;
   entries: number;
@@ -29,17 +29,17 @@ export interface Report {
   /** The first hundred. */
   findings: Finding[];
   findings_total: number;
-  /** What the log was held against, in words. */
+  /** Data that the log was verified against, in words. */
   held_against: string[];
   /** Which witnesses saw the log, and how long it was. */
   witnessed: Witnessed[];
   /** Decisions that are signed. */
   proofs: Proofs;
-  /** What became of the contents of changes and intents; `null` where they were not asked for. */
+  /** State of the contents of changes and intents; `null` where they were not requested. */
   contents: Contents | null;
   /** Losses of the end of the log that were accepted. */
   losses: Loss[];
-  /** What nothing given here could show. */
+  /** Attacks that the provided data could not show. */
   not_checked: ("tail_truncation" | "full_rewrite")[];
   remarks: string[];
 }
@@ -47,12 +47,12 @@ export interface Report {
 const MOST_LISTED = 100;
 const NO_HASH = "0".repeat(64);
 
-/** What else is asked of an export. */
+/** Further requirements on an export. */
 export interface Asked {
   /** Whose keys signed decisions must be signed with. */
   policy?: Policy | undefined;
   sightings?: Sightings | undefined;
-  /** Whether it must carry the contents of its changes and intents. */
+  /** True if it must carry the contents of its changes and intents. */
   contents?: boolean | undefined;
 }
 

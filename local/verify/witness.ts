@@ -8,7 +8,7 @@ import { type Checkpoint, type Key, computeKeyId, parseVerifierKey } from "./not
 /** A witness whose cosignatures count. */
 export type Witness = Key & { name: string };
 
-/** What a witness saw of the log, the longest. */
+/** The longest log that a witness saw. */
 export interface Witnessed {
   name: string;
   length: number;
@@ -16,7 +16,7 @@ export interface Witnessed {
   time: number;
 }
 
-/** What checkpoints show of witnesses. */
+/** Witnesses that checkpoints show. */
 export interface Sightings {
   /** In the order of the witnesses; without those that saw nothing. */
   witnessed: Witnessed[];
@@ -67,7 +67,10 @@ export function listCosignatures(
   return { witnessed: witnesses.flatMap((witness) => longest.get(witness) ?? []), findings };
 }
 
-/** When a witness cosigned, the latest time in seconds since the epoch; `null` when a cosignature in its name does not hold, undefined without one. */
+/**
+ * When a witness cosigned, the latest time in seconds since the epoch; `null` when a cosignature in its name does not hold,
+ * undefined without one.
+ */
 export function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Witness): number | null | undefined {
   const own = signatures.filter(
     (signature) => signature.name === name && signature.keyId === computeKeyId(name, raw, COSIGNATURE),

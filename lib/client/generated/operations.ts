@@ -8,7 +8,7 @@ export interface Field {
   choices?: readonly string[];
 }
 
-/** What the API says of the operations that the command line asks for. */
+/** The API's descriptions of the operations of the command line. */
 export const OPERATIONS = {
   "GET /api/product/runtime": {
     summary: "Changes and audit state",

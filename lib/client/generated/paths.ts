@@ -1,6 +1,6 @@
 /** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` writes it again. */
 
-/** What the service takes and answers, by path and method, as `openapi-fetch` reads it; errors are thrown. */
+/** Requests and answers of the service, by path and method, as `openapi-fetch` reads it; errors are thrown. */
 export interface paths {
   "/api/product/runtime": {
     /** Changes and audit state
@@ -3734,7 +3734,7 @@ export interface paths {
   };
 }
 
-/** What the answers share. */
+/** Schemas that answers share. */
 export interface components {
   schemas: {
     /** What went wrong, for people and for programs, with what helps to mend it. */

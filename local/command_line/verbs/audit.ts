@@ -23,7 +23,7 @@ export const auditList: Verb = {
   },
 };
 
-/** Whether it holds. */
+/** Verifies the log. */
 export const auditVerify: Verb = {
   usage: "audit verify",
   operation: "GET /api/product/audit/verify",

@@ -1,4 +1,4 @@
-/** What people decide on a change: by name, or signed with their SSH key. */
+/** Decisions of people on a change: by name, or signed with their SSH key. */
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 import { readName, signDecision, SIGNING } from "../signing.ts";
 import { missingTexts } from "../change_text.ts";

@@ -1,4 +1,4 @@
-/** What holds every apply back, and what lifts it. */
+/** Verbs that freeze every apply, and lift the freeze. */
 import { readName, signed, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 

@@ -1,4 +1,4 @@
-/** What is done to the host product. */
+/** Verbs for operations on the host product. */
 import { STAGE_ACTIONS, type StageAction } from "../../../lib/changes/rules/stage_action.ts";
 import { readName, signDecision, SIGNING } from "../signing.ts";
 import { shownJson } from "../text.ts";

@@ -8,7 +8,7 @@ export const state: Verb = {
   async run({ client }) {
     const { E, M, R, N, tick, tasks, freeze, goals, as_of } = await client.get("/api/state");
     const share = (value: number | null) => (value === null ? "unknown" : `${Math.round(value * 100)} %`);
-    const told = {
+    const shown = {
       ...{ "E, effect": share(E), "M, memory": share(M), "R, reliability": share(R), "N, need": share(N) },
       ...{ tasks: `${tasks.queued} queued, ${tasks.failed} failed`, cycle: tick, "as of": as_of },
       frozen: freeze && (freeze.until ? `until ${freeze.until}` : "yes"),
@@ -16,6 +16,6 @@ export const state: Verb = {
     const rows = goals.map((goal) =>
       [goal.kpi, goal.current, goal.baseline, goal.target].map((cell) => String(cell ?? "-")),
     );
-    return { text: facts(told) + (rows.length === 0 ? "" : `\n\n${table(["kpi", "now", "from", "to"], rows)}`) };
+    return { text: facts(shown) + (rows.length === 0 ? "" : `\n\n${table(["kpi", "now", "from", "to"], rows)}`) };
   },
 };

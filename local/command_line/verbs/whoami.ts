@@ -7,7 +7,7 @@ export const whoami: Verb = {
   operation: "GET /api/whoami",
   async run({ client }) {
     const { name, kind, authenticated, may, keys } = await client.get("/api/whoami");
-    const told = { name: name ?? "nobody", kind, authenticated, may: may.join(", ") };
-    return { text: facts({ ...told, keys: keys.map(({ type }) => type).join(", ") }) };
+    const shown = { name: name ?? "nobody", kind, authenticated, may: may.join(", ") };
+    return { text: facts({ ...shown, keys: keys.map(({ type }) => type).join(", ") }) };
   },
 };

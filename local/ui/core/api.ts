@@ -3,7 +3,7 @@ import type { Whoami } from "./api_types.ts";
 import { adminToken, readToken } from "./session.ts";
 import { value } from "./value.ts";
 
-/** What the service says when it refuses. */
+/** Error answer of the service. */
 export interface Refusal {
   error: string;
   code: string;
@@ -12,7 +12,7 @@ export interface Refusal {
   [detail: string]: unknown;
 }
 
-/** Whether the service last refused a write because its clock is far behind its log. */
+/** True if the service last refused a write because its clock is far behind its log. */
 export const clockBehind = value(false);
 
 /** The service answered, and said no. */
@@ -28,7 +28,7 @@ export class Unreachable extends Error {
   override readonly name = "Unreachable";
 }
 
-/** Whether the service answered last, and when (milliseconds). */
+/** True if the service answered last, and the time (milliseconds). */
 export const contact = value<{ reached: boolean; at: number }>({ reached: true, at: Date.now() });
 
 /** How far the service's clock is before this one, in milliseconds, as its last answer said. */
@@ -37,7 +37,7 @@ let ahead = 0;
 /** The time at the service, as far as it is known here. */
 export const serviceTime = (): number => Date.now() + ahead;
 
-/** What could not be done here, in words for whoever wanted it; nothing was sent. */
+/** An action that failed in this page, in words for the user; nothing was sent. */
 export class NotDone extends Error {
   override readonly name = "NotDone";
 }
@@ -46,7 +46,7 @@ const READ_MS = 20_000;
 /** An apply may ask the host product four times, ten seconds each. */
 const WRITE_MS = 60_000;
 
-/** Where the API is, as the page says it. */
+/** Returns the base address of the API, which the page names. */
 const base = (): string => document.querySelector<HTMLMetaElement>('meta[name="countersign-api"]')?.content || "./";
 
 /** The query of a request; what is undefined or empty is left out. */
@@ -65,7 +65,9 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return (await request(address(path, query), { signal: within(READ_MS, signal) })).json() as Promise<T>;
 }
 
-/** Reads an answer for a person. A name that the service rejects is rejected again at the act; what is read is shown all the same. */
+/**
+ * Reads an answer for a person. A name that the service rejects is rejected again at the act; what is read is shown all the same.
+ */
 export async function getAs<T>(person: string, path: string, query: Query, signal?: AbortSignal): Promise<T> {
   try {
     return await get<T>(path, { ...query, person }, signal);
@@ -88,9 +90,9 @@ export const getStream = (path: string, query: Query, signal: AbortSignal): Prom
 /** The fields of a form; what is undefined is left out. */
 export type Fields = Record<string, string | undefined>;
 
-/** What a write may be held to. */
+/** Conditions of a write. */
 export interface Conditions {
-  /** The revision that was shown to whoever decides. */
+  /** The revision that the user saw. */
   revision?: number | undefined;
   /** Sent again with the same key, a request is answered and not done again; `null`: it only looks, and is kept nowhere. */
   key?: string | null | undefined;
@@ -123,13 +125,15 @@ export const tokens = (): Record<string, string> => ({
   ...(fitsHeader(readToken.get()) && { "x-svc-read-token": readToken.get() }),
 });
 
-/** Whether whoever sends these headers, and no token beside them, may read. */
+/** Returns whether a caller with these headers, and no token, may read. */
 export async function opensReads(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
   const may = await canCall(headers, signal);
   return may === "unknown" || (may?.includes("read") ?? false);
 }
 
-/** What whoever sends these headers may do; `unknown` to a service that does not say, undefined where none answers. */
+/**
+ * Returns the permissions of a caller with these headers; `unknown` to a service that does not say, undefined where none answers.
+ */
 export async function canCall(
   headers: Record<string, string>,
   signal?: AbortSignal,
@@ -152,12 +156,12 @@ export function toForm(fields: Fields): URLSearchParams {
 export const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Whether the service has no such part: it is off, or this version does not have it. */
+/** Returns whether the service has no such part: it is off, or this version does not have it. */
 export const isAbsent = (error: unknown): boolean =>
   error instanceof Refused &&
   (error.refusal.status === 404 || error.refusal.status === 405 || error.refusal.status === 503);
 
-/** Whether the product runtime is off. */
+/** Returns whether the product runtime is off. */
 export const isRuntimeOff = (error: unknown): boolean =>
   error instanceof Refused && error.refusal.code === "product_runtime_disabled";
 
@@ -175,8 +179,8 @@ async function request(url: string, init: RequestInit): Promise<Response> {
     );
   }
   contact.set({ reached: true, at: Date.now() });
-  const told = Date.parse(response.headers.get("date") ?? "");
-  if (!Number.isNaN(told)) ahead = told - Date.now();
+  const serverTime = Date.parse(response.headers.get("date") ?? "");
+  if (!Number.isNaN(serverTime)) ahead = serverTime - Date.now();
   if (response.ok) return response;
   const refusal = await refusalOf(response);
   if (refusal.code === "clock_behind") clockBehind.set(true);
@@ -189,15 +193,15 @@ async function refusalOf(response: Response): Promise<Refusal> {
   const text = await response.text().catch(() => "");
   try {
     const body = JSON.parse(text) as Partial<Refusal>;
-    const error = typeof body.error === "string" ? body.error : untold(status);
+    const error = typeof body.error === "string" ? body.error : withoutReason(status);
     return { ...body, error, code: String(body.code ?? ""), status };
   } catch {
-    // told below
+    // reported below
   }
-  return { error: untold(status), code: "", status };
+  return { error: withoutReason(status), code: "", status };
 }
 
-const untold = (status: number): string => `The service answered ${status} without saying why.`;
+const withoutReason = (status: number): string => `The service answered ${status} without saying why.`;
 
 function within(ms: number, signal?: AbortSignal): AbortSignal {
   const limit = AbortSignal.timeout(ms);

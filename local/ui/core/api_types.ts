@@ -1,4 +1,4 @@
-/** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
+/** Answers of the service, by the library's own declarations. Only types are imported; no code of the library does. */
 import type { Seen } from "../../../lib/changes/rules/moved_value.ts";
 import type * as z from "zod";
 import type { Preview } from "../../../lib/changes/preview_proposal.ts";
@@ -47,7 +47,7 @@ export type PolicyAnswer = ValuePolicy & { preview: Preview | null };
 
 /** The intent in force; its rules and KPIs where the service shows them. */
 export type IntentView = z.infer<ReturnType<typeof intentSummary>> & { policy?: Policy; kpis?: Intent["kpis"] };
-/** What people sign with, by name as names are compared. */
+/** Keys of people, by name as names are compared. */
 export type ShownKeys = IntentView["keys"];
 export type ShownKey = ShownKeys[string][number];
 export type Identity = z.infer<ReturnType<typeof identitySchema>>;
@@ -60,7 +60,7 @@ export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & {
   /** Absent where no place can be read. */
   seen?: readonly Seen[];
 };
-/** What waits, as the service tells it. */
+/** Waiting items, as the service returns them. */
 export type { InboxAnswer };
 export type InboxItem = InboxAnswer["pending"]["items"][number];
 export type Approvals = Awaited<ReturnType<typeof approvals>>;

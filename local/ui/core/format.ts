@@ -35,7 +35,7 @@ export const timeOfDay = (at: number): string => clock.format(at);
 /** `20 Nov`. */
 export const formatDay = (at: number): string => shortDay.format(at);
 
-/** What the service says, with the times in it as people read them. */
+/** Returns a message of the service with the times in it as people read them. */
 export const readable = (message: string): string => message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime);
 
 /** A sentence with its full stop, once. */

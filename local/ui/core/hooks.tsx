@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { serviceTime } from "./api.ts";
 import { type Value, value } from "./value.ts";
 
-/** A value's content; the component is drawn anew when it is replaced. */
+/** A value's content; the component is drawn again when it is replaced. */
 export function useValue<T>(held: Value<T>): T {
   const [, draw] = useState({});
   useLayoutEffect(() => held.subscribe(() => draw({})), [held]);
@@ -22,7 +22,7 @@ export function useNow(): number {
 /** Milliseconds that typing rests before anybody is asked. */
 const TYPING_MS = 200;
 
-/** What was typed, once the typing rests. */
+/** Returns the typed text, once the typing pauses. */
 export function useRested(typed: string): string {
   const [rested, rest] = useState(typed);
   useEffect(() => {
@@ -62,7 +62,7 @@ export function usePageKeys(keys: readonly KeyAction[]): void {
   }, [names]);
 }
 
-/** Whether the reader has gone from one page to another since the console was loaded. */
+/** True if the reader has gone from one page to another since the console was loaded. */
 let travelled = false;
 
 /** Takes the focus to the page that is gone to; its heading may come later. */

@@ -3,13 +3,16 @@ import { useEffect } from "preact/hooks";
 import { modals, pageKeys } from "./hooks.tsx";
 import { shortcuts } from "./session.ts";
 
-/** Where a key is text. */
+/** Returns whether a key types text there. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
   !["radio", "checkbox"].includes((target as HTMLInputElement).type);
 
-/** Listens for Ctrl or Command with `k` or `Enter`, which sends the form, and for `?`, `/`, `j`, `k` and the keys of the page. `Enter` is the browser's own: it follows the focused row. */
+/**
+ * Listens for Ctrl or Command with `k` or `Enter`, which sends the form, and for `?`, `/`, `j`, `k` and the keys of the page.
+ * `Enter` is the browser's own: it follows the focused row.
+ */
 export function useKeyboard(open: { help: () => void; find: () => void }): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

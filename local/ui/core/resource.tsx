@@ -1,4 +1,4 @@
-/** What a page reads: shown at once from the last time, read anew when something happened, never swapped under a dialog. */
+/** Data of a page: shown immediately from the last time, read again after an event, never replaced under a dialog. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { modals } from "./hooks.tsx";
 import { type News, onNews } from "./live.ts";
@@ -49,10 +49,10 @@ const isFresh = (key: string): boolean => {
 let heard = 0;
 onNews(() => void heard++);
 
-/** What is being read, and for how many. */
+/** Reads under way, and the number of their readers. */
 const underWay = new Map<string, { answer: Promise<unknown>; since: number; readers: number; gone: AbortController }>();
 
-/** Reads by a key, together with whoever reads it at the moment; called off when nobody wants it any more. */
+/** Reads by a key, together with its concurrent readers; cancelled when nobody wants it any more. */
 async function readTogether<T>(
   key: string,
   read: (signal: AbortSignal) => Promise<T>,

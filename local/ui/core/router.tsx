@@ -2,7 +2,7 @@
 import { useValue } from "./hooks.tsx";
 import { value } from "./value.ts";
 
-/** Where the reader is. */
+/** Location of the reader. */
 export interface Route {
   path: readonly string[];
   query: URLSearchParams;
@@ -24,7 +24,7 @@ function decode(segment: string): string {
 const route = value(read());
 addEventListener("hashchange", () => route.set(read()));
 
-/** Where the reader is; drawn anew when they go elsewhere. */
+/** Returns the location of the reader; draws again when it changes. */
 export const useRoute = (): Route => useValue(route);
 
 /** The address of a page; what is empty is left out of the query. */

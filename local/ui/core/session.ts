@@ -43,7 +43,7 @@ export const theme = ofBrowser("theme");
 /** `on` or `off`: whether single keys do anything. */
 export const shortcuts = ofBrowser("shortcuts", "on");
 
-/** The newest receipt this browser was given, `<origin> <length> <head>`: the log is held against it. */
+/** The newest receipt this browser was given, `<origin> <length> <head>`: the log is verified against it. */
 export const lastReceipt = ofBrowser("receipt");
 
 /** Puts the chosen theme on the page, now and whenever it changes. */

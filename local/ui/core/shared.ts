@@ -1,4 +1,4 @@
-/** What the frame and several pages read alike. */
+/** Reads that the frame and several pages share. */
 import type { CapabilityMap, Drift, FindAnswer, FindHelp, IntentView, State, Whoami } from "./api_types.ts";
 import { get } from "./api.ts";
 import { useValue } from "./hooks.tsx";
@@ -15,11 +15,11 @@ export const useIntent = (wanted = true): Resource<IntentView> =>
     concerns: (news) => news === null,
   });
 
-/** What works and what does not, once it is wanted. */
+/** Reads the capabilities, once they are wanted. */
 export const useCapabilities = (wanted = true): Resource<CapabilityMap> =>
   useResource(wanted ? "capabilities" : null, (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
 
-/** What the host product shows no more, by change. */
+/** Reads the changes whose values the host product shows no more. */
 export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
   const { data } = useResource(wanted ? "drift" : null, (signal) =>
     get<Drift>("api/product/drift", {}, signal).catch(() => undefined),

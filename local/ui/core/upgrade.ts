@@ -2,7 +2,7 @@
 import { onReturn } from "./live.ts";
 import { value } from "./value.ts";
 
-/** Whether the console was replaced since this page was loaded. */
+/** True if the console was replaced since this page was loaded. */
 export const upgraded = value(false);
 
 /** Looks again when the service was away, or the window. */

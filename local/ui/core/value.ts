@@ -1,4 +1,4 @@
-/** A value that tells whoever listens when it is replaced. */
+/** A value that notifies its listeners when it is replaced. */
 export interface Value<T> {
   get(): T;
   set(next: T): void;

@@ -34,7 +34,7 @@ const isPromotable = (change: ChangeDetail): boolean =>
   inRelation(change, "holds").length === 0 &&
   readLeft(change).every(({ target_holds }) => target_holds === undefined);
 
-/** What a new proposal does to the change whose place it takes. */
+/** Describes the effect of a new proposal on the change that it supersedes. */
 export function describeIntention({ status, drift }: ChangeDetail, take: Way["take"]): string {
   if (isLive(status)) return "Revises";
   return status === "applied" && drift && take === "held"
@@ -46,20 +46,20 @@ export function describeIntention({ status, drift }: ChangeDetail, take: Way["ta
 export const whyApart = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
   whyNotSuperseding(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
-/** Whether it stands in the way of what is typed, where the intent lets a target have one live change. */
+/** Returns whether it blocks the typed proposal, where the intent lets a target have one live change. */
 export const isInTheWay = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
   isLive(of.status) && samePlace(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
-/** Those of the related changes that stand in a relation. */
+/** Returns the related changes with a relation. */
 export const inRelation = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>
   related.filter(({ relations }) => relations.includes(relation));
 
-/** Whether a change that still waits has another in its place, which waits too or is applied. */
+/** Returns whether a change that still waits is superseded by another, which waits too or is applied. */
 export const isLeftOpen = (change: ChangeDetail): boolean =>
   isLive(change.status) &&
   inRelation(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");
 
-/** Whether an entry of the log may be news of a change: of itself, of those beside it, or of a proposal for its target. */
+/** Returns whether a log entry may concern a change: itself, its related changes, or a proposal for its target. */
 export function isAbout(
   { change_id, detail, tenant, event_type }: AuditEntry,
   id: string,

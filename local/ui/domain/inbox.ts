@@ -1,4 +1,4 @@
-/** What waits, and for whom. */
+/** Waiting items, and their people. */
 import type { Capability, InboxAnswer, InboxItem, State } from "../core/api_types.ts";
 import { getAs } from "../core/api.ts";
 import { counted, dateTime } from "../core/format.ts";
@@ -22,7 +22,7 @@ export interface Concern {
   drifted?: true;
 }
 
-/** What waits, as the first page shows it. */
+/** Waiting items, as the first page shows them. */
 export interface Inbox {
   totals: InboxAnswer["totals"];
   /** Pending changes that this person can decide on; all of them without a name. */
@@ -44,7 +44,7 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
     totals,
     mine,
     approved: approved.items,
-    // What can be applied stands there alone: its row says that a review is due, which has time.
+    // Changes that can be applied are listed only there: their row shows the review, which is not urgent.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
     more: (totals.waiting_for_you ?? totals.pending) > mine.length || approved.total > approved.items.length,
     concerns: [...drifted.items.map(ofHost), ...waits.mandates.flatMap(ofMandate), ...waits.worse_kpis.map(ofKpi)],

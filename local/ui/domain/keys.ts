@@ -1,4 +1,4 @@
-/** What a person signs with, and whether this page may ask for it. */
+/** Keys of a person, and a check that this page may ask for them. */
 import { mayAsk } from "../../../lib/changes/rules/key_material.ts";
 import { sameName } from "../../../lib/changes/rules/names.ts";
 import type { IntentView, ShownKey, ShownKeys } from "../core/api_types.ts";
@@ -25,7 +25,7 @@ export const asSent = (name: string): string => name.normalize("NFKC").trim();
 /** A passkey, and what a browser must know to ask for it. */
 export type Passkey = ShownKey & { type: "webauthn"; credential_id: string; rp_id: string };
 
-/** Whether a key is one. */
+/** Returns whether a key is a passkey. */
 export const isPasskey = (key: ShownKey): key is Passkey => key.type === "webauthn";
 
 /** The passkeys that this page may ask for, all of one relying party, since a browser asks for one at a time. */
@@ -34,7 +34,7 @@ export function passkeysHere(keys: readonly ShownKey[], origin: string): readonl
   return here.filter(({ rp_id }) => rp_id === here[0]!.rp_id);
 }
 
-/** Where a person's passkeys can be asked for instead: the same page under other origins. */
+/** Addresses at which a person's passkeys work: the same page under other origins. */
 export function passkeyPlaces(keys: readonly ShownKey[], at: Pick<Location, "port" | "pathname" | "hash">): string[] {
   const port = at.port === "" ? "" : `:${at.port}`;
   const origins = keys

@@ -1,4 +1,4 @@
-/** What was fed of each KPI, from the audit log. */
+/** Feeds of each KPI, from the audit log. */
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";

@@ -1,4 +1,4 @@
-/** Messages of the service name changes by their ids, for programs; people are told them otherwise. */
+/** Replaces ids of changes in messages of the service, which programs read, by names for people. */
 import type { Gate } from "../core/api_types.ts";
 import { counted, readable } from "../core/format.ts";
 

@@ -6,7 +6,7 @@ import type { Passkey } from "./keys.ts";
 
 const FIVE_MINUTES = 300_000;
 
-/** Whether this browser has passkeys, and this page may ask for them. */
+/** Returns whether this browser has passkeys, and this page may ask for them. */
 export const hasPasskeys = (): boolean => "PublicKeyCredential" in globalThis;
 
 /** Has the challenge signed with one of these passkeys, which are of one relying party. Errors: `NotDone`. */

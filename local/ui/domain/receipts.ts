@@ -16,7 +16,7 @@ export function keepReceipt(entry: AuditEntry | null): void {
   if (!kept || kept.length < entry.id) lastReceipt.set(`${entry.origin} ${entry.id} ${entry.current_hash}`);
 }
 
-/** What is kept of this log, if anything is. */
+/** Returns the stored receipt of this log, if there is one. */
 export function receiptFor(origin: string): Receipt | undefined {
   const [kept, length, head] = lastReceipt.get().split(" ");
   return kept === origin && head ? { origin, length: Number(length), head } : undefined;

@@ -7,7 +7,7 @@ import { people, span } from "../core/format.ts";
 /** The rule of the tier, as the service names it among what is missing. */
 const QUORUM = "required_approvers";
 
-/** What a request is told by; a list may leave out the value. */
+/** Fields that describe a request; a list may leave out the value. */
 type Request = Pick<
   Change,
   "proposer" | "asked_by" | "kind" | "target" | "tenant_id" | "status" | "affected_users" | "reversible"
@@ -17,7 +17,7 @@ type Request = Pick<
     targets?: number | undefined;
   };
 
-/** What is asked for, after "to". */
+/** Describes the requested action, after "to". */
 function doing(change: Pick<Request, "kind" | "target" | "value" | "sets" | "targets">): Part[] {
   const targets = change.sets?.length ?? change.targets;
   if (targets !== undefined) return [`set the ${targets} targets of `, { given: change.target, code: true }];
@@ -71,7 +71,7 @@ export function describeReach({
   return [affected, reversible ? "; it can be undone." : "; it cannot be undone."];
 }
 
-/** Where the change stands, and who brought it there. */
+/** Describes the status of a change, and who caused it. */
 export function describeStanding(change: ChangeDetail, now: number): Part[] {
   const ago = (at: string | null): string => (at === null ? "" : ` ${spanAgo(at, now)}`);
   switch (change.status) {
@@ -100,7 +100,7 @@ export function describeStanding(change: ChangeDetail, now: number): Part[] {
   }
 }
 
-/** What it still needs: of the tier's quorum, and of those who own the target, whose consent may count for both. */
+/** Describes the missing consents: of the tier's quorum, and of the target's owners, whose consent may count for both. */
 function lacking(change: ChangeDetail): Part[] {
   const { given, needed, more } = countApprovals(change);
   const quorum = more > 0 ? ` and needs ${consents(more)}${given > 0 ? ` (${given} of ${needed})` : ""}` : "";

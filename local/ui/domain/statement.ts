@@ -22,12 +22,12 @@ export interface Matter {
   stated(manifest_hash: string, at: string): Promise<Statement>;
 }
 
-/** What is decided on a change, and by whom. */
+/** A decision on a change, and its author. */
 export interface Decided {
   decision: Decision;
   approver: string;
   note: string;
-  /** Of a review. */
+  /** Verdict of a review. */
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
@@ -59,7 +59,7 @@ export function decisionMatter(change: ChangeDetail, decided: Decided): Matter {
   };
 }
 
-/** What is done to the service itself, and by whom. */
+/** An action on the service itself, and its author. */
 export interface Done {
   decision: Act;
   actor: string;

@@ -1,4 +1,4 @@
-/** What a status is called, and the shape that goes with the word. */
+/** Word and shape of each status. */
 import type { Change, Status, Verdict } from "../core/api_types.ts";
 
 /** A drawn sign: colour is never the only difference. */
@@ -29,7 +29,7 @@ const RESOLUTION = {
   lapsed: "Lapsed",
 } as const;
 
-/** The mark of a change; one whose target the host product changed since is told apart. */
+/** The mark of a change; one whose target the host product changed since has its own. */
 export function statusMark({ status, resolution, drift }: Pick<Change, "status" | "resolution"> & Drifts): Mark {
   if (status === "applied" && drift) return DRIFTED;
   return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];

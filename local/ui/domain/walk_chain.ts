@@ -5,7 +5,7 @@ import { type Checked, checkRun, type Link } from "./audit_check.ts";
 
 const PAGE = 1000;
 
-/** From which entry to which, what was already known, and who is told how far it is. */
+/** Range of entries, the part that was already known, and a listener for progress. */
 export interface Walk {
   /** The first entry to check. */
   from: number;

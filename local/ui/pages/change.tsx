@@ -90,7 +90,7 @@ export function ChangePage({ id }: { id: string }) {
     if (known) void Promise.allSettled(needed.map((part) => part && part.ahead())).then(() => setReady(true));
   }, [known]);
   useTitle(change ? asText(shortly(change)) : "Change");
-  // What may be done stands at once: a button that moves under a finger is pressed in place of another.
+  // Buttons are shown immediately: one that moves under a finger is pressed in place of another.
   if (known && ready) return <Shown key={id} change={change} error={error} reload={reload} />;
   const unknown = error instanceof Refused && error.refusal.code === "change_not_found";
   return (

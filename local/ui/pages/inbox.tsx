@@ -94,7 +94,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   );
 }
 
-interface Told {
+interface GroupText {
   mine: number;
   /** Nobody is named: what waits is nobody's own. */
   whose: "your " | "";
@@ -103,7 +103,7 @@ interface Told {
   concerns: number;
 }
 
-function leadOf({ mine, whose, approved, reviews, concerns }: Told): string {
+function leadOf({ mine, whose, approved, reviews, concerns }: GroupText): string {
   const parts = [
     `${mine > 0 ? counted(mine, "change waits", "changes wait") : "Nothing waits"} for ${whose}consent`,
     reviews > 0 && `${counted(reviews, "emergency waits", "emergencies wait")} for review`,

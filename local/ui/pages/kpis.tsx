@@ -1,4 +1,4 @@
-/** What moved, and whether the changes were worth it. */
+/** Movements of KPIs, and the outcomes of changes. */
 import { useRef, useState } from "preact/hooks";
 import type { State } from "../core/api_types.ts";
 import { percent } from "../core/format.ts";
@@ -79,7 +79,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
   );
 }
 
-/** Those of the intent first, then whatever was fed. */
+/** Names of KPIs: those of the intent first, then others with a feed. */
 const namesOf = ({ goals, dimensions }: State, series: KpiSeries): string[] => [
   ...new Set([...goals.map(({ kpi }) => kpi), ...dimensions.E.parts.map(({ kpi }) => kpi), ...Object.keys(series)]),
 ];

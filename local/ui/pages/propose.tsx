@@ -57,7 +57,7 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   );
 }
 
-/** The form, and beside it what will come of it. */
+/** The form, and next to it a preview of its effect. */
 function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instead; promotes?: ChangeDetail }) {
   const { data: intent, error: off } = useIntent();
   const { data: state } = useServiceState();
@@ -165,7 +165,7 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
             onStartOver={keptDraft.get() === "" ? undefined : startOver}
           />
         </Panel>
-        <div class="beside">
+        <div class="with-preview">
           <Foretelling
             draft={
               promotes && draft.sets

@@ -107,7 +107,7 @@ function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
   );
 }
 
-/** What to do with it, in words. */
+/** Instructions for the line, in words. */
 const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: boolean }) => (
   <>
     <Notice tone="good" alert>

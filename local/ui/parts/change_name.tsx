@@ -25,7 +25,7 @@ export const ChangeName = ({ of }: { of: Pick<Related, "change_id" | "summary" |
   </>
 );
 
-/** Where such a change stands, and whether the host product still shows it. */
+/** Status of such a change, and a sign if the host product shows it no more. */
 export function ChangeMark({ of }: { of: NamedChange }) {
   const drifted = useDrift(of.status === "applied");
   return <Mark of={statusMark({ ...of, drift: drifted.get(of.change_id) })} />;
@@ -42,7 +42,7 @@ export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
   </ul>
 );
 
-/** What the service says, with the changes in it as links. */
+/** A message of the service, with the changes in it as links. */
 export const Named = ({ text, related }: { text: string; related: readonly Related[] }) => (
   <>
     {splitMessage(readable(text)).map(({ text: piece, id }, index) => {

@@ -1,4 +1,4 @@
-/** Signs: a shape beside every word, so that colour is never the only difference. */
+/** Signs: a shape next to every word, so that colour is never the only difference. */
 import type { JSX } from "preact";
 import type { Mark as MarkOf, Shape } from "../domain/statuses.ts";
 
@@ -29,7 +29,7 @@ const SHAPES: Readonly<Record<Shape, JSX.Element>> = {
   dash: <path d="M3 8h10" />,
 };
 
-/** A shape alone, for beside a word. */
+/** A shape alone, next to a word. */
 export const Sign = ({ shape }: { shape: Shape }) => (
   <svg class="sign" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
     {SHAPES[shape]}

@@ -1,4 +1,4 @@
-/** What the page has to say beside its content. */
+/** Notices of the page, apart from its content. */
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, NotDone, Refused, Unreachable } from "../core/api.ts";
 import { adminToken } from "../core/session.ts";
@@ -28,7 +28,7 @@ export function Notice({
   );
 }
 
-/** What the service, or the way to it, said when something failed. */
+/** Error message of the service, or of the connection to it. */
 export function Failure({
   error,
   alert = false,
@@ -68,7 +68,7 @@ export function Failure({
   );
 }
 
-/** What to do when the service wants its token; one that was sent is the wrong one. */
+/** Advice when the service wants its token; one that was sent is the wrong one. */
 export const tokenHint = (where: string): string =>
   adminToken.get() === ""
     ? `Enter the token ${where} and try again.`

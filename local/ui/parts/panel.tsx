@@ -4,7 +4,7 @@ import { useArrival } from "../core/hooks.tsx";
 import { Boundary } from "./boundary.tsx";
 import { Pending } from "./notice.tsx";
 
-/** A titled part of a page; `aside` stands beside the title. */
+/** A titled part of a page; `aside` is next to the title. */
 export function Panel({
   title,
   aside,

@@ -3,7 +3,7 @@ import { useValue } from "../core/hooks.tsx";
 import { adminToken } from "../core/session.ts";
 import { Line } from "./field.tsx";
 
-/** What both fields take. */
+/** Properties of both fields. */
 interface Given {
   value: string;
   onValue: (value: string) => void;
@@ -13,7 +13,7 @@ interface Given {
   required?: boolean;
 }
 
-/** A person's name, as it will stand beside what they decide. */
+/** A person's name, as it will be recorded with their decisions. */
 export const NameField = ({ hint = "Stands in the audit log, and is kept for this browser.", ...rest }: Given) => (
   <Line label="Your name" hint={hint} autocomplete="username" maxLength={200} {...rest} />
 );

@@ -1,4 +1,4 @@
-/** What somebody signs: the statement in words, and the passkey or the SSH key that signs it. */
+/** Signing dialog: the statement in words, and the passkey or the SSH key that signs it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { dateTime } from "../core/format.ts";
@@ -45,7 +45,7 @@ export function Signing({
   const text = statement?.text ?? "";
   useEffect(() => setSignature(""), [text]);
 
-  // A passkey's button stands from the first: what is signed is made anew when it is pressed.
+  // A passkey's button stands from the first: the statement is rebuilt when it is pressed.
   const able =
     problem === undefined &&
     (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !over : passkeys.length > 0);

@@ -6,18 +6,18 @@ import { personName } from "../core/session.ts";
 import { useServiceState } from "../core/shared.ts";
 import { waitingFor } from "../domain/inbox.ts";
 
-/** `told`: the page tells the count itself. */
-export function TitleCount({ told }: { told: boolean }) {
+/** `isShown`: the page shows the count itself. */
+export function TitleCount({ isShown }: { isShown: boolean }) {
   const name = useValue(personName);
   const { data: state } = useServiceState();
-  const isAsked = name !== "" && !told;
+  const isAsked = name !== "" && !isShown;
   const own = useResource(
     isAsked ? `waiting for ${name}` : null,
     async (signal) => (await waitingFor(name, signal, 1)).totals,
     { concerns },
   );
   const pending = state && pendingIn(state);
-  useWaiting(told ? undefined : isAsked && !own.error ? (own.data?.waiting_for_you ?? own.data?.pending) : pending);
+  useWaiting(isShown ? undefined : isAsked && !own.error ? (own.data?.waiting_for_you ?? own.data?.pending) : pending);
   return null;
 }
 

@@ -8,7 +8,7 @@ import type { Passkey } from "../domain/keys.ts";
 import { signChallenge } from "../domain/passkeys.ts";
 import type { Matter, Statement } from "../domain/statement.ts";
 
-/** A statement is made anew after this, so that whoever reads it has time left; the service takes one for ten minutes. */
+/** A statement is rebuilt after this time, so that its reader has time left; the service takes one for ten minutes. */
 const FRESH_MS = 4 * 60_000;
 const TAKEN_MS = 9.5 * 60_000;
 

@@ -26,7 +26,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
       setBusy(true);
       const may = await canCall({ "x-svc-admin-token": given });
       setBusy(false);
-      // Whoever may write at all may feed KPIs.
+      // A caller who may write at all may feed KPIs.
       if (may && may !== "unknown" && !may.includes("kpi")) {
         setFault("The service does not take this token. Without one you can look, and decide nothing.");
         return form.current?.querySelector<HTMLElement>('[type="password"]')?.focus();
@@ -41,7 +41,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
       <form ref={form} onSubmit={(event) => void keep(event)}>
         {named === null ? (
           <NameField
-            hint="Stands in the audit log beside each of your decisions, for example ana@acme.example. Kept for this browser."
+            hint="Recorded in the audit log with each of your decisions, for example ana@acme.example. Kept for this browser."
             value={name}
             onValue={setName}
             first

@@ -22,7 +22,7 @@ export function Verify({ origin }: { origin: string }) {
     <Panel title="Verify">
       <p class="quiet">
         {receipt
-          ? `Held against this browser's newest receipt: entry ${figure(receipt.length)}, ${brief(receipt.head)}`
+          ? `Verified against this browser's newest receipt: entry ${figure(receipt.length)}, ${brief(receipt.head)}`
           : "This browser has no receipt of this log yet. It gets one with your first decision."}
       </p>
       <ChainCheck from={1} origin={origin} label="Check in this browser" />
@@ -36,10 +36,14 @@ export function Verify({ origin }: { origin: string }) {
 function ServiceVerdict({ held = {} }: { held: Query | undefined }) {
   const read = (signal: AbortSignal) => get<AuditVerdict>("api/product/audit/verify", held, signal);
   const { data, error } = useResource(`verify ${JSON.stringify(held)}`, read, { concerns: () => false });
-  return data ? <Told verdict={data} /> : <Pending error={error} what="the verdict" />;
+  return data ? <VerdictText verdict={data} /> : <Pending error={error} what="the verdict" />;
 }
 
-const Told = ({ verdict: { valid, length, head, first_invalid, reason, not_checked } }: { verdict: AuditVerdict }) => (
+const VerdictText = ({
+  verdict: { valid, length, head, first_invalid, reason, not_checked },
+}: {
+  verdict: AuditVerdict;
+}) => (
   <Notice tone={valid ? "good" : "bad"} alert>
     <p>
       {valid ? (

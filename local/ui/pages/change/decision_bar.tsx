@@ -12,10 +12,10 @@ import type { ComponentChildren } from "preact";
 
 const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 
-/** What the service said when it refused this person. */
+/** Messages of the service when it rejected this person. */
 export type Refusals = Partial<Record<ChangeAction, string>>;
 
-/** What can be done, and what cannot with the reason; `tap` is a consent that is given here, without a dialog. */
+/** The allowed actions, and the others with the reason; `tap` is a consent that is given here, without a dialog. */
 export function DecisionBar({
   change,
   offers,
@@ -33,7 +33,7 @@ export function DecisionBar({
   onDecide: (action: ChangeAction) => void;
 }) {
   const obstacles = listObstacles(change);
-  // Those of a drifted change stand beside the picture of it.
+  // Actions of a drifted change stand next to the picture of it.
   const ways = !change.drift && listWays(change).length > 0;
   const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);
   const shown = offers.filter((action) => !isUnusual(action));

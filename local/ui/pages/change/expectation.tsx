@@ -117,7 +117,7 @@ function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
     .join(", ");
   return (
     <p>
-      Peers: {counted(n, "change", "changes")} {match === "target" ? "on this target" : "beside this target"} gave{" "}
+      Peers: {counted(n, "change", "changes")} {match === "target" ? "on this target" : "next to this target"} gave{" "}
       <strong>{signed(mean_delta)}</strong> on average ({seen}
       {shared > 0 && `; ${shared} shared with other changes there`}; by trust worth {figure(effective_n)}).
     </p>

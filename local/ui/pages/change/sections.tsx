@@ -21,14 +21,14 @@ import { HostLook } from "./host_look.tsx";
 
 const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChanges));
 
-/** What the change sets, against what was there, and why. */
+/** The new value of the change, compared with the earlier one, and the reason. */
 export function WhatChanges({ change }: { change: ChangeDetail }) {
   const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && findReplaced(change, history);
   const known = history ? <OnRecord change={change} before={before} /> : <Failure error={error} />;
   const live = inRelation(change, "live");
-  const told = [change, ...live].map(({ change_id }) => change_id);
-  const others = (history ?? []).filter(({ change_id }) => !told.includes(change_id)).slice(0, 5);
+  const named = [change, ...live].map(({ change_id }) => change_id);
+  const others = (history ?? []).filter(({ change_id }) => !named.includes(change_id)).slice(0, 5);
   return (
     <Panel title="Changes">
       {change.erased ? (
@@ -76,7 +76,7 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
   );
 }
 
-/** What the change sets, against what the service itself set there before. */
+/** The new value of the change, compared with the one that the service itself set there before. */
 const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) =>
   change.value === undefined ? (
     <p>

@@ -5,7 +5,7 @@ import { inRelation, isLeftOpen } from "../../domain/again.ts";
 import { ChangeMark, ChangeName } from "../../parts/change_name.tsx";
 import { Notice } from "../../parts/notice.tsx";
 
-/** What came before and after; `onWithdraw` where the change may be withdrawn. */
+/** Earlier and later changes; `onWithdraw` where the change may be withdrawn. */
 export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWithdraw: (() => void) | undefined }) {
   const [before] = inRelation(change, "supersedes");
   const after = inRelation(change, "superseded_by");
@@ -37,7 +37,7 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
                 Withdraw it…
               </button>
             ) : change.status === "approved" ? (
-              "Whoever approved it may take their consent back."
+              "Its approvers may take their consent back."
             ) : (
               "Its proposer may withdraw it."
             )}

@@ -1,4 +1,4 @@
-/** What a rollback would do: what the target would hold again, or whose it is now. */
+/** The effect of a rollback: the value that the target would have again, or its current owner. */
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { changeHref } from "../../core/router.tsx";
 import { ChangeName } from "../../parts/change_name.tsx";
@@ -6,7 +6,7 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { Given } from "../../parts/text.tsx";
 import { useSetter } from "./use_setter.tsx";
 
-/** What the service says of the target: its owner, and the digest of what it held before (`null`: nothing). */
+/** State of the target: its owner, and the digest of its earlier value (`null`: nothing). */
 interface Place {
   target_owner: string | null;
   /** The change that held it before, where that was rolled back since. */
@@ -67,7 +67,7 @@ export function Undoing({ change, answer }: { change: ChangeDetail; answer: Oper
   );
 }
 
-/** What comes back, where a change that this service knows set it: its value is taken by its digest, and by nothing less. */
+/** The value that comes back, if a known change set it: it is found only by its digest. */
 function Restored({ change, digest }: { change: ChangeDetail; digest: string }) {
   const setter = useSetter(change, digest);
   if (setter === undefined)

@@ -22,7 +22,7 @@ const SAID_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
 /** A change that waits: its title, what weighs, what is asked, and what is in the way. The whole row leads to it. */
 export function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
-  // Of an applied one it is when its review is due, which its gate tells.
+  // An applied change shows the date of its review instead, from its gate.
   const ends = isLive(item.status) ? item.expires_at : null;
   const expiry = ends === null ? undefined : timeLeft(item.status, Date.parse(ends), now);
   const automation = describeAutomation(item, useNow());

@@ -18,7 +18,7 @@ import { useCurrentValue } from "./current_value.ts";
 import { PolicyAnswer } from "./policy_answer.tsx";
 import { type Draft, makeProposalFields, readStated, splitDraft } from "../../domain/draft.ts";
 
-/** What the intent's rules will say, before anything is sent; below it stands what sends. */
+/** Preview of the intent's rules, before anything is sent; the button that sends is below. */
 export function Foretelling({
   draft,
   intent,
@@ -138,7 +138,7 @@ function Conflicts({
     <Notice tone="warn">
       <p>
         {counted(total, "change", "changes")} on this target {total === 1 ? "is" : "are"} under way for this tenant
-        {blocks ? "; the intent lets no other in beside them" : ""}:
+        {blocks ? "; the intent lets no other in next to them" : ""}:
       </p>
       <ChangeNames of={others} />
     </Notice>

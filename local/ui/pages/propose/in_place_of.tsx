@@ -34,7 +34,7 @@ export function SupersededChange({
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
   const { data: read, error, loading } = found;
-  // What is typed was begun from the change as it was then.
+  // The form was begun from the change as it was then.
   const [of, begin] = useState<ChangeDetail | undefined>();
   const [held, setHeld] = useState<{ held: Side; error?: unknown } | undefined>(take ? undefined : { held: undefined });
   useEffect(() => {
@@ -64,7 +64,7 @@ async function askHeld({ change_id, revision }: ChangeDetail): Promise<{ held: S
   return { held: readHeld(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
 
-/** What will come of the change whose place is taken. */
+/** Preview of the effect on the change that is superseded. */
 export function Intention({
   of,
   take,
