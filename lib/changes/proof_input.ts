@@ -25,17 +25,27 @@ const WINDOW_MS = 10 * 60 * 1000;
 /** The members that a client sends; the service adds the rest. */
 export type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
 
+/** Consents, and the end of a freeze: after a loss of the log's end they are given again. */
+const LOST: ReadonlySet<string> = new Set(["approve", "approve_emergency", "mandate", "mandate_resume", "unfreeze"]);
+
+/** Returns when the last loss of the log's end was accepted; undefined where none was. */
+async function findLossTime({ evidence, lastLoss }: Transaction): Promise<string | undefined> {
+  const id = await lastLoss();
+  return id > 0 ? (await evidence.kept(id))?.timestamp : undefined;
+}
+
 /**
  * Verifies what came with a decision, against the statement that the service makes of the decision itself: whatever else
  * the client may have shown to the person, the log, the change, its content and the manifest are those of here and now.
  * One that is good for one use is noted as used, for as long as any clock that may write would take it; a dry run uses none.
  */
 export async function present(
-  { tx, origin, product, now, at: stamped, sha256 }: Transaction,
+  transaction: Transaction,
   decided: Said<StatementFacts> | Said<ActFacts> | Said<MandateFacts>,
   { proof, at }: ProofInput,
   isDryRun = false,
 ): Promise<Presented | undefined> {
+  const { tx, origin, product, now, at: stamped, sha256 } = transaction;
   if (proof === undefined && at === undefined) return undefined;
   if (proof === undefined) throw invalidField("proof", "is required with at");
   if (at === undefined) throw invalidField("at", "is required with proof: the time in the statement that was signed");
@@ -45,6 +55,10 @@ export async function present(
   const statement = statementText({ origin, ...decided, manifest_hash, at });
   const verified = await verifyProof(proof, statement, listKeys(signerName(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
+  // The store may have forgotten with the lost entries that it was used.
+  const lostAt = LOST.has(decided.decision) ? await findLossTime(transaction) : undefined;
+  if (lostAt !== undefined && Date.parse(at) < Date.parse(lostAt))
+    return { refused: `at is before ${lostAt}, when a loss of the log's end was accepted; sign it again` };
   const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
   if (!isDryRun && isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
     return { refused: "it was used already; sign it again, with another at" };

@@ -137,6 +137,42 @@ test("after an accepted loss the signatures of a draft and of a resumption start
   expect((await api.decideOn("mandate_resume", suspended, "ana")).body).toMatchObject({ state: "active" });
 });
 
+test("consents that were signed before a loss was accepted are not taken again after it", async () => {
+  const rewinding = rewindingStore();
+  const api = await mandated({ store: rewinding.store });
+  const { deps } = api.api;
+  const id = await api.active();
+  const { change_id } = (await api.propose()).body;
+  await api.apply(change_id);
+  await api.send("rollback", { change_id, actor: "ana" });
+  const open = (await api.propose({ value: 200 })).body.change_id;
+  const draft = (await api.draft()).body.mandate_id;
+  const sign = async (path: string, decision: string, fields: object) => {
+    const text = await api.statement(decision, "ana", fields);
+    const { at } = JSON.parse(text) as { at: string };
+    const who = { [/^(approve|mandate)/.test(decision) ? "approver" : "actor"]: "ana" };
+    return [path, { ...fields, ...who, proof: PENS["ana"]!.sign(text), at }] as const;
+  };
+  const signed = [
+    await sign("approve", "approve", { change_id: open }),
+    await sign("mandate-sign", "mandate", { mandate_id: draft }),
+    await sign("mandate-resume", "mandate_resume", { mandate_id: id }),
+    await sign("unfreeze", "unfreeze", { note: "restored" }),
+  ];
+  const before = await rewinding.copy();
+  for (const [path, body] of signed.slice(0, 3)) expect(await api.send(path, body)).toMatchObject({ status: 200 });
+  await rewinding.goBack(before);
+  deps.clock.advance(MINUTE);
+  await api.send("kpi", { csat: 4.2 });
+  const { length, head } = (await readHead(deps.store))!;
+  const loss = { note: "restored", length, head };
+  expect(await api.send(...(await sign("audit/accept-loss", "accept_loss", loss)))).toMatchObject({ status: 200 });
+  for (const [path, body] of signed)
+    expect(await api.send(path, body), path).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
+  const again = await sign("mandate-resume", "mandate_resume", { mandate_id: id });
+  expect(await api.send(...again)).toMatchObject({ status: 200 });
+});
+
 test("a mandate of an agent that the intent has no more approves and applies nothing", async () => {
   const before = await mandated();
   const id = await before.active();
