@@ -109,7 +109,7 @@ function headersOf({ errors = [], notModified }: Documented): Parameter[] {
     headers.push({
       name: "If-None-Match",
       in: "header",
-      description: "The ETag of what the caller has: answered with 304 while that holds.",
+      description: "The ETag of what the caller has: 304 while that holds; of a change only with wait.",
       schema: { type: "string" },
     });
   if (errors.includes("too_many_streams"))

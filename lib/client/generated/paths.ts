@@ -674,7 +674,7 @@ export interface paths {
           seen?: boolean | undefined;
         };
         header?: {
-          /** The ETag of what the caller has: answered with 304 while that holds. */
+          /** The ETag of what the caller has: 304 while that holds; of a change only with wait. */
           "If-None-Match"?: string | undefined;
         };
         path: {
@@ -1053,7 +1053,7 @@ export interface paths {
           after?: string | undefined;
         };
         header?: {
-          /** The ETag of what the caller has: answered with 304 while that holds. */
+          /** The ETag of what the caller has: 304 while that holds; of a change only with wait. */
           "If-None-Match"?: string | undefined;
         };
         path?: never;
@@ -3456,7 +3456,7 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** The ETag of what the caller has: answered with 304 while that holds. */
+          /** The ETag of what the caller has: 304 while that holds; of a change only with wait. */
           "If-None-Match"?: string | undefined;
         };
         path?: never;
