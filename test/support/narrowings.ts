@@ -98,6 +98,37 @@ export const SCHEMAS: readonly [before: object, after: object, isNarrow: boolean
   [{ additionalProperties: { minimum: 1 } }, { additionalProperties: false, properties: { a: { minimum: 0 } } }, false],
   [{ additionalProperties: { minimum: 1 } }, { additionalProperties: false, properties: { a: { minimum: 1 } } }, true],
   [{ exclusiveMinimum: 1 }, { minimum: 2 }, false],
+  [{ minimum: 1, maximum: 2 }, { minimum: 1, maximum: 2 }, true],
+  [{ type: ["number", "null"] }, { type: "integer" }, true],
+  [{ type: "number" }, { type: "string" }, false],
+  [{ uniqueItems: false }, { uniqueItems: false }, true],
+  [{ uniqueItems: true }, { uniqueItems: true }, true],
+  [{ items: { minimum: 1 } }, { items: { minimum: 1 } }, true],
+  [{ required: ["a", "b"] }, { required: ["a"] }, false],
+  [{ properties: { a: {}, b: { minimum: 1 } } }, { properties: { a: {}, b: { minimum: 0 } } }, false],
+  [{ properties: { toString: {} } }, { properties: {} }, false],
+  [{ additionalProperties: true }, { additionalProperties: false }, true],
+  [{ additionalProperties: true }, { additionalProperties: true, properties: { a: {} } }, true],
+  [{ additionalProperties: false }, { additionalProperties: { minimum: 1 } }, false],
+  [{ additionalProperties: { minimum: 1 } }, { additionalProperties: false }, true],
+  [{ additionalProperties: { minimum: 1 } }, { additionalProperties: true }, false],
+  [{ additionalProperties: { minimum: 1 } }, { additionalProperties: { minimum: 2 } }, true],
+  [{ additionalProperties: { minimum: 1 } }, { additionalProperties: { minimum: 0 } }, false],
+  [
+    { additionalProperties: false, properties: { a: {} } },
+    { additionalProperties: false, properties: { a: {} } },
+    true,
+  ],
+  [
+    { additionalProperties: false, properties: { a: {} } },
+    { additionalProperties: false, properties: { a: {}, b: {} } },
+    false,
+  ],
+  [
+    { additionalProperties: { minimum: 1 }, properties: { a: {} } },
+    { additionalProperties: { minimum: 1 }, properties: { a: {}, b: { minimum: 1 }, c: {} } },
+    false,
+  ],
 ];
 
 /** Two patterns; true where they have a target in common. */
