@@ -97,7 +97,8 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await service.post("api/product/unfreeze", { actor: "bo" });
 
     await visit(ana, service.url, "");
-    await ana.getByText("Nothing waits for your consent; 1 emergency waits for review").waitFor();
+    await ana.getByText("Nothing waits for your consent.").waitFor();
+    await ana.getByRole("region", { name: "Review due" }).getByRole("link").first().waitFor();
     const due = ana.getByRole("region", { name: "Review due" });
     expect(await due.innerText(), "what is applied does not expire").not.toContain("expires");
     await due.getByRole("link").first().click();

@@ -59,7 +59,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       .locator("main")
       .getByText(/changes wait for/)
       .innerText();
-    expect(lead, "nobody is named, so none is theirs").toMatch(/^\d+ changes wait for consent;/);
+    expect(lead, "nobody is named, so none is theirs").toMatch(/^\d+ changes wait for consent\.$/);
   });
 
   test("a change answers: what is different, whom it reaches, whether it was worth it", async () => {

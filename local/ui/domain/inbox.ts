@@ -18,8 +18,6 @@ export interface Concern {
   mandate_id?: string;
   /** The KPI that it is about. */
   kpi?: string;
-  /** The consented value and what its target holds can be shown. */
-  drifted?: true;
 }
 
 /** Waiting items, as the first page shows them. */
@@ -124,5 +122,4 @@ const ofHost = ({ change_id, target, tenant_id, drift, title }: InboxItem): Conc
   title: `${target} (${tenant_id}) was changed outside Countersign`,
   detail: `${drift === "missing" ? "It holds nothing now" : "It holds another value now"}, not what “${title}” set.`,
   change_id,
-  drifted: true,
 });

@@ -3,7 +3,6 @@ import type { InboxItem } from "../core/api_types.ts";
 import { address } from "../core/api.ts";
 import { counted } from "../core/format.ts";
 import { useTitle, useValue, useWaiting } from "../core/hooks.tsx";
-import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
@@ -11,14 +10,11 @@ import { useFound, useServiceState } from "../core/shared.ts";
 import { type Concern, readInbox, serviceConcerns } from "../domain/inbox.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
-import { Disclosure } from "../parts/disclosure.tsx";
 import { Sign } from "../parts/mark.tsx";
 import { Failure, Notice } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { Given } from "../parts/text.tsx";
 import { InboxRow } from "./inbox/row.tsx";
-
-const OutsideValue = lazy(() => import("./inbox/outside_value.tsx").then((part) => part.OutsideValue));
 
 /** Waiting changes of the reader, then what else needs attention. */
 export function InboxPage({ onYou }: { onYou: () => void }) {
@@ -31,20 +27,15 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   if (!stands) return <PendingPage title="Inbox" error={error} what="what waits" />;
   const { totals, mine, approved, reviews, more } = data;
   const { pending, waiting_for_you } = totals;
-  const others = waiting_for_you === null ? 0 : pending - waiting_for_you;
+  const own = waiting_for_you ?? pending;
+  const others = pending - own;
   const concerns = [...serviceConcerns(state), ...data.concerns];
   const nothing = pending + totals.approved + reviews.length + concerns.length === 0;
   return (
     <>
       <PageHead
         title="Inbox"
-        lead={leadOf({
-          mine: waiting_for_you ?? pending,
-          whose: waiting_for_you === null ? "" : "your ",
-          approved: totals.approved,
-          reviews: reviews.length,
-          concerns: concerns.length,
-        })}
+        lead={`${own > 0 ? counted(own, "change waits", "changes wait") : "Nothing waits"} for ${waiting_for_you === null ? "" : "your "}consent.`}
       >
         <a class="button secondary" href={href(["propose"])}>
           Propose a change
@@ -63,11 +54,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
       )}
       {nothing && <Empty />}
       <Group title="Review due" items={reviews} total={reviews.length} />
-      <Group
-        title={waiting_for_you === null ? "Waiting for consent" : "Waits for you"}
-        items={mine}
-        total={waiting_for_you ?? pending}
-      />
+      <Group title={waiting_for_you === null ? "Waiting for consent" : "Waits for you"} items={mine} total={own} />
       <Group title="Approved, not applied" items={approved} total={totals.approved} />
       {(more || others > 0) && (
         <p>
@@ -94,25 +81,6 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   );
 }
 
-interface GroupText {
-  mine: number;
-  /** Nobody is named: what waits is nobody's own. */
-  whose: "your " | "";
-  approved: number;
-  reviews: number;
-  concerns: number;
-}
-
-function leadOf({ mine, whose, approved, reviews, concerns }: GroupText): string {
-  const parts = [
-    `${mine > 0 ? counted(mine, "change waits", "changes wait") : "Nothing waits"} for ${whose}consent`,
-    reviews > 0 && `${counted(reviews, "emergency waits", "emergencies wait")} for review`,
-    approved > 0 && `${counted(approved, "is", "are")} approved and not applied`,
-    concerns > 0 && `${counted(concerns, "thing needs", "things need")} attention`,
-  ].filter(Boolean);
-  return `${parts.join("; ")}.`;
-}
-
 const Count = ({ of }: { of: number }) => <span class="count">{of}</span>;
 
 /** The first of a list, and how many there are; a list that has none is left out. */
@@ -131,11 +99,7 @@ function Group({ title, items, total }: { title: string; items: readonly InboxIt
   );
 }
 
-function ConcernRow({
-  concern: { tone, title, detail, change_id, page, drifted, kpi, mandate_id },
-}: {
-  concern: Concern;
-}) {
+function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mandate_id } }: { concern: Concern }) {
   const to = change_id
     ? changeHref(change_id)
     : mandate_id
@@ -161,9 +125,6 @@ function ConcernRow({
         <p class="row-words">
           <Given text={detail} />
         </p>
-        {drifted && change_id && (
-          <Disclosure summary="Compare both values">{() => <OutsideValue id={change_id} />}</Disclosure>
-        )}
       </article>
     </li>
   );
