@@ -8,11 +8,11 @@ export interface Setting {
   before?: Setting | undefined;
 }
 
-/** The setting that a change made, also where a later change stands over it. */
+/** The setting that a change made, also below a later change. */
 const madeBy = (change_id: string, setting: Setting | undefined): Setting | undefined =>
   !setting || setting.change_id === change_id ? setting : madeBy(change_id, setting.before);
 
-/** A setting without what a change made of it, wherever that lies: what was before it goes to what came after it. */
+/** A setting without the part of one change; a later change then has the value before that as its own `before`. */
 const without = (change_id: string, setting: Setting | undefined): Setting | undefined =>
   setting?.change_id === change_id
     ? setting.before
@@ -20,7 +20,7 @@ const without = (change_id: string, setting: Setting | undefined): Setting | und
 
 const shown = (setting: Setting | undefined) => (setting ? { value: setting.value } : null);
 
-/** The host's own table, by tenant and target, and what carries changes into it. */
+/** The host's own table, by tenant and target, and the adapter that sets it. */
 export function settingsTable() {
   const settings = new Map<string, Setting>();
   const takenBack = new Set<string>();
@@ -38,7 +38,7 @@ export function settingsTable() {
     async apply(change) {
       const { change_id, value } = change;
       const made = madeBy(change_id, heldBy(change));
-      if (made) return { result: "applied", previous: shown(made.before) }; // it is asked for again
+      if (made) return { result: "applied", previous: shown(made.before) }; // a repeated request
       const before = heldBy(change);
       settings.set(keyOf(change), { change_id, value, before });
       takenBack.delete(change_id);
