@@ -237,7 +237,7 @@ test("every handler bundles for a platform that is none, with everything it need
   expect(Object.keys(metafile.inputs).filter((input) => /^(?:local|test)\//.test(input))).toEqual([]);
 });
 
-test("a handler that reaches for Node would be told", async () => {
+test("a handler that reaches for Node would be reported", async () => {
   const reaching = (specifier: string) =>
     build({
       stdin: { contents: `import "${specifier}";`, resolveDir: ROOT },

@@ -84,14 +84,14 @@ describe("on the edge", () => {
 });
 
 describe("on Lambda", () => {
-  test("every handler is a function of its own, beside the groups, the cycle and the console", () => {
+  test("every handler is a function of its own, next to the groups, the cycle and the console", () => {
     const functions = [...GROUPS, "cycle", "console"].map((name) => `functions/${name}`);
     const expected = [...files, ...functions].map((name) => `${name}/index.mjs`);
     expect([...named(lambda, "lambda").keys()].sort()).toEqual(expected.sort());
     for (const [name, { exports }] of named(lambda, "lambda")) expect(exports, name).toEqual(["handler"]);
   });
 
-  test("nothing is imported beside the bundle; what Node has is loaded when it is used", () => {
+  test("nothing is imported next to the bundle; what Node has is loaded when it is used", () => {
     expect(Object.values(lambda.outputs).flatMap(({ imports }) => imports)).toEqual([]);
   });
 });
@@ -173,7 +173,7 @@ describe("sizes", () => {
     "edge/worker.js",
     "lambda/product/approve/index.mjs",
     "lambda/product/change/index.mjs",
-  ])("%s over its budget is told", async (file) => {
+  ])("%s over its budget is reported", async (file) => {
     const budget = BUDGETS.find(({ of }) => of.test(file))!.bytes;
     const outdir = temporaryFolder();
     const write = (bytes: number) => {

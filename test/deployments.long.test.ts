@@ -1,4 +1,4 @@
-/** What is deployed, held against the tools that deploy it, where they are here. */
+/** Deployed files, verified against the tools that deploy it, where they are here. */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ test("cfn-lint finds nothing in template.yaml, nor with the authorizer of docs/l
   expect(found).toBe("");
 });
 
-/** What `npm run build` leaves for a Worker, beside its configuration. */
+/** Files that `npm run build` leaves for a Worker, next to its configuration. */
 async function builtWorker(): Promise<string> {
   const { buildConsole, buildWorker } = building as Record<string, (place: string) => Promise<unknown>>;
   const folder = temporaryFolder();

@@ -48,7 +48,7 @@ test("packages of production count, once each; those of development do not", asy
   await expect(holdInstall(folder, 5829)).rejects.toThrow("over its budget");
 });
 
-test("what is not installed is told, not left out", async () => {
+test("what is not installed is reported, not left out", async () => {
   const folder = project({ "node_modules/missing": {} });
   await expect(installSize(folder)).rejects.toThrow("node_modules/missing is not installed; run npm ci");
 });

@@ -1,4 +1,4 @@
-/** The package as somebody gets it who never saw this repository: packed, unpacked beside what it depends on, and used. */
+/** The package as somebody gets it who never saw this repository: packed, unpacked next to what it depends on, and used. */
 import { execFile } from "node:child_process";
 import {
   cpSync,
@@ -40,8 +40,8 @@ const installed = join(user, "node_modules/countersign");
 let tarball: string;
 let files: { path: string; size: number }[];
 
-/** What a user has beside the package: what it depends on, and the compiler. */
-function installBeside(): void {
+/** Packages that a user has in addition: what it depends on, and the compiler. */
+function installWithPackages(): void {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { dev?: boolean }>;
   };
@@ -69,7 +69,7 @@ beforeAll(async () => {
   tarball = join(staged, packed.filename);
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", tarball, "-C", installed, "--strip-components", "1"]);
-  installBeside();
+  installWithPackages();
 });
 
 afterAll(killAll);
@@ -85,7 +85,7 @@ test("publint has nothing to say", async () => {
   expect(messages).toEqual([]);
 });
 
-test("the types are right for whoever imports modules", async () => {
+test("the types are right for projects that import modules", async () => {
   const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)));
   const result = await checkPackage(packed);
   // It is ES modules alone, and the oldest way of resolving knows no `exports`.
@@ -221,7 +221,7 @@ describe.each(NODES)("under %s", (name, find) => {
     expect((await runIn(node, code)).stdout).toBe("404 change_not_found\n");
   });
 
-  tried("one's own store is held against what every store promises, without a test framework", async (node) => {
+  tried("one's own store is verified against what every store promises, without a test framework", async (node) => {
     const { stdout } = await runIn(
       node,
       `import { runStoreCase, storeCases } from "countersign/testing";

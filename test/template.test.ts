@@ -1,4 +1,4 @@
-/** The deployment template, held against the endpoints, the table that the store needs, and the least rights. */
+/** The deployment template, verified against the endpoints, the table that the store needs, and the least rights. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
@@ -437,7 +437,7 @@ test("nothing has a name of its own, so that an account takes several stacks", (
           key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...named(inside)],
         );
   expect(named(resources)).toEqual([]);
-  // SAM names a schedule after its function and event unless it is told not to.
+  // SAM names a schedule after its function and event unless it is configured not to.
   const schedules = functions.flatMap(([, { Properties }]) =>
     Object.values<Any>(Properties.Events).filter(({ Type }) => Type === "ScheduleV2"),
   );

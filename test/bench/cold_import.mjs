@@ -1,4 +1,4 @@
-/** How long a fresh process takes to import one handler's Lambda bundle, beside a module with nothing in it. */
+/** How long a fresh process takes to import one handler's Lambda bundle, next to a module with nothing in it. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -53,7 +53,8 @@ export async function* grown({ changes, live, rounds, requests }) {
   // Proposals first: a service that was just started has none of its newest entries in memory yet.
   yield { proposingEarly: await propose() };
   yield { readingEarly: await readPages() };
-  // The whole log is checked after a start, and followers go on with what was left to them; who asks for either waits for its end.
+  // The whole log is checked after a start, and followers go on with what was left to them; who asks for either waits for its
+  // end.
   for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
   for (const server of [long, short]) await caughtUp(server);
   yield { proposing: await propose() };
@@ -64,7 +65,7 @@ export async function* grown({ changes, live, rounds, requests }) {
   await writeFile(log, exported.body);
   const began = performance.now();
   const run = promisify(execFile)(process.execPath, [VERIFIER, log]);
-  // 2: nothing that was kept elsewhere is held against it.
+  // 2: nothing that was kept elsewhere is verified against it.
   const { code, stdout } = await run.catch((error) => error);
   if (code !== 2) throw new Error(`countersign-verify ended with ${code}: ${stdout}`);
   yield { verified: (performance.now() - began) / 1000 };

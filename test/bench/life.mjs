@@ -1,4 +1,4 @@
-/** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
+/** Every step of a change's life, and the pages people read, next to node:http that parses and answers as many bytes. */
 import { processorTime } from "./cpu_time.mjs";
 import { findChangeId, load, median, requestBytes } from "./load.mjs";
 import {

@@ -1,5 +1,5 @@
 /**
- * node test/bench/link.mjs [--short]: questions and answers a second over the cross-host link, beside the same as plain
+ * node test/bench/link.mjs [--short]: questions and answers a second over the cross-host link, next to the same as plain
  * JSON lines over TCP, in one run: two processes, one connection, 64 questions under way. Prints the ratio.
  */
 import { fork } from "node:child_process";

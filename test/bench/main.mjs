@@ -1,6 +1,6 @@
 /**
- * npm run bench [-- --short | --long] [--json FILE] [--guard]: what the built service costs, beside node:http alone that
- * parses the same form and answers as many bytes, measured in turn in one run. Each row stands beside what it must reach
+ * npm run bench [-- --short | --long] [--json FILE] [--guard]: what the built service costs, next to node:http alone that
+ * parses the same form and answers as many bytes, measured in turn in one run. Each row shows the figure it must reach
  * (`limits.json`); with --guard a row that misses its guard ends the run with 1. --long: a million changes, ten minutes.
  */
 import { readFile, writeFile } from "node:fs/promises";

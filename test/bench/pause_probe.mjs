@@ -1,5 +1,5 @@
 /**
- * Loaded into the service: tells whoever measures for how long its event loop was held up at most. The metric cannot: it looks
+ * Loaded into the service: reports for how long its event loop was held up at most. The metric cannot: it looks
  * every ten milliseconds, and says ten of a loop that has nothing to do.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";

@@ -1,4 +1,4 @@
-/** The programs under test, each in a process of its own on the first core; whoever measures takes the second. */
+/** The programs under test, each in a process of its own on the first core; the measuring process takes the second. */
 import { fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The adapters of the package keep what every adapter promises; broken ones are told. */
+/** The adapters of the package keep what every adapter promises; broken ones are reported. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 import { describe, test } from "vitest";
 import { runCase, type StoreCase, storeCases, type Subject } from "./store_cases.ts";
 
-/** The contract as tests of one store. `abilities` names what its subjects can do beside the store's own methods. */
+/** The contract as tests of one store. `abilities` names what its subjects can do in addition to the store's own methods. */
 export function storeContract(
   name: string,
   make: () => Promise<Subject>,

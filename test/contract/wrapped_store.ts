@@ -74,7 +74,7 @@ export const onTexts = (change: (text: string) => unknown): Subject => onValues(
 export const onMembers = (change: (members: object) => unknown): Subject =>
   onValues((value) => (isMembers(value) ? change(value) : value));
 
-/** Whether a value is an object made by a literal. */
+/** Returns whether a value is an object made by a literal. */
 const isMembers = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 

@@ -1,4 +1,4 @@
-/** What the clients were told, and whether the service still says so. Independent of the program's own code. */
+/** Answers that the clients got, and whether the service still says so. Independent of the program's own code. */
 import { readFile } from "node:fs/promises";
 import { ask } from "./service.mjs";
 
@@ -134,7 +134,10 @@ export function newLedger() {
     }
   };
 
-  /** Compares everything the clients were told with a service that nobody writes to; `all`: from the first entry on. A `configPath` of null leaves the product's file out. */
+  /**
+   * Compares every answer the clients got with a service that nobody writes to; `all`: from the first entry on. A `configPath` of
+   * null leaves the product's file out.
+   */
   ledger.check = async (url, configPath, { all, chain }) => {
     await readLog(url, all);
     await checkChanges(url, all);

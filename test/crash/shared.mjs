@@ -1,4 +1,4 @@
-/** npm run crash:shared [-- --short]: see shared_faults.ts beside this file; builds it as plain JavaScript first. */
+/** npm run crash:shared [-- --short]: see shared_faults.ts next to this file; builds it as plain JavaScript first. */
 import { join } from "node:path";
 import { build } from "esbuild";
 

@@ -9,14 +9,16 @@ test("what the entries of a month tell is all named", async () => {
     entries: { event_type: string; detail: string }[];
   };
   const document = documents().find(({ path }) => path === "docs/audit_log.md")!;
-  const rows = new Map(listRows(document, "`event_type`", "When").map(([event, , told]) => [bare(event!), told!]));
+  const rows = new Map(
+    listRows(document, "`event_type`", "When").map(([event, , reported]) => [bare(event!), reported!]),
+  );
   // Of every entry, and of those about a change or signed.
   const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];
-  const untold = entries.flatMap(({ event_type, detail }) =>
+  const unlisted = entries.flatMap(({ event_type, detail }) =>
     Object.keys(JSON.parse(detail) as object)
       .filter((member) => !common.includes(member) && !rows.get(event_type)!.includes(`\`${member}\``))
       .map((member) => `${event_type}: ${member}`),
   );
   expect(entries.length).toBeGreaterThan(50);
-  expect([...new Set(untold)]).toEqual([]);
+  expect([...new Set(unlisted)]).toEqual([]);
 });

@@ -99,7 +99,7 @@ const ofVerbs = commandLine(async () => {}, { out: () => {}, err: () => {} })
 const read = new Map<string, string>();
 const textOf = (path: string): string => read.get(path) ?? read.set(path, text(path)).get(path)!;
 
-/** Whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
+/** Returns whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
 function takes(program: string, option: string): boolean {
   if (["ui_server", "npm start", "npm dev"].includes(program))
     return ["help", "version", "check-intent", "scenarios", ...Object.values(TABLE).map(({ flag }) => flag)].includes(

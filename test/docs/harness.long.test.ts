@@ -66,7 +66,7 @@ test("what was learnt is put into commands, shortened or not", () => {
   expect(differs(`{"change_id":"${ID}"}`, { change_id: HERE.replace("7", "8") }, standIns)).toBe(true);
 });
 
-test("what is given is told when it is not used", () => {
+test("what is given is reported when it is not used", () => {
   const standIns = new StandIns();
   standIns.give("https://crm.example", "http://127.0.0.1:1");
   standIns.give("db.internal", "127.0.0.1");

@@ -17,7 +17,7 @@ export const EXPORTED: [name: string, source: string][] = Object.entries(package
         ],
 );
 
-/** Whether an application can import this name. */
+/** Returns whether an application can import this name. */
 export function isExported(name: string): boolean {
   return EXPORTED.some(([exported, source]) => {
     const [start, end] = exported.split("*") as [string, string | undefined];

@@ -1,6 +1,6 @@
 /**
  * What a document shows of one run – ids, hashes, ports – stands for what there is in this one. It is learnt from what
- * comes, and put into the commands that follow, so that a story runs as it is told.
+ * comes, and put into the commands that follow, so that a story runs as written.
  */
 
 /** What differs from run to run, by its look; an ellipsis shortens it, or stands for anything. */
@@ -64,7 +64,7 @@ export class StandIns {
     });
   }
 
-  /** Whether text is what the document shows; what it shows for the first time is learnt. */
+  /** Returns whether text is what the document shows; what it shows for the first time is learnt. */
   matches(shown: string, actual: string): boolean {
     const names: string[] = [];
     const pattern = this.#patternOf(this.given(shown), names);

@@ -16,7 +16,7 @@ import { StandIns } from "./stand_ins.ts";
 // oxlint-disable-next-line no-explicit-any -- whatever the document shows
 export type Reader = (example: any, story: Story) => unknown;
 
-/** What a document's story stands on beside a checkout. */
+/** Requirements of a document's story in addition to a checkout. */
 export interface Stage {
   /** What text of the document stands for here, such as an address. */
   stands?: Record<string, string>;
@@ -136,7 +136,7 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     }
   }
 
-  /** A block that names its file is a file, compiled beside it; any other is a program, which is run to its end. */
+  /** A block that names its file is a file, compiled next to it; any other is a program, which is run to its end. */
   async function runModule(block: Block): Promise<void> {
     const { text, line } = block;
     const given = standIns.given(text);
@@ -176,7 +176,7 @@ function writeIn(folder: string, name: string, text: string): void {
 
 /** The port that a program tells: in a line of the log, in a line that is a URL, or in one as the Python peer writes it. */
 function portIn(line: string): string | undefined {
-  const told = line.startsWith("{") ? JSON.parse(line) : { url: line };
-  if (!["listening", "link open", undefined].includes(told.message)) return undefined;
-  return /:(\d+)$/.exec(told.url ?? told.address ?? `:${told.listening}`)?.[1];
+  const reported = line.startsWith("{") ? JSON.parse(line) : { url: line };
+  if (!["listening", "link open", undefined].includes(reported.message)) return undefined;
+  return /:(\d+)$/.exec(reported.url ?? reported.address ?? `:${reported.listening}`)?.[1];
 }

@@ -1,4 +1,4 @@
-/** What docs/trust_core.md says is to be read: that it is short, and that there is nothing beside it. */
+/** The core to read by docs/trust_core.md: that it is short, and that there is nothing else. */
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";

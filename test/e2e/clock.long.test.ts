@@ -90,9 +90,9 @@ test(
   { timeout: 60_000 },
   async ({ cwd }) => {
     await writeIntent(cwd, "intent.json", { policy: { consent_ttl_hours: 72 } });
-    const told: string[] = [];
+    const reported: string[] = [];
     const receiver = createServer(async (request, response) => {
-      told.push(JSON.parse(await text(request)).text);
+      reported.push(JSON.parse(await text(request)).text);
       response.end();
     }).listen(0, "127.0.0.1");
     await once(receiver, "listening");
@@ -112,14 +112,14 @@ test(
       await expect.poll(() => propose(`later.${hours}`)).toBeGreaterThanOrEqual(begun + hours * HOUR_MS);
       await ask(server, "/api/action/run-now", {});
     }
-    const expiring = () => told.filter((words) => words.startsWith("Time runs out"));
+    const expiring = () => reported.filter((words) => words.startsWith("Time runs out"));
     await expect.poll(expiring).toHaveLength(1);
     expect(expiring()[0]).toContain("“s” (ui.a for tenant t1)");
     await stop(server);
     const again = await serve(cwd, args, env);
     await ask(again, "/api/action/run-now", {});
     await post(again, "propose", { tenant_id: "t1", kind: "config", target: "ui.last", summary: "s" });
-    await expect.poll(() => told.at(-1)).toContain("ui.last");
+    await expect.poll(() => reported.at(-1)).toContain("ui.last");
     expect(expiring()).toHaveLength(1);
     await stop(again);
   },

@@ -59,7 +59,9 @@ async function logged(node: Node, message: string, from: number, fits = (_: stri
   }
 }
 
-/** Nobody is told of a verdict before its horizon, a week after the apply: the processes live in the past, and go on in steps. */
+/**
+ * Nobody is informed of a verdict before its horizon, a week after the apply: the processes live in the past, and go on in steps.
+ */
 const PAST = {
   NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
   CLOCK_OFFSET_MS: String(-80 * DAY_MS),
@@ -183,12 +185,12 @@ test("a process that is cut off and back learns what it missed, and is heard aga
 });
 
 test("a process with another secret is not let in", async () => {
-  const stranger = await start("n6", acme, dialling(nodes[0]), "another secret that is just as long");
-  await stranger.server.logged("link cannot be made");
-  await sync(stranger);
-  expect(await held(stranger)).toEqual({});
-  expect((await stranger.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
-  const { capabilities } = (await stranger.get("/api/capabilities")).body;
+  const outsider = await start("n6", acme, dialling(nodes[0]), "another secret that is just as long");
+  await outsider.server.logged("link cannot be made");
+  await sync(outsider);
+  expect(await held(outsider)).toEqual({});
+  expect((await outsider.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
+  const { capabilities } = (await outsider.get("/api/capabilities")).body;
   expect(capabilities.find(({ id }: { id: string }) => id === "cross_link")).toMatchObject({ status: "degraded" });
 });
 

@@ -270,6 +270,6 @@ describe("with a host product over HTTP", () => {
         return [refused.stderr, [`ui_server: ${message}`]];
       }),
     );
-    for (const [told, expected] of refusals) expect(told).toEqual(expected);
+    for (const [reported, expected] of refusals) expect(reported).toEqual(expected);
   });
 });

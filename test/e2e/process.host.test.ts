@@ -101,7 +101,7 @@ describe.concurrent("listening", () => {
     expect(second.stderr.join()).not.toContain("try next");
   });
 
-  test("the user interface is served beside the API, under the same guard", async ({ cwd }) => {
+  test("the user interface is served next to the API, under the same guard", async ({ cwd }) => {
     const { url } = await published(cwd);
     const page = await fetch(url);
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);

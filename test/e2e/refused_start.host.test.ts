@@ -30,9 +30,12 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     [1, ["--product-intent=none.json"], /^ui_server: --product-intent none\.json: ENOENT: no such file/],
     [1, ["--port=0", "--host=203.0.113.7"], "ui_server: --host 203.0.113.7: this machine has no such address"],
   ];
-  test.for(refusals)("exit code %i for %j", async ([code, args, told], { cwd }) => {
+  test.for(refusals)("exit code %i for %j", async ([code, args, reported], { cwd }) => {
     const refusal = await refused(cwd, args, { SVC_ADMIN_TOKEN: args.includes("--port=0") ? "a-token-for-tests" : "" });
-    expect(refusal).toEqual({ code, told: [typeof told === "string" ? told : expect.stringMatching(told)] });
+    expect(refusal).toEqual({
+      code,
+      told: [typeof reported === "string" ? reported : expect.stringMatching(reported)],
+    });
   });
 
   const flaws: [string, object][] = [
@@ -45,8 +48,8 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     "an intent with a bad %s names file, field and rule, and leaves no files behind",
     async ([field, change], { cwd }) => {
       await writeIntent(cwd, "bad.json", change);
-      const { code, told } = await refused(cwd, ["--product-intent=bad.json"]);
-      expect({ code, told }).toEqual({
+      const { code, told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
+      expect({ code, told: reported }).toEqual({
         code: 1,
         told: [expect.stringMatching(`^ui_server: --product-intent bad\\.json: ${field} must .+`)],
       });
@@ -56,8 +59,8 @@ describe.concurrent("a refused start is one line on standard error:", () => {
 
   test("an intent that is no JSON", async ({ cwd }) => {
     await writeFile(join(cwd, "bad.json"), "{\n\n  nonsense\n}");
-    const { code, told } = await refused(cwd, ["--product-intent=bad.json"]);
-    expect({ code, told }).toEqual({
+    const { code, told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
+    expect({ code, told: reported }).toEqual({
       code: 1,
       told: [expect.stringMatching(/^ui_server: --product-intent bad\.json: .+/)],
     });
@@ -65,8 +68,8 @@ describe.concurrent("a refused start is one line on standard error:", () => {
 
   test("an intent with a field whose name has two lines", async ({ cwd }) => {
     await writeIntent(cwd, "bad.json", { kpis: { "two\nlines": {} } });
-    const { told } = await refused(cwd, ["--product-intent=bad.json"]);
-    expect(told).toEqual([expect.stringMatching(/^ui_server: .*two lines: .*must be/)]);
+    const { told: reported } = await refused(cwd, ["--product-intent=bad.json"]);
+    expect(reported).toEqual([expect.stringMatching(/^ui_server: .*two lines: .*must be/)]);
   });
 
   test("the state of another product", async ({ cwd }) => {
@@ -74,9 +77,9 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     server.child.kill("SIGTERM");
     await server.ended;
     await writeIntent(cwd, "other.json", { product_id: "other" });
-    const { code, told } = await refused(cwd, ["--port=0", "--product-intent=other.json"]);
+    const { code, told: reported } = await refused(cwd, ["--port=0", "--product-intent=other.json"]);
     expect(code).toBe(1);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringMatching(/^ui_server: --state data\/state\.json: .*"acme-crm".*"other".*product_id must match/),
     ]);
   });
@@ -85,9 +88,11 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     const first = await serve(cwd);
     const state = join(cwd, "data/state.json");
     for (const args of [[], [`--state=${state}`]]) {
-      const { code, told } = await refused(cwd, ["--port=0", ...args]);
+      const { code, told: reported } = await refused(cwd, ["--port=0", ...args]);
       expect(code).toBe(1);
-      expect(told).toEqual([expect.stringMatching(/^ui_server: .*data\/state\.json is in use by another ui_server; /)]);
+      expect(reported).toEqual([
+        expect.stringMatching(/^ui_server: .*data\/state\.json is in use by another ui_server; /),
+      ]);
     }
     expect((await fetch(`${first.url}/livez`)).status).toBe(200);
   });
@@ -106,8 +111,8 @@ describe.concurrent("a refused start is one line on standard error:", () => {
 
   test("a state file that cannot be opened", async ({ cwd }) => {
     await mkdir(join(cwd, "folder/state.json"), { recursive: true });
-    const { code, told } = await refused(cwd, ["--port=0", "--state=folder/state.json"]);
-    expect([code, told.length]).toEqual([1, 1]);
-    expect(told[0]).toContain("state.json");
+    const { code, told: reported } = await refused(cwd, ["--port=0", "--state=folder/state.json"]);
+    expect([code, reported.length]).toEqual([1, 1]);
+    expect(reported[0]).toContain("state.json");
   });
 });

@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, "../..");
 let published: Promise<string> | undefined;
 let quick: Promise<string> | undefined;
 
-/** The path of the built `ui_server.js`, as it is published, beside a link to the packages it imports. */
+/** The path of the built `ui_server.js`, as it is published, next to a link to the packages it imports. */
 export function program(): Promise<string> {
   return (published ??= buildIn(temporaryFolder()));
 }
@@ -28,10 +28,10 @@ async function buildIn(folder: string): Promise<string> {
 
 /** The same program in one file, with its packages inside: it starts in less than half of the time. */
 export function quickProgram(): Promise<string> {
-  return (quick ??= bundleBeside(program()));
+  return (quick ??= bundleWithPackages(program()));
 }
 
-async function bundleBeside(built: Promise<string>): Promise<string> {
+async function bundleWithPackages(built: Promise<string>): Promise<string> {
   const outfile = join(dirname(await built), "quick.mjs");
   await esbuild.build({
     absWorkingDir: ROOT,

@@ -9,7 +9,7 @@ import { type Server, serve } from "./server.ts";
 const ARGS = [...WITH_INTENT, "--state=state.json", "--cycle-interval=1"];
 const TOGETHER = 20;
 
-/** Proposes at once; the entries of those that were acknowledged, and what the others were told. */
+/** Proposes at once; the entries of those that were acknowledged, and the answers to the others. */
 async function propose({ url }: Server, name: string) {
   const asked = Array.from({ length: TOGETHER }, async (_, one) => {
     const body = new URLSearchParams({ tenant_id: "t1", kind: "config", target: `${name}.${one}`, summary: "s" });
@@ -34,17 +34,17 @@ describe("a lock that is removed under a running service", () => {
     { timeout: 120_000 },
     async (how, { cwd }) => {
       const first = await serve(cwd, ARGS);
-      const told = [...(await propose(first, "a")).told];
+      const reported = [...(await propose(first, "a")).told];
       await rm(join(cwd, "state.json.lock"), { recursive: true });
       // Requests go on while the other one starts.
       let starting = true;
       const busy = (async () => {
-        for (let round = 0; starting; round++) told.push(...(await propose(first, `busy${round}`)).told);
+        for (let round = 0; starting; round++) reported.push(...(await propose(first, `busy${round}`)).told);
       })();
       const second = await serve(cwd, ARGS).finally(() => (starting = false));
       await busy;
       const [late, early] = await Promise.all([propose(first, "b"), propose(second, "c")]);
-      told.push(...late.told, ...early.told);
+      reported.push(...late.told, ...early.told);
       expect(late.told).toEqual([]);
       for (const { status, body } of late.refused)
         expect([status, body.code, body.error]).toEqual([
@@ -63,11 +63,12 @@ describe("a lock that is removed under a running service", () => {
       for (const { child, ended } of order) {
         child.kill(how === "both are killed" ? "SIGKILL" : "SIGTERM");
         await ended;
-        if (child === first.child && how !== "the second stops first") told.push(...(await propose(second, "d")).told);
+        if (child === first.child && how !== "the second stops first")
+          reported.push(...(await propose(second, "d")).told);
       }
       const third = await serve(cwd, ARGS);
       expect((await json(`${third.url}/api/product/audit/verify`)).body).toMatchObject({ valid: true });
-      for (const { id, current_hash } of told) {
+      for (const { id, current_hash } of reported) {
         const { body } = await json(`${third.url}/api/product/audit?after=${id - 1}&limit=1`);
         expect(body.entries[0], `entry ${id}`).toMatchObject({ id, current_hash });
       }

@@ -80,7 +80,7 @@ function adversary(seed: number, ids: readonly string[]) {
     ...sometimes({ "mcp-session-id": "x", "last-event-id": "1", "x-forwarded-user": "ana" }),
     ...sometimes({ "x-forwarded-host": "evil.example", forwarded: "for=ana" }),
     ...(below(8) === 0 ? { origin: one(["null", "https://evil.example", ORIGIN]) } : {}),
-    // Two of them are joined, as a server joins them; with a token beside it that request would be its holder's.
+    // Two of them are joined, as a server joins them; with a token next to it that request would be its holder's.
     ...(below(12) === 0 ? { authorization: `${asAgent.authorization}, Basic x`, "x-svc-admin-token": "wrong" } : {}),
   });
 
@@ -147,7 +147,7 @@ function adversary(seed: number, ids: readonly string[]) {
     const message = { jsonrpc: "2.0", id: one([1, "x", null, 1.5, { a: 1 }]), method, params };
     const good = below(2) === 0;
     if (good) message.id = 1;
-    const told = Object.fromEntries(
+    const reported = Object.fromEntries(
       Object.entries(
         good ? { ...asAgent, "content-type": "application/json", ...asked } : { ...asked, ...headers() },
       ).map(([header, value]) => [header, value.replaceAll(/[^\x20-\x7e]/g, "")]),
@@ -155,14 +155,14 @@ function adversary(seed: number, ids: readonly string[]) {
     const body = good ? JSON.stringify(message) : bodyOf(message);
     return new Request(`${ORIGIN}/mcp`, {
       method: good ? "POST" : one(["POST", "POST", "PUT", "DELETE"]),
-      headers: told,
+      headers: reported,
       body,
     });
   };
 
   /** What would come through if one thing were not looked at. */
   const nearlyRight = (): Request => {
-    const beside = { ...sometimes(WITH_TOKEN), ...sometimes({ "x-person": one(["ana", "bo"]) }) };
+    const extra = { ...sometimes(WITH_TOKEN), ...sometimes({ "x-person": one(["ana", "bo"]) }) };
     const proposal = { ...PROPOSAL, target: `ui.${below(400)}`, ...(below(2) === 0 ? { proposer: one(NAMES) } : {}) };
     const sent = one<readonly [string, object]>([
       ["propose", proposal],
@@ -175,10 +175,10 @@ function adversary(seed: number, ids: readonly string[]) {
       ["freeze", { actor: "ana" }],
     ]);
     if (below(2) === 0) {
-      const told = { ...asAgent, ...beside, "content-type": "application/json" };
+      const reported = { ...asAgent, ...extra, "content-type": "application/json" };
       return new Request(`${ORIGIN}/api/product/${sent[0]}`, {
         method: "POST",
-        headers: told,
+        headers: reported,
         body: JSON.stringify(sent[1]),
       });
     }
@@ -189,7 +189,7 @@ function adversary(seed: number, ids: readonly string[]) {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
     return new Request(`${ORIGIN}/mcp`, {
       method: "POST",
-      headers: { ...asAgent, ...beside, "content-type": "application/json", ...asked },
+      headers: { ...asAgent, ...extra, "content-type": "application/json", ...asked },
       body,
     });
   };

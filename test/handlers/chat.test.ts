@@ -129,7 +129,7 @@ test("a Chinese question asked again has the same answer", async () => {
   expect([...answers]).toEqual(["From memory:\n- 2026-01-02, said by ana, unverified: “斑马项目周五上线”"]);
 });
 
-test("what was said twice is told twice", async () => {
+test("what was said twice is reported twice", async () => {
   const service = await chatService();
   for (const author of ["ana", "bo"]) await service.say("Zebra is late", { author, conversation_id: "zoo" });
   const { memories } = (await service.say("is Zebra on time?", { conversation_id: "zoo" })).body;

@@ -96,7 +96,7 @@ test("a message of nobody's without a conversation is in the common one", async 
   expect((await history(service)).ids).toEqual([1, 2]);
 });
 
-test("whoever is named has a conversation of their own, however they write their name", async () => {
+test("a caller who is named has a conversation of their own, however they write their name", async () => {
   const service = await chatService();
   await service.say("help", { author: "ana" });
   await service.say("help", { author: "bo" });

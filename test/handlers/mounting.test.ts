@@ -60,7 +60,7 @@ test("the page shows paths as they are called", async () => {
   expect(await (await handler(get("/<b>/docs"))).text()).not.toContain("<b>");
 });
 
-test("an endpoint by itself works under any path, and with any other beside it", async () => {
+test("an endpoint by itself works under any path, and with any other next to it", async () => {
   const deps = await opened();
   const { change_id } = await client(app(deps)).propose();
   const alone = approve(deps);

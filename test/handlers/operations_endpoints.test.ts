@@ -219,9 +219,9 @@ describe("phases", () => {
 });
 
 test("the host's word on a capability wins over the service's own, and each is named once", async () => {
-  const told = { id: "admin_token", group: "host", status: "available", reason: null, enable_with: null } as const;
-  const { body } = await (await openOperations({ capabilities: [told] })).get("/api/capabilities");
+  const reported = { id: "admin_token", group: "host", status: "available", reason: null, enable_with: null } as const;
+  const { body } = await (await openOperations({ capabilities: [reported] })).get("/api/capabilities");
   const ids = body.capabilities.map(({ id }: { id: string }) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(body.capabilities).toContainEqual(told);
+  expect(body.capabilities).toContainEqual(reported);
 });

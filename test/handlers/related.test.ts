@@ -1,4 +1,4 @@
-/** A change's page is told what else it has to do with, by name. */
+/** A change's page names everything it has to do with. */
 import { expect, test } from "vitest";
 import { openOperations } from "../lib/operations/operations_service.ts";
 

@@ -35,7 +35,7 @@ test("a file keeps every checkpoint as a line, and gives all of them back", asyn
   expect(await keptIn(path)).toEqual(NOTES);
 });
 
-test("a line that was cut short swallows nothing: it is passed over, and the next begins anew", async () => {
+test("a line that was cut short swallows nothing: it is passed over, and the next begins again", async () => {
   const path = join(folder, "torn.jsonl");
   const anchor = await openAnchor(path, clock);
   await anchor.keep(NOTES[0]!, signal);
@@ -46,7 +46,7 @@ test("a line that was cut short swallows nothing: it is passed over, and the nex
   expect(readFileSync(path, "utf8").split("\n")).toHaveLength(4);
 });
 
-test("a long file is read piece by piece, and what is no line of it is told in its place", async () => {
+test("a long file is read piece by piece, and what is no line of it is reported in its place", async () => {
   const path = join(folder, "long.jsonl");
   const note = `ä${"x".repeat(1000)}`;
   writeFileSync(path, `${JSON.stringify({ checkpoint: note })}\n`.repeat(500));

@@ -112,7 +112,7 @@ const argsOf = ({ policy: logs, keys, manifests = [] }: Given): string[] => [
 /** What was verified here, which the verifier in Python is asked at the end, in one process. */
 const asked: { args: string[]; report: CertificateReport | string }[] = [];
 
-/** What certificates are told to be; the verifier in Python is asked of `most` of them. */
+/** Expected verdicts on certificates; the verifier in Python is asked of `most` of them. */
 function verified(
   samples: readonly (string | Buffer)[],
   given: Given = { policy: "policy" },
@@ -182,7 +182,7 @@ test("the file is of parts that stand for themselves, and short", () => {
     }
 });
 
-test("each flipped bit is refused, or changes nothing that is told", { timeout: 300_000 }, () => {
+test("each flipped bit is refused, or changes nothing that is reported", { timeout: 300_000 }, () => {
   const bytes = Buffer.from(good);
   const below = numbers(7);
   const stride = rounds(0, 9, 1);
@@ -248,7 +248,7 @@ describe("of a change whose content was erased", () => {
   });
 });
 
-describe("what does not hold is told", () => {
+describe("what does not hold is reported", () => {
   test("without a policy nobody vouches for the log", () => {
     expect(one(good, {})).toMatchObject({ verdict: "consistent", checkpoint: null, findings: [] });
     expect(one(made, { policy: "none" })).toMatchObject({ verdict: "valid", checkpoint: { witnessed_by: [] } });
@@ -270,7 +270,7 @@ describe("what does not hold is told", () => {
     expect(rules(one(good, { policy: "policy", manifests: ["0".repeat(64)] }))).toEqual(["intent"]);
   });
 
-  test("an entry that was edited, and hashed anew, is not under the checkpoint", () => {
+  test("an entry that was edited, and hashed again, is not under the checkpoint", () => {
     const edited = (extra: string): string => {
       const entry = JSON.parse(Buffer.from(extra, "base64").toString()) as AuditEntry;
       const later = { ...entry, timestamp: "2026-01-02T03:04:06.000Z" };
@@ -319,12 +319,12 @@ describe("what does not hold is told", () => {
       let seen = 0;
       return rebuilt(good, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
     };
-    const told = (sample: string) => one(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
-    expect(told(only(0, 3))).toEqual([
+    const reported = (sample: string) => one(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
+    expect(reported(only(0, 3))).toEqual([
       [6, "form", "the change must be approved before it, and by the entries in this file it is pending_consent"],
       [6, "quorum", "it was applied with 0 of 2 consents"],
     ]);
-    expect(told(only(0, 1, 2, 4))).toEqual([
+    expect(reported(only(0, 1, 2, 4))).toEqual([
       [7, "form", "the change must be applied before it, and by the entries in this file it is approved"],
     ]);
     const partial = one(only(0, 1));
@@ -340,7 +340,7 @@ describe("what does not hold is told", () => {
     expect(certificateText("x", partial)).toContain('approved by "ana", then pending_consent (');
   });
 
-  test("consents that had to be signed, whoever entered them", async () => {
+  test("consents that had to be signed, no matter who entered them", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.unsigned" });
     const { manifest_hash } = api.deps.product!;
     const consent = { decision: "approved", note: "", digest, manifest_hash, authenticated: "signature" };
@@ -491,7 +491,7 @@ test("every life that the service allows is valid", async () => {
   }
 });
 
-/** Writes a consent into the log beside the service: an entry that is rightly chained, and follows from nothing. */
+/** Writes a consent into the log without the service: an entry that is rightly chained, and follows from nothing. */
 const enter = ({ deps: { store, sha256 } }: TestService, change_id: string, detail: object): Promise<void> =>
   store.transact(async (tx) => {
     const head = (await readHead(tx))!;
@@ -529,8 +529,8 @@ test("a policy that is none is refused, with the line", () => {
   const messages = BAD_POLICIES.map(([, why], index) => `${paths[index]} is no tlog-policy: ${why}`);
   for (const [index, path] of paths.entries()) expect(() => readTlogPolicy(path)).toThrow(messages[index]);
   if (pythonMissing !== null) return;
-  const told = runPythonOften(paths.map((path) => ["certificate", path, "--policy", path]));
-  expect(told.map(({ stderr }) => stderr)).toEqual(messages.map((message) => `verify_audit.py: ${message}\n`));
+  const reported = runPythonOften(paths.map((path) => ["certificate", path, "--policy", path]));
+  expect(reported.map(({ stderr }) => stderr)).toEqual(messages.map((message) => `verify_audit.py: ${message}\n`));
 });
 
 describe("the service", () => {
@@ -565,9 +565,9 @@ test.skipIf(pythonMissing !== null)(
   `verify_audit.py says the same of all of them (${pythonMissing ?? "python3 is here"})`,
   { timeout: 300_000 },
   () => {
-    const told = runPythonOften(asked.map(({ args }) => args));
-    expect(told.length).toBeGreaterThan(50);
-    for (const [index, { status, stdout, stderr }] of told.entries()) {
+    const reported = runPythonOften(asked.map(({ args }) => args));
+    expect(reported.length).toBeGreaterThan(50);
+    for (const [index, { status, stdout, stderr }] of reported.entries()) {
       const { args, report } = asked[index]!;
       if (typeof report === "string") expect([status, stderr]).toEqual([3, `verify_audit.py: ${report}\n`]);
       else expect(JSON.parse(stdout), `${args.join(" ")}: ${stderr}`).toEqual(report);

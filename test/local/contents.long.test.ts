@@ -57,7 +57,7 @@ test("contents are for lines: a page has none", async () => {
   expect(await api.get("audit?contents=1")).toMatchObject({ status: 400, body: { code: "invalid_field" } });
 });
 
-describe("what does not hold is told", () => {
+describe("what does not hold is reported", () => {
   test("a content of which one letter differs", async () => {
     const at = contentAt(ids[1]!);
     const report = await verified(lines.with(at, lines[at]!.replace("quoted", "Quoted")));
@@ -114,15 +114,15 @@ describe("what does not hold is told", () => {
     await other.post("erase", { change_id, actor: "dpo" });
     const { text } = await other.get("export");
     expect(text).not.toMatch(/Wombat|secret/);
-    const told = linesOf(text);
-    expect(await verified(told)).toMatchObject({
+    const reported = linesOf(text);
+    expect(await verified(reported)).toMatchObject({
       verdict: "consistent",
       contents: { changes: 1, intents: 1, unfit: 0, missing: 0, erased: 1, erased_changes: [change_id] },
     });
-    const at = told.findIndex((line) => line.includes('"erased":{'));
-    expect((await verified(told.with(at, told[at]!.replace("ui.banner", "ui.Banner")))).findings).toMatchObject([
-      { line: told.length, entry: 5, message: `what is left of ${change_id} is not what its erasure left` },
-    ]);
+    const at = reported.findIndex((line) => line.includes('"erased":{'));
+    expect((await verified(reported.with(at, reported[at]!.replace("ui.banner", "ui.Banner")))).findings).toMatchObject(
+      [{ line: reported.length, entry: 5, message: `what is left of ${change_id} is not what its erasure left` }],
+    );
   });
 
   test("an entry is at its line, whatever stands between", async () => {
@@ -172,10 +172,10 @@ describe("a detail that readers of JSON could take for two things says nothing, 
 test.skipIf(pythonMissing)(
   `verify_audit.py says the same of all of them (${pythonMissing ?? "python3 is here"})`,
   () => {
-    const told = runPythonOften(asked.flatMap(({ args }) => [[...args, "--json"], args]));
+    const reported = runPythonOften(asked.flatMap(({ args }) => [[...args, "--json"], args]));
     for (const [index, { path, report }] of asked.entries()) {
-      expect(JSON.parse(told[2 * index]!.stdout), path).toEqual(report);
-      expect(told[2 * index + 1]!.stdout, path).toBe(`${reportText(path, report)}\n`);
+      expect(JSON.parse(reported[2 * index]!.stdout), path).toEqual(report);
+      expect(reported[2 * index + 1]!.stdout, path).toBe(`${reportText(path, report)}\n`);
     }
   },
 );

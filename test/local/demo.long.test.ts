@@ -143,7 +143,7 @@ test("with --once it tells the whole story in the width of a terminal, and ends"
   const lines = running.lines();
   expect(lines.filter((line) => line.length > 100 && !line.includes("http://"))).toEqual([]);
   expect(lines.length).toBeLessThan(36);
-  const told = lines.join(" ").replaceAll(/\s+/g, " ");
+  const reported = lines.join(" ").replaceAll(/\s+/g, " ");
   const steps = [
     /1\. The agent proposes.* waits for consent; the shop still says "Free delivery from €35"/,
     /2\. .*refused \(403 agent_may_not\)/,
@@ -155,7 +155,7 @@ test("with --once it tells the whole story in the width of a terminal, and ends"
     /bo@teashop\.example consents\. Nothing has changed yet: the shop says "We deliver"/,
     /It is applied, and the shop says "Order today.* entries now, and holds\. Everything has ended/,
   ];
-  expect(told).toMatch(new RegExp(steps.map(({ source }) => source).join(".*")));
+  expect(reported).toMatch(new RegExp(steps.map(({ source }) => source).join(".*")));
   expect(readdirSync(running.temporary)).toEqual([]);
 });
 

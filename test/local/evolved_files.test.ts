@@ -69,7 +69,7 @@ test("what is written is listed with its size, hash and kind, newest first, and 
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });
 
-test("a changed file is hashed anew, an unchanged one shows the same hash", async () => {
+test("a changed file is hashed again, an unchanged one shows the same hash", async () => {
   const { files } = await folders();
   await files.write("report-2026-W02.md", "one");
   const [first] = await files.list();

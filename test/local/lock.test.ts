@@ -92,7 +92,7 @@ describe("between processes", () => {
 describe("a contender found under", () => {
   const SMALLER = "0".repeat(16);
   const GREATER = "f".repeat(16);
-  /** Somebody in the lock's folder who meets each question as told. */
+  /** Somebody in the lock's folder who meets each question as configured. */
   async function contender(name: string, meet: (socket: Socket) => void) {
     const path = await freshState();
     await mkdir(`${path}.lock`);

@@ -59,9 +59,9 @@ test("without a secret it reads; with a wrong one the service's own words come b
   const reader = await bridged();
   reader.ask(1, "tools/call", { name: "list_changes", arguments: {} });
   expect(await reader.next()).toMatchObject({ result: { structuredContent: { total: 0 } } });
-  const stranger = await bridged({ token: "x" });
-  stranger.ask(1, "tools/list");
-  expect(await stranger.next()).toMatchObject({
+  const outsider = await bridged({ token: "x" });
+  outsider.ask(1, "tools/list");
+  expect(await outsider.next()).toMatchObject({
     id: 1,
     error: { message: expect.stringContaining("token that is known") },
   });

@@ -114,8 +114,8 @@ const SECRET: Environment = {
   SVC_NOTIFY_SECRET: "0123456789abcdef",
   SVC_ADAPTER_SECRET: "0123456789abcdef",
 };
-/** What some options need beside them. */
-const BESIDE: Environment = {
+/** Other options that some options need. */
+const ALSO_NEEDED: Environment = {
   SVC_AUDIT_KEY: "audit.pem",
   SVC_AUDIT_WITNESS: "https://w1.example,https://w2.example",
   SVC_AUDIT_WITNESS_KEY: `${W1},${W2}`,
@@ -128,7 +128,7 @@ const BESIDE: Environment = {
 const DATABASE: Environment = { SVC_STATE: "postgres://cs@db/cs" };
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
-  const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...BESIDE };
+  const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...ALSO_NEEDED };
   const state = key === "storeName" ? DATABASE : {};
   const env = { ...others, ...state, ...(key !== "crossLinkSecretFile" && { SVC_CROSS_LINK_SECRET }) };
   return { key: key as keyof Options, flag, variable: environmentName(flag), text, value, env };
@@ -414,16 +414,16 @@ describe("what is not allowed like this, exit code 1", () => {
     expect(refusal(argv, env)).toMatchObject({ exitCode: 1, message });
   });
   test.each(["secret\n", " secret", "s\u00e9cret", " "])("an admin token that no header can carry: %j", (token) => {
-    const told = refusal([], { SVC_ADMIN_TOKEN: token });
-    expect(told).toMatchObject({
+    const reported = refusal([], { SVC_ADMIN_TOKEN: token });
+    expect(reported).toMatchObject({
       exitCode: 1,
       message: expect.stringMatching(/^SVC_ADMIN_TOKEN must (be visible ASCII|be one line|not have white space)/),
     });
-    expect(told.message).not.toContain("cret ");
+    expect(reported.message).not.toContain("cret ");
   });
 });
 
-test("a variable that is named almost as one that is known is told; others are somebody else's", () => {
+test("a variable named almost like a known one is reported; others are somebody else's", () => {
   expect(run([], { SVC_PROTECT_READ: "1", SVC_ADMIN_TOKENS_FILE: "/x" }).warnings).toEqual([
     "SVC_PROTECT_READ is no option: did you mean SVC_PROTECT_READS?",
     "SVC_ADMIN_TOKENS_FILE is no option: did you mean SVC_ADMIN_TOKEN_FILE?",
@@ -432,7 +432,7 @@ test("a variable that is named almost as one that is known is told; others are s
   expect(run(["--llm-key-env=SVC_PORTS"], others).warnings).toEqual([]);
 });
 
-test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loopback chat is protected unless told", () => {
+test("read protection comes from the environment; beyond loopback chat is protected by default", () => {
   const READ = { SVC_READ_TOKEN: "a-token-to-read-with" };
   expect(run([], { ...READ, SVC_PROTECT_READS: "true" })).toMatchObject({
     protectReads: true,
@@ -444,7 +444,7 @@ test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loo
   expect(run(["--host=0.0.0.0"], ADMIN)).toMatchObject({ protectAll: true, protectReads: false });
   expect(run(["--host=0.0.0.0"], { ...ADMIN, SVC_PROTECT_ALL: "0" }).protectAll).toBe(false);
   expect(run(["--identity-header=x-person"], { SVC_PROTECT_READS: "1" }).protectReads).toBe(true);
-  for (const [argv, env, told] of [
+  for (const [argv, env, reported] of [
     [
       [],
       { SVC_PROTECT_READS: "1" },
@@ -455,24 +455,24 @@ test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loo
     [[], { SVC_READ_TOKEN: "two\nlines" }, /^SVC_READ_TOKEN must be one line/],
     [[], { SVC_PROTECT_READS: "yes" }, /^SVC_PROTECT_READS must be 1 or 0/],
   ] as const)
-    expect(() => run([...argv], env)).toThrow(told);
+    expect(() => run([...argv], env)).toThrow(reported);
 });
 
 test("the address of notifications may be a secret: it is never repeated, and what it does not fit is warned of", () => {
   const url = "https://hooks.slack.com/services/T0/B0/hidden";
-  const told = (env: Environment, ...argv: string[]) => run(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
-  expect(told({ SVC_NOTIFY_FORMAT: "slack" })).toEqual([]);
-  expect(told({}, "--notify-format=slack", `--notify-url=${url}`)).toEqual([
+  const reported = (env: Environment, ...argv: string[]) => run(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
+  expect(reported({ SVC_NOTIFY_FORMAT: "slack" })).toEqual([]);
+  expect(reported({}, "--notify-format=slack", `--notify-url=${url}`)).toEqual([
     "--notify-url shows in the process list, and is a secret; use SVC_NOTIFY_URL or SVC_NOTIFY_URL_FILE",
   ]);
-  expect(told(SECRET)).toEqual([
+  expect(reported(SECRET)).toEqual([
     "--notify-url is an address of Slack, which does not read --notify-format json; give --notify-format slack",
   ]);
   const teams = "https://prod-01.westeurope.logic.azure.com:443/workflows/hidden";
-  expect(told({ SVC_NOTIFY_URL: teams, SVC_NOTIFY_FORMAT: "slack" })).toEqual([
+  expect(reported({ SVC_NOTIFY_URL: teams, SVC_NOTIFY_FORMAT: "slack" })).toEqual([
     "--notify-url is an address of Teams, which does not read --notify-format slack; give --notify-format teams",
   ]);
-  expect(told({ SVC_NOTIFY_URL: "http://chat.acme.example/hidden", SVC_NOTIFY_FORMAT: "teams" })).toEqual([
+  expect(reported({ SVC_NOTIFY_URL: "http://chat.acme.example/hidden", SVC_NOTIFY_FORMAT: "teams" })).toEqual([
     "--notify-url is a secret, and http shows it on the way; use https",
   ]);
   expect(run(["--notify-format=teams"]).warnings).toEqual(["--notify-format has no effect without --notify-url"]);

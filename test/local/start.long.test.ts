@@ -209,7 +209,7 @@ test("a wrong token is counted in the metrics", async () => {
   expect(logged).toContain("a token was sent that is nobody's");
 });
 
-test("a store that was set back to an older copy is held against its anchor before anything is served", async () => {
+test("a store set back to an older copy is verified against its anchor before it serves", async () => {
   const outside = await mkdtemp(join(tmpdir(), "start-"));
   onTestFinished(() => rm(outside, { recursive: true }));
   const [older, anchor] = [join(outside, "older"), join(outside, "anchor.jsonl")];

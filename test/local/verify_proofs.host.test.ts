@@ -123,9 +123,9 @@ async function verified(
   );
   if (pythonMissing === null) {
     const calls = asked.map(({ path, policy }) => [path, ...(policy ? ["--policy", policy] : [])]);
-    const told = runPythonOften([...calls.map((args) => [...args, "--json"]), calls[0]!]);
+    const reported = runPythonOften([...calls.map((args) => [...args, "--json"]), calls[0]!]);
     for (const [index, report] of reports.entries()) {
-      const inPython = JSON.parse(told[index]!.stdout);
+      const inPython = JSON.parse(reported[index]!.stdout);
       expect({
         ...inPython,
         findings: ofProofs(inPython.findings),
@@ -136,7 +136,7 @@ async function verified(
     }
     const lines = (text: string): string[] =>
       text.split("\n").filter((line) => /^signed|^decisions|: proof:/.test(line));
-    expect(lines(told.at(-1)!.stdout)).toEqual(lines(reportText("", reports[0]!)));
+    expect(lines(reported.at(-1)!.stdout)).toEqual(lines(reportText("", reports[0]!)));
   }
   return reports;
 }
@@ -166,7 +166,7 @@ test("a policy with other keys names each decision that they did not sign", asyn
   expect(messages[0]).toBe("the policy lists no key of Ana that made its proof");
 });
 
-/** A log in which one entry's detail was edited, with everything behind it hashed anew. */
+/** A log in which one entry's detail was edited, with everything behind it hashed again. */
 function edited(index: number, edit: (detail: Record<string, unknown>) => object, log = entries): AuditEntry[] {
   const entry = { ...log[index]!, detail: JSON.stringify(edit(JSON.parse(log[index]!.detail))) };
   return rehashed(log.with(index, entry), index);
@@ -193,9 +193,9 @@ test("a rewritten log whose facts are not those that were signed is bad, with a 
 });
 
 test("a rewritten verdict, until, actor, note or accepted end is not what was signed", async () => {
-  const told = signed(acts).filter((index) => acts[index]!.event_type !== "consent_decision");
+  const reported = signed(acts).filter((index) => acts[index]!.event_type !== "consent_decision");
   const logs = ["verdict", "until", "actor", "note", "length", "head"].flatMap((field) => {
-    const rewritten = told
+    const rewritten = reported
       .filter((index) => JSON.parse(acts[index]!.detail)[field])
       .filter((index) => field !== "actor" || acts[index]!.event_type !== "emergency_reviewed")
       .map((index) => edited(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` }), acts));
@@ -205,7 +205,7 @@ test("a rewritten verdict, until, actor, note or accepted end is not what was si
   for (const { findings } of await verified(logs, ["policy.json"])) expect(findings).toMatchObject([{ rule: "proof" }]);
 });
 
-test("a decision of somebody with keys that nobody signed is told, and bad where the log itself names the keys", async () => {
+test("an unsigned decision of a person with keys is reported; bad where the log names the keys", async () => {
   const unsigned = (log: AuditEntry[]) => (index: number) =>
     edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");

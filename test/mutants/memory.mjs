@@ -128,7 +128,7 @@ export const memory = [
     find: "asProven(deps)",
     replace: "asStored(deps.store)",
     tests: ["test/lib/memory/memories.test.ts"],
-    only: "edited beside the log",
+    only: "edited outside the log",
   },
   {
     name: "one record that is none ends every search",
@@ -136,6 +136,6 @@ export const memory = [
     find: "record && isWhole(record) ? record.change : undefined",
     replace: "record?.change",
     tests: ["test/lib/memory/memories.test.ts"],
-    only: "edited beside the log",
+    only: "edited outside the log",
   },
 ];

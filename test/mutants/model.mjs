@@ -144,7 +144,7 @@ export const model = [
     name: "a draft is filed beside itself while it waits",
     find: 'if (last?.status === "pending_consent") return { waits: last.change_id };',
     replace: "",
-    only: "beside itself",
+    only: "filed twice",
   },
   {
     ...drafts,

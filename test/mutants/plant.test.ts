@@ -36,8 +36,8 @@ test.each([
   ["and is what replaces it", { replace: "limit = 5" }, "it changes nothing"],
   ["and makes no program", { replace: "limit = = 5" }, "with it lib/here.ts is no TypeScript"],
   ["and has no tests", { tests: ["test/far.test.ts"] }, "its nearest tests are not there: test/far.test.ts"],
-])("a fault whose text stands there %s cannot", (_, over, told) => {
+])("a fault whose text stands there %s cannot", (_, over, reported) => {
   const reason = whyStale(root, { ...fault, ...over }) as string;
-  if (typeof told === "string") expect(reason).toContain(told);
-  else expect(reason).toMatch(told);
+  if (typeof reported === "string") expect(reason).toContain(reported);
+  else expect(reason).toMatch(reported);
 });

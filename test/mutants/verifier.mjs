@@ -228,7 +228,7 @@ export const verifier = [
     name: "an entry of a certificate need not be under its checkpoint",
     find: "checkpoint.length, path) !== checkpoint.root",
     replace: 'checkpoint.length, path) === ""',
-    only: "edited, and hashed anew",
+    only: "edited, and hashed again",
   },
   {
     file: "local/verify/tlog_policy.ts",

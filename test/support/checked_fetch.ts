@@ -6,7 +6,7 @@ import { httpStatus } from "../../lib/kit/errors.ts";
 import { type Declaration, outputSchema } from "../../lib/http/endpoint.ts";
 import type { Fetch } from "./client.ts";
 
-/** What any endpoint may answer beside the codes it declares. */
+/** Error codes that any endpoint may answer in addition to those it declares. */
 const COMMON: ErrorCode[] = [
   "invalid_field",
   "host_not_allowed",

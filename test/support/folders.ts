@@ -52,7 +52,7 @@ export async function keptFolder(place: string, fill: (folder: string) => Promis
   return place;
 }
 
-/** Whether a folder is there; what another user has put there is not run. */
+/** Returns whether a folder is there; what another user has put there is not run. */
 async function isMine(place: string): Promise<boolean> {
   const found = await stat(place).catch(() => undefined);
   if (found && found.uid !== (process.getuid?.() ?? 0)) throw new Error(`${place} belongs to another user; remove it`);

@@ -126,7 +126,7 @@ export const checkpointText = (origin: string, leaves: readonly Buffer[]): strin
 export const submission = (old: number, proof: readonly Buffer[], note: string): string =>
   `old ${old}\n${proof.map((hash) => `${hash.toString("base64")}\n`).join("")}\n${note}`;
 
-/** A witness on loopback that watches the logs of these keys, and can be told to misbehave. */
+/** A witness on loopback that watches the logs of these keys, and can be made to misbehave. */
 export async function independentWitness(name: string, logs: () => readonly string[], now: () => number = Date.now) {
   const key = keyPair(name, 4);
   const state = {

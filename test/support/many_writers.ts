@@ -25,7 +25,7 @@ async function wholeLife({ post, act }: Client, target: string): Promise<string>
   return change_id;
 }
 
-/** Repeats what the store was too busy for, as a client is told to: how often it is depends on the machine. */
+/** Repeats what the store was too busy for, as a client should: how often it is depends on the machine. */
 async function onceNotBusy(step: () => Promise<Reply>): Promise<Reply["body"]> {
   for (;;) {
     const { status, body, text } = await step();

@@ -1,4 +1,4 @@
-/** Node 24, beside the one that runs the tests: 50 MB that only the test of the package needs. */
+/** Node 24, next to the one that runs the tests: 50 MB that only the test of the package needs. */
 import { join } from "node:path";
 import { fetchedFile } from "./fetched_package.ts";
 import packageJson from "./node_24/package.json" with { type: "json" };

@@ -42,7 +42,7 @@ async function firstOpenToAll(bases: string[]): Promise<string> {
 /** A number of the user who owns nothing. */
 const idOf = async (flag: "-u" | "-g"): Promise<number> => Number((await run("id", [flag, "nobody"])).stdout);
 
-/** Whether every user may pass through to a folder. */
+/** Returns whether every user may pass through to a folder. */
 async function isOpenToAll(folder: string): Promise<boolean> {
   const found = await stat(folder).catch(() => undefined);
   if (found === undefined || (found.mode & 0o001) === 0) return false;

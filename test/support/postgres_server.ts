@@ -75,7 +75,7 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
 
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
   const pool = new Pool({ connectionString: url });
-  // Connections that nobody uses end with the server; whoever uses one is told.
+  // Connections that nobody uses end with the server; clients that use one get an error.
   pool.on("error", () => undefined);
   return {
     url,

@@ -40,9 +40,9 @@ export class ProjectTimes implements Reporter {
     for (const [name, { began, ended, files }] of this.#projects) {
       const slowest = files.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST);
       const sum = files.reduce((total, { ms }) => total + ms, 0);
-      const told = slowest.map(({ file, ms }) => `${file} ${seconds(ms)}`).join(", ");
+      const reported = slowest.map(({ file, ms }) => `${file} ${seconds(ms)}`).join(", ");
       process.stderr.write(
-        `${name}: ${files.length} files in ${seconds(ended - began)}, ${seconds(sum)} in sum; slowest: ${told}\n`,
+        `${name}: ${files.length} files in ${seconds(ended - began)}, ${seconds(sum)} in sum; slowest: ${reported}\n`,
       );
     }
   }

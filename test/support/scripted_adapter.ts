@@ -11,7 +11,7 @@ type Step = "validate" | "apply" | "verify" | "rollback";
 /** What a step does instead of its work; when it answers nothing, the work follows. May throw, wait, or never answer. */
 export type Script = (change: Change, signal: AbortSignal) => unknown;
 
-/** An adapter on a host product in memory, that does what it should until a step is told otherwise. */
+/** An adapter on a host product in memory, that does what it should until a step is configured otherwise. */
 export interface ScriptedAdapter extends ProductAdapter {
   /** What the host product shows, by change. */
   readonly host: Map<string, HostState>;

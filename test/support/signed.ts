@@ -60,7 +60,7 @@ export async function decide(
   return api.post(decision, { ...rest, [field]: approver, ...proven(pen, statement) });
 }
 
-/** Writes a consent into log and record beside the service: a whole entry, rightly chained, that nobody gave. */
+/** Writes a consent into log and record without the service: a whole entry, rightly chained, that nobody gave. */
 export async function forgeConsent({ store, sha256 }: TestDeps, change_id: string, detail: object): Promise<void> {
   await store.transact(async (tx) => {
     const head = (await readHead(tx))!;

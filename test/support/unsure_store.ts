@@ -2,7 +2,7 @@ import { OutcomeUnknown, type Store } from "../../lib/store/store.ts";
 
 /** A real store that loses the answer to a commit. */
 export interface UnsureStore extends Store {
-  /** The next transaction is kept, or not, and nobody is told which. */
+  /** The next transaction is kept, or not, and nobody learns which. */
   loseAnswer(kept: boolean): void;
 }
 

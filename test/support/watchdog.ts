@@ -22,7 +22,7 @@ const BEYOND_A_TEST = 1.25;
 /** Vitest limits tests and hooks; this also ends what blocks a worker, and what waits before or after the tests. */
 export class Watchdog implements Reporter {
   readonly #limit: number;
-  /** By the id of the file: what is told of it first is another object than what is told later. */
+  /** By the id of the file: its first report is another object than later ones. */
   readonly #lives = new Map<string, Life>();
   #root = "";
   #heard = performance.now();
@@ -79,7 +79,8 @@ export class Watchdog implements Reporter {
   #look(): void {
     const now = performance.now();
     const lives = [...this.#lives.values()];
-    if (lives.some((life) => now - life.heard > this.#patience(life))) this.#end(lives.map((life) => told(life, now)));
+    if (lives.some((life) => now - life.heard > this.#patience(life)))
+      this.#end(lives.map((life) => reported(life, now)));
     else if (lives.length === 0 && now - this.#heard > this.#limit) this.#end(["no test file runs"]);
   }
 
@@ -94,7 +95,7 @@ export class Watchdog implements Reporter {
   }
 }
 
-function told({ file, heard, last, tests, hooks }: Life, now: number): string {
+function reported({ file, heard, last, tests, hooks }: Life, now: number): string {
   const silent = `${file}: silent for ${Math.round((now - heard) / 1000)} s since ${last}`;
   const waiting = [...[...tests].map(({ fullName }) => `the test "${fullName}"`), ...hooks];
   return waiting.length > 0 ? `${silent}; waits for ${waiting.join(", ")}` : silent;

@@ -1,4 +1,4 @@
-/** The program that deploys Workers, of the version that comes with the runtime beside the project: 60 MB for one test. */
+/** The program that deploys Workers, of the version that comes with the runtime of the project: 60 MB for one test. */
 import { join } from "node:path";
 import { fetchedFile } from "./fetched_package.ts";
 import packageJson from "./worker_deployment/package.json" with { type: "json" };

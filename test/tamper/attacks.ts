@@ -10,7 +10,7 @@ export interface Attack {
   what: string;
   /** The log afterwards. */
   entries?: (world: World) => AuditEntry[];
-  /** What is done in the store beside the log. */
+  /** Edits of the store without log entries. */
   store?: (store: Store) => Promise<void>;
   /** The store is replaced by the copy made some 20 entries ago. */
   setBack?: true;
@@ -107,7 +107,7 @@ async function plant(store: Store, entries: readonly AuditEntry[]): Promise<void
   await store.transact((tx) => tx.put("meta", "chain", { origin, length: entries.length, head, at: timestamp }));
 }
 
-/** Everything that whoever tampers may offer as the service's newest signed checkpoint. */
+/** Everything that an attacker may offer as the service's newest signed checkpoint. */
 export function offered(attack: Attack, world: World, entries: readonly AuditEntry[]): string[] {
   const forged = [makeCheckpoint(entries, entries.length), makeCheckpoint(entries, entries.length, world.otherKey)];
   const own =

@@ -22,7 +22,7 @@ const INTENT = {
   policy: { required_approvers: { major: 2 } },
 };
 
-/** A service whose log has the given length, 200 unless told; `after` is called every few entries. */
+/** A service whose log has the given length, 200 by default; `after` is called every few entries. */
 export async function realLog(
   length = 200,
   options: TestOptions = {},

@@ -226,10 +226,10 @@ const named = ({ deps: { integrity } }: Core): boolean =>
 /** A rollback goes by the log, and says in its entry in what the record was not that. */
 async function mended(api: Core, { changes }: Done): Promise<boolean> {
   const { mismatched } = await reconcile({ ...api.deps, integrity: {} });
-  const told = (await api.audit()).filter(
+  const reported = (await api.audit()).filter(
     ({ change_id, detail }) => changes.includes(change_id) && JSON.parse(detail).mended,
   );
-  return mismatched === 0 && told.length > 0;
+  return mismatched === 0 && reported.length > 0;
 }
 
 async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {

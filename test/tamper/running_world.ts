@@ -46,7 +46,7 @@ const COLLECTIONS: readonly Collection[] = [
   "owners",
 ];
 
-/** What happened, as the log told it before anybody edited anything. */
+/** Events of the log before anybody edited anything. */
 export interface Truth {
   entries: AuditEntry[];
   records: Map<string, ChangeRecord>;

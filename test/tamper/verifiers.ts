@@ -84,7 +84,7 @@ export function verifyInPython(samples: readonly Sample[]): Gist[] {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Report | { reason: string })
-    .map((told) => summarizeReport("reason" in told ? unread(told.reason) : told));
+    .map((reported) => summarizeReport("reason" in reported ? unread(reported.reason) : reported));
 }
 
 /** How a program ended. */

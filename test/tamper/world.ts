@@ -1,4 +1,4 @@
-/** What a tampering is done to: a real log, what was kept of it outside, and the means of whoever tampers. */
+/** Objects of a tampering: a real log, the data stored outside, and the means of an attacker. */
 import { generateKeyPairSync, hash, type KeyObject, sign } from "node:crypto";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { type CheckpointSigner, currentCheckpoint } from "../../lib/audit/checkpoint.ts";
@@ -74,7 +74,7 @@ export const write = (entries: readonly AuditEntry[]): string =>
     .replaceAll("\u2029", "\\u2029");
 
 /**
- * The entries with all hashes made right again from the given place on, as whoever can write the file can; `leftOut`
+ * The entries with all hashes made right again from the given place on, as an attacker with write access can; `leftOut`
  * numbers are passed over there.
  */
 export function rehashed(entries: readonly AuditEntry[], from: number, leftOut = 0): AuditEntry[] {

@@ -1,4 +1,4 @@
-/** The audit page: the log can be held against itself, against a receipt, and taken along. */
+/** The audit page: the log can be verified against itself, against a receipt, and taken along. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";

@@ -3,7 +3,7 @@ import type { CDPSession, Page } from "playwright-core";
 
 /** A device that holds passkeys, and the person before it. */
 export interface Authenticator {
-  /** Whether it recognises its person. */
+  /** Returns whether it recognises its person. */
   recognises(does: boolean): Promise<void>;
   /** How many passkeys it holds. */
   count(): Promise<number>;

@@ -143,7 +143,7 @@ export async function visit(page: Page, url: string, place: string): Promise<voi
   await settled(page);
 }
 
-/** Leaves what would be news unanswered. When a stream of events opens, what was read before is read anew, whenever that is. */
+/** Leaves what would be news unanswered. When a stream of events opens, what was read before is read again, whenever that is. */
 export async function withoutNews(page: Page): Promise<void> {
   await page.route(/\/api\/(?:events|product\/identity)$/, () => undefined);
 }

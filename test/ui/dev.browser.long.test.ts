@@ -67,7 +67,7 @@ function change(file: string, ...edits: [from: string, to: string][]): void {
   writeFileSync(path, text);
 }
 
-test("a change of the service starts it anew, when the one before has ended in good order", async () => {
+test("a change of the service restarts it, when the one before has ended in good order", async () => {
   const wait = "await new Promise((resolve) => setTimeout(resolve, 1500));";
   change("local/ui_server.ts", ["await running.stop();", `${wait} await running.stop();`]);
   await heard(LISTENING);
@@ -80,7 +80,7 @@ test("a change of the service starts it anew, when the one before has ended in g
   await heard(LISTENING);
 });
 
-test("what does not build is told, and what runs goes on", async () => {
+test("what does not build is reported, and what runs goes on", async () => {
   change("lib/kit/version.ts", ["export const", "export cnst"]);
   await heard(/lib\/kit\/version\.ts:\d+:\d+/);
   change("lib/kit/version.ts", ["export cnst", "export let const"]);
@@ -93,7 +93,7 @@ test("what does not build is told, and what runs goes on", async () => {
 
 describe.skipIf(!browser)("in a browser", () => {
   const open = useWindows(browser);
-  test("a change of the console loads the open page anew, and the service runs on", async () => {
+  test("a change of the console reloads the open page, and the service runs on", async () => {
     const page = await open();
     await visit(page, url, "changes");
     const outline = () => page.evaluate(() => getComputedStyle(document.body).outlineColor);
@@ -112,7 +112,7 @@ test("a service that ends by itself is started again by the next change", async 
   await heard(LISTENING);
 });
 
-test("told to stop, it ends the service and leaves nothing behind", async () => {
+test("on a stop signal it ends the service and leaves nothing behind", async () => {
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(said.some((line) => STOPPING.test(line))).toBe(true);

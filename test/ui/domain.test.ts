@@ -183,7 +183,7 @@ test.each([
   expect([value.json, value.fault]).toEqual([json, fault]);
 });
 
-test("a step of the timeline whose detail nobody can read is told all the same", () => {
+test("a step of the timeline whose detail nobody can read is reported all the same", () => {
   const [step] = makeSteps([{ ...SECOND, detail: "not JSON" }]);
   expect(plain(step!.what)).toBe("Decision recorded");
   const failed = { error: "disk full", stage: "apply", host: "absent" };
@@ -199,14 +199,14 @@ test.each([
   [{ actor: "ana", note: "as agreed" }, "Rolled back by ana"],
   [{ by: "ops" }, "Rolled back by ops"],
   [{ actor: null }, "Rolled back"],
-])("who rolled a change back is told as the entry names it: %o", (facts, sentence) => {
+])("who rolled a change back is reported as the entry names it: %o", (facts, sentence) => {
   const detail = JSON.stringify({ adapter: null, ...facts });
   const [step] = makeSteps([{ ...SECOND, event_type: "change_rolled_back", detail }]);
   expect(plain(step!.what)).toBe(`${sentence}; there is no adapter, so the record alone changed`);
   expect(step!.note).toBe("note" in facts ? facts.note : "");
 });
 
-test("a count is told to its last digit, a fraction to its sixth", () => {
+test("a count is shown to its last digit, a fraction to its sixth", () => {
   expect([people(123_456_789), figure(1_000_001), figure(1_234_567.891), figure(1.050123456), signed(-0.0001)]).toEqual(
     ["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"],
   );

@@ -199,7 +199,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await expect.poll(() => [...new Set(asked)].toSorted()).toEqual(["find", "inbox", "state", "whoami"]);
   });
 
-  test("whoever proposes is warned of what is under way for the same tenant, and of nobody else's", async () => {
+  test("a proposer is warned of what is under way for the same tenant, and of nobody else's", async () => {
     await service.propose({ tenant_id: "t9", target: "limits.shared", summary: "Somebody else's" });
     const page = await open(ANA);
     await visit(page, service.url, "propose");
@@ -215,7 +215,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await page.getByText(/on this target/).waitFor({ state: "detached" });
   });
 
-  test("whoever is new is told what a value says and what a field takes", async () => {
+  test("a new user sees what a value says and what a field takes", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     await page.getByText(/^Need: \d+%, less is better$/).waitFor();
@@ -255,7 +255,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(ground).toBe("rgb(255, 255, 255)");
   });
 
-  test("with a reader's own colours the page that is open and what is chosen are still told apart", async () => {
+  test("with a reader's own colours the open page and the chosen item are still distinguished", async () => {
     const page = await open({ ...ANA, forcedColors: "active" });
     await visit(page, service.url, "kpis");
     for (const chosen of ['.side nav [aria-current="page"]', 'tr[aria-current="true"]'])

@@ -45,7 +45,7 @@ test("what a proposal does to the other is said by where that stands", () => {
   expect(describeIntention(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
 });
 
-test("a change is left open beside any that takes its place, whatever came of later ones", () => {
+test("a change is left open despite any that takes its place, whatever came of later ones", () => {
   const after = (...statuses: string[]) =>
     statuses.map((status) => ({ change_id: B, status, relations: ["superseded_by"] }));
   expect(isLeftOpen(change({ status: "approved", related: after("denied", "applied") }))).toBe(true);
@@ -129,22 +129,24 @@ test("of another tenant it is a proposal of its own; what is on the same target 
   expect(isInTheWay(change({}), typed({}))).toBe(false);
 });
 
-test("an entry is news of a change where it tells of it, of one beside it, or of a proposal for its target", () => {
+test("an entry is news of a change if about it, a related one, or a proposal for its target", () => {
   const shown = change({ related: [{ change_id: B } as Related] });
   const entry = (over: Partial<AuditEntry>): AuditEntry =>
     ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...over }) as AuditEntry;
   const proposed = { event_type: "change_proposed", detail: JSON.stringify({ target: "limits.uploads" }) } as const;
-  const told = (over: Partial<AuditEntry>) => isAbout(entry(over), A, shown);
+  const reported = (over: Partial<AuditEntry>) => isAbout(entry(over), A, shown);
   expect(
-    [{ change_id: A }, { change_id: "" }, { change_id: B }, { detail: `{"supersedes":"${A}"}` }, proposed].map(told),
+    [{ change_id: A }, { change_id: "" }, { change_id: B }, { detail: `{"supersedes":"${A}"}` }, proposed].map(
+      reported,
+    ),
   ).toEqual(Array(5).fill(true));
   expect(
-    [{}, { ...proposed, tenant: "t2" }, { ...proposed, event_type: "consent_decision" as const }].map(told),
+    [{}, { ...proposed, tenant: "t2" }, { ...proposed, event_type: "consent_decision" as const }].map(reported),
   ).toEqual(Array(3).fill(false));
   expect(isAbout(entry(proposed), A, undefined)).toBe(false);
 });
 
-test("changes in a message are told apart from its text, and left out where nothing can be a link", () => {
+test("changes in a message are links, and left out where there can be none", () => {
   expect(splitMessage(`other live changes on this target: ${A}, ${B}`)).toEqual([
     { text: "other live changes on this target: " },
     { text: "another change", id: A },

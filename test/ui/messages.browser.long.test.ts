@@ -1,4 +1,4 @@
-/** From a message to a decision: what a person is told, what they do then, and what the window's title says meanwhile. */
+/** From a message to a decision: the message to a person, what they do then, and what the window's title says meanwhile. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -45,10 +45,10 @@ async function slack() {
 
 const buttonOf = ({ blocks }: Message): string => blocks.flatMap(({ elements = [] }) => elements).at(-1)!.url!;
 
-describe.skipIf(!browser)("told", () => {
+describe.skipIf(!browser)("from a message", () => {
   const open = useWindows(browser);
 
-  test("told to decided: a message in Slack, its link, one click and one tap", async () => {
+  test("from message to decision: a message in Slack, its link, one click and one tap", async () => {
     const channel = await slack();
     const before = await startService({ intent: NOBODY });
     const page = await open(ANA);
@@ -63,7 +63,7 @@ describe.skipIf(!browser)("told", () => {
     const begun = performance.now();
     const id = await service.propose({ affected_users: "96000", risk: "high", tier: "major" });
     const message = await channel.next();
-    const told = performance.now();
+    const reported = performance.now();
     expect(message.text).toContain(
       "pat proposes “Raise the limit” (limits.uploads for tenant t1); high risk, reaches 96,000 people; still missing: ",
     );
@@ -84,7 +84,7 @@ describe.skipIf(!browser)("told", () => {
     expect((await channel.next()).text).toMatch(/ana/);
     const ms = (from: number, to: number) => `${Math.round(to - from)} ms`;
     process.stderr.write(
-      `told to decided: 1 link, ${did.clicks} click, ${did.keys} keys, ${did.taps} tap; told after ${ms(begun, told)}, page ready after ${ms(told, shown)} more, signed after ${ms(shown, decided)} more\n`,
+      `from message to decision: 1 link, ${did.clicks} click, ${did.keys} keys, ${did.taps} tap; sent after ${ms(begun, reported)}, page ready after ${ms(reported, shown)} more, signed after ${ms(shown, decided)} more\n`,
     );
   });
 
@@ -92,7 +92,7 @@ describe.skipIf(!browser)("told", () => {
   const titled = (page: Page, count: string): Promise<unknown> =>
     page.waitForFunction((begin) => document.title.startsWith(begin), count);
 
-  test("on every page the title counts what waits for whoever is known, and keeps up", async () => {
+  test("on every page the title counts what waits for a known person, and keeps up", async () => {
     const service = await startService({
       intent: { ...INTENT, policy: { ...INTENT.policy, approvers: ["ana", "bo"] } },
     });

@@ -17,7 +17,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
   test.each([
     ["a wrong one", "not-the-token", "needs the header X-Svc-Admin-Token"],
     ["one that no header can carry", "пароль", "The token holds characters that no header can carry."],
-  ])("a token, %s: it is said to be wrong, selected, and given anew", async (_what, token, said) => {
+  ])("a token, %s: it is said to be wrong, selected, and given again", async (_what, token, said) => {
     const id = await service.propose();
     const page = await open({ name: "ana", token });
     await visit(page, service.url, `changes/${id}`);

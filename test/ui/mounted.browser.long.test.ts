@@ -64,14 +64,14 @@ test("the host's log-in stands before the console, and what is no file of it is 
   expect(Object.fromEntries(page.headers)).toMatchObject(CONSOLE_HEADERS);
   expect((await get("/api/state")).status).toBe(200);
   expect(await get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
-  const beside = await fetch(`${origin}/app.js`, { headers: { cookie: "session=ana" } });
-  expect([beside.status, beside.headers.get("content-security-policy")]).toEqual([404, null]);
+  const extra = await fetch(`${origin}/app.js`, { headers: { cookie: "session=ana" } });
+  expect([extra.status, extra.headers.get("content-security-policy")]).toEqual([404, null]);
 });
 
 describe.skipIf(!browser)("in a browser", () => {
   const open = useWindows(browser);
 
-  test("whoever is logged in to the host decides, without a token and under no other name", async () => {
+  test("a user who is logged in to the host decides, without a token and under no other name", async () => {
     const { origin, as } = await crm();
     const { change_id } = await as("bo").propose({ target: "limits.uploads", summary: "Raise the limit" });
     const page = await open();

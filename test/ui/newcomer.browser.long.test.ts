@@ -1,4 +1,4 @@
-/** What whoever opens the console for the first time met, and did not understand. */
+/** Obstacles that a first-time user of the console met, and did not understand. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -12,7 +12,7 @@ describe.skipIf(!browser)("a new approver", () => {
     service = await startService();
   });
 
-  test("is told at once that a token is wrong, and not at the first decision", async () => {
+  test("says immediately that a token is wrong, and not at the first decision", async () => {
     const page = await open();
     await visit(page, service.url, "");
     await page.getByRole("button", { name: "You Set your name" }).click();

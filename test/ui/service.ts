@@ -42,7 +42,7 @@ export type Answer = any;
 
 const [INTENT_FILE, CONFIG_FILE] = ["--product-intent=intent.json", "--product-config=config.json"];
 
-/** How a service is started: anew, or where another one stopped; without an intent; with further options. */
+/** How a service is started: again, or where another one stopped; without an intent; with further options. */
 export interface Start {
   before?: Service;
   intent?: object;

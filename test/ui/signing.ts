@@ -18,7 +18,7 @@ export const NOBODY = signedIntent({}, {}, { update_epoch: INTENT.update_epoch }
 /** The same service under the name that passkeys need. */
 export const named = ({ url }: Service): string => url.replace("127.0.0.1", "localhost");
 
-/** Starts a service anew in its folder, on its port. */
+/** Starts a service again in its folder, on its port. */
 export async function restart(before: Service, start: Start): Promise<Service> {
   before.server.child.kill("SIGTERM");
   await before.server.ended;

@@ -1,4 +1,4 @@
-/** A fortnight in the life of a product, told to a running service through its API. */
+/** A fortnight in the life of a product, sent to a running service through its API. */
 import { readFile, writeFile } from "node:fs/promises";
 
 /** The intent of the story. */

@@ -59,7 +59,7 @@ describe.skipIf(!browser)("before and after", () => {
     expect(await findSerious(ana, "change")).toEqual([]);
   });
 
-  test("whoever may not apply is told so, and still sees what the service set there before", async () => {
+  test("a user who may not apply learns it, and still sees what the service set there before", async () => {
     await applied({ target: "limits.b", value: "10" });
     const id = await service.propose({ target: "limits.b", value: "25" });
     const guest = await open({ name: "ana" });
@@ -87,7 +87,7 @@ describe.skipIf(!browser)("before and after", () => {
     await status(ana).getByText("Approved, not applied").waitFor();
   });
 
-  test("what else waits for the target is told by title and person, nowhere by an id", async () => {
+  test("what else waits for the target is named by title and person, nowhere by an id", async () => {
     await service.propose({ target: "limits.d", summary: "The other one", proposer: "pia" });
     await service.propose({ target: "limits.d", tenant_id: "t2", summary: "Another tenant's" });
     const id = await service.propose({ target: "limits.d", summary: "This one" });
@@ -210,7 +210,7 @@ describe.skipIf(!browser)("before and after", () => {
     await ana.getByText("This one is still open").waitFor();
   });
 
-  test("a clock that is far behind the log is told of as soon as something is refused for it, and accepted there", async () => {
+  test("a clock far behind the log is reported on the first rejection, and can be accepted there", async () => {
     const DAY = 24 * 3600 * 1000;
     const past = {
       NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,

@@ -109,9 +109,9 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
     take();
     const { status, body } = await run();
     const { waves, requests, read, written } = take();
-    const told = status < 300 ? "" : `  answered ${status}: ${body.error}`;
+    const reported = status < 300 ? "" : `  answered ${status}: ${body.error}`;
     console.log(
-      `  ${name.padEnd(28)} ${waves} (${requests} in all), ${written} write units, ${read} read units${told}`,
+      `  ${name.padEnd(28)} ${waves} (${requests} in all), ${written} write units, ${read} read units${reported}`,
     );
   };
   const { change_id } = (await propose(service)).body;

@@ -1,4 +1,4 @@
-/** Proposals a second on Postgres, beside a plain SQL function that chains the same entries, called by as many clients. */
+/** Proposals a second on Postgres, next to a plain SQL function that chains the same entries, called by as many clients. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";

@@ -6,6 +6,6 @@ import { join } from "node:path";
 /** Starts one to a port of this machine; `ms`: for the way there and back. */
 export async function slowLink(port: number, ms: number): Promise<{ port: number; stop(): void }> {
   const child = fork(join(process.cwd(), "test/bench/shared/slow_link.mjs"), [String(port), String(ms / 2)]);
-  const [told] = (await once(child, "message")) as [{ port: number }];
-  return { port: told.port, stop: () => void child.kill() };
+  const [reported] = (await once(child, "message")) as [{ port: number }];
+  return { port: reported.port, stop: () => void child.kill() };
 }

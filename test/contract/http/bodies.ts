@@ -24,7 +24,8 @@ const sized = (size: number): string => `${encoded}&value=%22${"a".repeat(size -
 async function refuses(api: Client, body: BodyInit, headers: HeadersInit, field?: string): Promise<void> {
   const refused = await api.raw("propose", body, headers);
   expect([refused.status, refused.body?.code], refused.text).toEqual([400, "invalid_field"]);
-  if (field !== undefined) expect(refused.body.fields.map((told: { field: string }) => told.field)).toEqual([field]);
+  if (field !== undefined)
+    expect(refused.body.fields.map((reported: { field: string }) => reported.field)).toEqual([field]);
   expect(await api.audit()).toEqual([]);
 }
 
@@ -51,7 +52,7 @@ export function bodyRules(open: Open): void {
   });
 
   test.each(["application/x-www-form-urlencoded", "text/plain", undefined])(
-    "JSON that is sent as %s is told so, with what to do",
+    "JSON that is sent as %s gets an error with what to do",
     async (type) => {
       const api = await open();
       for (const body of [`{${members}}`, '{"a":1}', ` \n{"percent": "100%"}`]) {
@@ -61,11 +62,11 @@ export function bodyRules(open: Open): void {
           body: bytes(body),
           headers,
         });
-        const { status, body: told } = await api.send(request);
-        expect([status, told.code, told.fields[0].field]).toEqual([400, "invalid_field", "body"]);
+        const { status, body: reported } = await api.send(request);
+        expect([status, reported.code, reported.fields[0].field]).toEqual([400, "invalid_field", "body"]);
         // Lambda's own front makes text of what has no type.
-        expect(told.error).toMatch(type === undefined ? /without a content type|as "text\/plain/ : `as "${type}"`);
-        expect(told.error).toContain("add the header content-type: application/json");
+        expect(reported.error).toMatch(type === undefined ? /without a content type|as "text\/plain/ : `as "${type}"`);
+        expect(reported.error).toContain("add the header content-type: application/json");
       }
     },
   );

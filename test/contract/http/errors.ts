@@ -1,4 +1,4 @@
-/** Which error is told when several apply, and what the fixed ones look like. */
+/** Which error is reported when several apply, and what the fixed ones look like. */
 import { expect, test } from "vitest";
 import { PROPOSAL } from "../../support/client.ts";
 import { form, raw } from "../../support/requests.ts";
@@ -94,14 +94,14 @@ export function errorRules(open: Open): void {
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
-  test("an unknown field beside a valid apply does not apply", async () => {
+  test("an unknown field next to a valid apply does not apply", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     expect(await api.post("apply", { change_id, dryrun: 1 })).toMatchObject({ status: 400 });
     expect((await api.change(change_id)).status).toBe("approved");
   });
 
-  test("all wrong fields are told at once", async () => {
+  test("all wrong fields are reported at once", async () => {
     const api = await open();
     const refused = await api.post("propose", { ...PROPOSAL, kind: "x", target: "-", reversible: "maybe" });
     expect(refused.body.fields.map(({ field }: { field: string }) => field).sort()).toEqual([

@@ -110,8 +110,8 @@ export function idempotencyRules(open: Open): void {
   test("a dry run's key is not free for the apply", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
-    const rehearsal = await api.post("apply", { change_id, dry_run: true }, KEY);
-    expect((await api.post("apply", { change_id, dry_run: true }, KEY)).text).toBe(rehearsal.text);
+    const dryRun = await api.post("apply", { change_id, dry_run: true }, KEY);
+    expect((await api.post("apply", { change_id, dry_run: true }, KEY)).text).toBe(dryRun.text);
     expect(await api.post("apply", { change_id }, KEY)).toMatchObject({
       status: 422,
       body: { code: "idempotency_key_reused" },

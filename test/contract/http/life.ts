@@ -1,4 +1,4 @@
-/** One change from its proposal to its rollback, and what is told of it: as much of the rules as any host carries. */
+/** One change from its proposal to its rollback, and its record: as much of the rules as any host carries. */
 import { expect, test } from "vitest";
 import { type Action, events, FOLLOWUP, type Reply } from "../../support/client.ts";
 import { chainFault } from "../../support/independent_chain.ts";

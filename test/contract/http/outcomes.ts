@@ -199,7 +199,7 @@ export function outcomeRules(open: Open): void {
     expect(await outcomeOf(four[0]!)).toMatchObject({ shared_count: 3, state: "final" });
     const { outcomes, calibration } = (await api.get("outcomes")).body;
     expect(outcomes.filter(({ shared_count }: { shared_count: number }) => shared_count > 0)).toHaveLength(4);
-    // Only the final ones that nobody shares are held against their promise: the one taken back was never judged.
+    // Only the final ones that nobody shares are verified against their promise: the one taken back was never judged.
     expect(calibration.map(({ by, n, shared }: Record<string, unknown>) => [by, n, shared])).toEqual([
       ["kind", 0, 4],
       ["proposer_kind", 0, 4],

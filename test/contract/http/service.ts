@@ -1,4 +1,4 @@
-/** The endpoints beside the runtime: state, metrics, chat with memory, tasks, actions, trend, peers, health, description. */
+/** The endpoints other than the runtime: state, metrics, chat with memory, tasks, actions, trend, peers, health, description. */
 import { expect, test } from "vitest";
 import type { Open } from "../http_contract.ts";
 

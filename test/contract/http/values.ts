@@ -5,7 +5,7 @@ import type { Open } from "../http_contract.ts";
 const FLAGS = "/ofrep/v1/evaluate/flags";
 
 export function valueRules(open: Open): void {
-  test("a value is told while its change is applied, and 304 while nothing else is", async () => {
+  test("a value is reported while its change is applied, and 304 while nothing else is", async () => {
     const api = await open();
     const change_id = await api.bring("applied", { value: '{"on":true}' });
     const page = await api.get("values?tenant_id=t1");

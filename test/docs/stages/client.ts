@@ -64,13 +64,13 @@ export const clientManual: Own = {
       },
     };
   },
-  afterwards(told) {
-    story = told;
+  afterwards(reported) {
+    story = reported;
     test("the model was offered nothing that decides, and what it invented was not called", async () => {
       expect(offered).toEqual(["propose_change", "get_change", "wait_for_decision"]);
       const results = conversation.filter(({ role }) => role === "tool").map(({ content }) => JSON.parse(content!));
       expect(results[1]).toEqual({ error: "there is no tool approve_change" });
-      const change = await client(fetch, told().url(8420)).change(results[0].change_id);
+      const change = await client(fetch, reported().url(8420)).change(results[0].change_id);
       expect(change).toMatchObject({
         proposer: "agent:pricing",
         proposer_kind: "agent",

@@ -1,4 +1,4 @@
-/** What the stories of the documents stand on beside a checkout, by document. */
+/** Requirements of the documents' stories in addition to a checkout, by document. */
 import type { Stage, Story } from "../story.ts";
 import { clientManual } from "./client.ts";
 import { agents } from "./agents.ts";
@@ -19,9 +19,9 @@ import { workers } from "./workers.ts";
 
 /** A document's own. */
 export interface Own {
-  /** The programs it needs beside those of npm; curl unless given. */
+  /** The programs it needs other than those of npm; curl unless given. */
   needs?: string[];
-  /** Its story is told in the long run. */
+  /** Its story runs in the long run. */
   long?: boolean;
   /** Made before its first block; undefined where it cannot be made here, which it has said. */
   stage?(): Promise<Stage | undefined> | Stage;

@@ -7,7 +7,7 @@ import type { Own } from "./index.ts";
 
 export const workers: Own = {
   afterwards(story) {
-    test("its entry is a Worker that governs by the intent beside it", async () => {
+    test("its entry is a Worker that governs by the intent next to it", async () => {
       const { outputFiles } = await build({
         absWorkingDir: story().folder,
         entryPoints: [join(story().folder, "worker.ts")],

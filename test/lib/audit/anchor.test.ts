@@ -18,7 +18,7 @@ import { lengthen, makeLog } from "./synthetic_log.ts";
 
 let anchors = 0;
 
-/** An anchor in memory that can be told to fail. */
+/** An anchor in memory that can be made to fail. */
 function testAnchor(...kept: string[]) {
   const state = { kept, problem: undefined as string | undefined };
   const anchor: CheckpointAnchor = {

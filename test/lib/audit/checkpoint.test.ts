@@ -150,7 +150,7 @@ test("a key that is new signs the same tree again; a name of its own stands in t
   expect((await currentCheckpoint(deps)).key).toBeNull();
 });
 
-/** Writes the log anew from entry `from` on, with all hashes right, as somebody with the store's file could. */
+/** Writes the log again from entry `from` on, with all hashes right, as somebody with the store's file could. */
 async function rewrite(deps: TestDeps, from: number): Promise<void> {
   const other = await makeLog(from - 1, { clock: deps.clock });
   const { store } = deps;
@@ -274,17 +274,20 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
         tx.put("meta", "merkle", { ...tree, roots: tree.roots.with(0, "1".repeat(64)) });
       }),
   ],
-])("a stored tree that %s is grown anew: the checkpoint is right, and a sound log is not accused", async (_, spoil) => {
-  const deps = signing(await makeLog(200));
-  await currentCheckpoint(deps);
-  await spoil(deps);
-  await lengthen(deps, 3);
-  expect(await currentCheckpoint(deps)).toMatchObject({ length: 203 });
-  expect((await currentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
-  expect(deps.integrity.breach).toBeUndefined();
-  const { status } = await auditProof(deps)(get("audit/proof?id=2"));
-  expect(status).toBe(200);
-});
+])(
+  "a stored tree that %s is grown again: the checkpoint is right, and a sound log is not accused",
+  async (_, spoil) => {
+    const deps = signing(await makeLog(200));
+    await currentCheckpoint(deps);
+    await spoil(deps);
+    await lengthen(deps, 3);
+    expect(await currentCheckpoint(deps)).toMatchObject({ length: 203 });
+    expect((await currentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
+    expect(deps.integrity.breach).toBeUndefined();
+    const { status } = await auditProof(deps)(get("audit/proof?id=2"));
+    expect(status).toBe(200);
+  },
+);
 
 test("a log whose tail was cut gets no shorter checkpoint", async () => {
   const deps = signing(await makeLog(100));

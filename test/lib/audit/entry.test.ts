@@ -64,7 +64,7 @@ test.each(["", "a", "é", "李", "😀", "\u0000", "x".repeat(70_000), "😀".re
   },
 );
 
-test("an entry that was looked at before is told when it is not sound, or was edited since", () => {
+test("an entry that was looked at before is reported when it is not sound, or was edited since", () => {
   const isSound = soundOnce();
   const forged = Object.freeze({ ...FIRST, tenant: "t2", current_hash: FIRST_HASH });
   expect([1, 2].map(() => isSound(forged, nodeSha256))).toEqual([false, false]);

@@ -31,21 +31,21 @@ test("the root at every size up to 130 is RFC 6962's", () => {
 });
 
 test("a growing tree tells of every subtree it completes, with its root", () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   LEAVES.reduce(
     (tree, leaf) =>
       withLeaf(tree, leaf, sha256, (height, root) => {
         const size = 2 ** height;
         const end = tree.length + 1;
         expect(root).toBe(reference(LEAVES.slice(end - size, end)));
-        told.push(`${height}/${end / size - 1}`);
+        reported.push(`${height}/${end / size - 1}`);
       }),
     EMPTY_TREE,
   );
   const expected = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((height) =>
     Array.from({ length: Math.floor(130 / 2 ** height) }, (_, place) => `${height}/${place}`),
   );
-  expect(told.sort()).toEqual(expected.sort());
+  expect(reported.sort()).toEqual(expected.sort());
 });
 
 test("splitOf is the greatest power of two below", () => {
@@ -88,7 +88,7 @@ test("what was grown is not read or made again: an entry more reads an entry", a
   expect(hashes).toBeLessThan(16);
 });
 
-test("it is grown up to where the log ended when that began, whoever writes on", async () => {
+test("it is grown up to where the log ended when that began, even while others write on", async () => {
   const deps = await makeLog(5);
   let writes = 3;
   const transact: typeof deps.store.transact = async (decide) => {

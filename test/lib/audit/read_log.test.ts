@@ -15,10 +15,10 @@ import { failingStore } from "../../support/failing_store.ts";
 
 /** A store at whose next read outside transactions, of the head or of entries, something else is done before it is answered. */
 function interrupted(store: Store) {
-  let beside: { at: "get" | "list"; run: () => unknown } | undefined;
+  let extra: { at: "get" | "list"; run: () => unknown } | undefined;
   const meanwhile = async (at: "get" | "list"): Promise<void> => {
-    const due = beside?.at === at ? beside : undefined;
-    if (due) beside = undefined;
+    const due = extra?.at === at ? extra : undefined;
+    if (due) extra = undefined;
     await due?.run();
   };
   const reads: Pick<Store, "get" | "list"> = {
@@ -33,10 +33,10 @@ function interrupted(store: Store) {
       return page;
     },
   };
-  return { ...store, ...reads, interrupt: (at: "get" | "list", run: () => unknown) => void (beside = { at, run }) };
+  return { ...store, ...reads, interrupt: (at: "get" | "list", run: () => unknown) => void (extra = { at, run }) };
 }
 
-/** A process that is not told what another one on its store writes, and its disk. */
+/** A process that does not see the writes of another one on its store, and its disk. */
 async function twoProcesses() {
   const disk = memoryStore();
   const other = await core({ store: disk });
@@ -127,7 +127,7 @@ describe("an entry that is not durable yet", () => {
     return { id, transaction: { ...store, list }, store, outline, durable, log: { outline, head, sha256 } };
   }
 
-  test("is not taken for missing where what was seen is let go beside a decision", async () => {
+  test("is not taken for missing where what was seen is let go during a decision", async () => {
     const { id, transaction, outline, log } = await pending();
     const reading = makeEvidence(transaction, log).about(id, 1);
     outline.reset();

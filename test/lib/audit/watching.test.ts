@@ -138,7 +138,7 @@ test.each<[string, string, number]>([
   expect((await w.get(`/${HASH}/checkpoint`)).text).toBe(before);
 });
 
-test("signatures of unknown keys are passed over, and not given out; a second key of a log holds too", async () => {
+test("signatures of unknown keys are skipped and not returned; a second key of a log is valid", async () => {
   const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
   const note = noteOf(9, OTHER) + keyPair("elsewhere.example", 4).cosigned("x", 9);
   expect((await send(w, bodyOf(0, 9, note))).status).toBe(200);
@@ -171,11 +171,11 @@ test("what cannot be kept is not cosigned", async () => {
 });
 
 test("what a log contradicts itself with is logged whole", async () => {
-  const told: unknown[] = [];
-  const w = await witness({ log: { info() {}, warn() {}, error: (...said: unknown[]) => void told.push(said) } });
+  const reported: unknown[] = [];
+  const w = await witness({ log: { info() {}, warn() {}, error: (...said: unknown[]) => void reported.push(said) } });
   await send(w, bodyOf(0, 100));
   await send(w, submission(100, [], noteOf(150, LOG, forged)));
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [
       "a log that is watched does not continue what was cosigned",
       { cosigned: expect.stringContaining("\n100\n"), submitted: noteOf(150, LOG, forged) },

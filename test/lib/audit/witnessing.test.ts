@@ -55,7 +55,7 @@ const body = async (deps: TestDeps, query = "") =>
     witnesses: unknown;
   };
 
-test("checkpoints are cosigned as the log grows, and given out with what was put to them", async () => {
+test("checkpoints are cosigned as the log grows, and returned with what was put to them", async () => {
   const { deps, one, origin } = await watchedLog(1);
   expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
   expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
@@ -119,7 +119,7 @@ test("a witness that saw another size than was thought is asked again from there
   expect(await shown(deps)).toMatchObject({ status: "available" });
 });
 
-test("a log that was set back is told so by its witness, and is not ready", async () => {
+test("a log that was set back hears it from its witness, and is not ready", async () => {
   const { deps } = await watchedLog(70);
   await asked(deps, 0);
   const older = await copyStore(deps.store);
@@ -185,7 +185,7 @@ test("a witness that is away is asked after ever longer times, five minutes at m
   expect(await shown(deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining("ECONNREFUSED") });
 });
 
-test("an idle log is cosigned anew every hour", async () => {
+test("an idle log is cosigned again every hour", async () => {
   const { deps, one } = await watchedLog(3);
   for (let minute = 0; minute < 150; minute++) await asked(deps, 0, 60);
   expect(one.state.asked).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));

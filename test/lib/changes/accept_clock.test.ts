@@ -139,8 +139,8 @@ describe("accept-clock", () => {
     const before = await ranAhead(await core());
     const api = makeCore(await restarted(before.deps, { intent: { version: "2" } }));
     expect((await accept(api)).status).toBe(200);
-    const [fed, told, accepted] = (await api.audit()).slice(-3);
-    expect([told.event_type, told.timestamp]).toEqual(["intent_in_force", fed.timestamp]);
+    const [fed, reported, accepted] = (await api.audit()).slice(-3);
+    expect([reported.event_type, reported.timestamp]).toEqual(["intent_in_force", fed.timestamp]);
     expect([accepted.event_type, accepted.timestamp]).toEqual(["clock_accepted", api.deps.clock.iso()]);
     expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   });

@@ -48,7 +48,7 @@ interface World {
   sent: { freeze: Fields; unfreeze: Fields; propose: Fields };
   below: (end: number) => number;
   one: <T>(list: readonly T[]) => T;
-  /** What whoever has this name would sign. */
+  /** The true statement of the person with this name. */
   truth: (name: string) => StatementFacts;
 }
 
@@ -128,7 +128,7 @@ const send = ({ api, change_id }: World, approver: string, proof: Proof, over: F
 
 const signed = (name: string, facts: StatementFacts): Proof => PENS[name]!.sign(statementText(facts));
 
-/** A statement that is true but for some of its facts, signed by whoever sends it. */
+/** A statement that is true but for some of its facts, signed by the caller who sends it. */
 const falsely = (of: (world: World, name: string) => Partial<StatementFacts>) => (world: World) => {
   const name = world.one(VOTERS);
   return send(world, name, signed(name, { ...world.truth(name), ...of(world, name) }));

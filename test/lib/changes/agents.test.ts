@@ -39,7 +39,7 @@ describe("every write there is, with an agent's secret", () => {
     ["with the admin token beside it", WITH_TOKEN],
     ["with a person whom the proxy names", { "x-person": "ana@acme.example" }],
     ["with both", { ...WITH_TOKEN, "x-person": "ana@acme.example" }],
-  ])("%s", (_, beside) => {
+  ])("%s", (_, extra) => {
     test.each(WRITES.filter((path) => !OPEN_TO_AGENTS.includes(path)))(
       "POST %s is 403 agent_may_not, and nothing is written",
       async (path) => {
@@ -54,7 +54,7 @@ describe("every write there is, with an agent's secret", () => {
           { message: "hi" },
         ];
         for (const body of bodies) {
-          const reply = await api.post(path, body, { ...AS_AGENT, ...beside } as HeadersInit);
+          const reply = await api.post(path, body, { ...AS_AGENT, ...extra } as HeadersInit);
           expect(reply).toMatchObject({ status: 403, body: { code: "agent_may_not", agent: "agent:pricing" } });
         }
         expect(await api.audit()).toEqual(before);
@@ -65,7 +65,7 @@ describe("every write there is, with an agent's secret", () => {
 
     test("it proposes and withdraws in its own name, whatever else the request carries", async () => {
       const api = await opened({ adminToken: ADMIN, identityHeader: "x-person" });
-      const headers = { ...AS_AGENT, ...beside };
+      const headers = { ...AS_AGENT, ...extra };
       const { change_id, proposer } = await proposed(api, {}, headers);
       expect(proposer).toBe("agent:pricing");
       expect(await detailOf(api)).toMatchObject({ actor: "agent:pricing", authenticated: "agent" });
@@ -236,7 +236,7 @@ describe("a bearer token", () => {
     expect((await (await service()).post("propose", PROPOSAL, STRANGE)).status).toBe(201);
   });
 
-  test("is held against the hash of every agent, as a whole", async () => {
+  test("is verified against the hash of every agent, as a whole", async () => {
     const hashed: unknown[] = [];
     const sha256 = (data: string | Uint8Array) => (hashed.push(data), portableSha256(data));
     const api = await opened({ sha256 });
@@ -299,7 +299,7 @@ test("whom the proxy calls by an agent's name is no agent, and may read at most"
   expect(me).toMatchObject({ name: null, kind: "unknown", may: ["read"] });
 });
 
-test("a guess beside the read token is counted, and answered late", async () => {
+test("a guess next to the read token is counted, and answered late", async () => {
   const late: number[] = [];
   let wrong = 0;
   const api = await opened({

@@ -34,7 +34,7 @@ test("answers on the commit that moves the status, and not on one that does not"
   expect(await result).toMatchObject({ moved: true, change: { change_id: id, status: "approved" } });
 });
 
-test("what was committed between a look and the wait is not missed, also on a store that nothing else is told of", async () => {
+test("a commit between a read and the wait is not missed, even without store notifications", async () => {
   const api = await service();
   const id = await api.bring("pending_consent");
   const { get } = api.deps.store;
@@ -171,7 +171,7 @@ test("a client that goes away frees its place", async () => {
   const base = createCommitSignal();
   const changed: (() => void)[] = [];
   let there = 0;
-  const told = (by: number): void => {
+  const reported = (by: number): void => {
     there += by;
     for (const resolve of changed.splice(0)) resolve();
   };
@@ -179,10 +179,10 @@ test("a client that goes away frees its place", async () => {
     join: {
       value: (...given: Parameters<CommitSignal["join"]>) => {
         const leave = base.join(...given);
-        told(1);
+        reported(1);
         return () => {
           leave?.();
-          told(-1);
+          reported(-1);
         };
       },
     },

@@ -76,7 +76,7 @@ test("without break-glass in the intent there is none, and one's own proposal is
   expect((await urgent(strict, own, "sre")).body.status).toBe("approved");
 });
 
-test("a forbidden target stays forbidden, and a target that has moved stays told", async () => {
+test("a forbidden target stays forbidden, and a target that has moved stays visible", async () => {
   const before = await under();
   const change_id = (await before.propose()).change_id;
   await urgent(before, change_id);

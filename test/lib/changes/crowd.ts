@@ -77,7 +77,7 @@ interface Moment {
 /** A target of a tenant. */
 const placeOf = ({ tenant = "t1", target }: Pick<Modelled, "tenant" | "target">): string => `${tenant} ${target}`;
 
-/** What one client asks, and what it is told. */
+/** Request of one client, and its answer. */
 interface Asked {
   what: Exclude<(typeof ASKS)[number], "pass"> | "propose";
   change_id?: string;
@@ -106,7 +106,7 @@ interface Crowd {
   stamp: number;
   read: number;
   hasAdapter: boolean;
-  /** Of each change, what its proposer was told: what a signature of it names. */
+  /** Answers to the proposers of changes, whose values signatures name. */
   digests: Map<string, { origin: string; digest: string; places?: StatementFacts["places"]; apply_when?: string }>;
   seen: Seen;
 }
@@ -187,8 +187,8 @@ async function pass({ doors, random }: Crowd): Promise<undefined> {
 }
 
 /**
- * Time goes by, or the clock is set wrong by a month, or right again; both processes start again, mostly under other rules and keys, and
- * have run for a while, or just begun.
+ * Time goes by, or the clock is set wrong by a month, or right again; both processes start again, mostly under other rules and
+ * keys, and have run for a while, or just begun.
  */
 async function turn(crowd: Crowd): Promise<void> {
   const { random, clock, doors } = crowd;
@@ -244,7 +244,7 @@ const worldOf = (
   },
 });
 
-/** One entry: whoever is behind it was told of it, and the model allows what it says. */
+/** Checks one entry: its author got an answer about it, and the model allows it. */
 function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, began: number, at: string): void {
   const { id, event_type, change_id } = entry;
   const detail = parseDetail(entry.detail);
@@ -521,7 +521,7 @@ async function acceptClock({ doors: [door], clock, rules }: Crowd, at: string): 
   expect((await readHead(door!.deps.store))!.at).toBe(clock.iso());
 }
 
-/** Takes one of the steps that are allowed, as whoever may. */
+/** Takes one of the steps that are allowed, as a person who may. */
 async function anyStep(
   crowd: Crowd,
   change_id: string,

@@ -1,4 +1,4 @@
-/** What an entry says beside what was done: who did it and how that is known, and what a later decision needs. */
+/** Facts of an entry other than the action: who did it and how that is known, and what a later decision needs. */
 import { expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { readiness } from "../../../lib/operations/readiness.ts";
@@ -45,7 +45,7 @@ test.each([
   expect(facts.map(({ actor }) => actor)).toEqual(authenticated.map((how) => (how === null ? null : "ana")));
 });
 
-test("whoever the proxy names may not say another name", async () => {
+test("a caller who the proxy names may not say another name", async () => {
   const api = await core({ identityHeader: "x-person" });
   const { change_id } = (await api.post("propose", PROPOSAL, { "x-person": "pat" })).body;
   const ana = { "x-person": "ana" };
@@ -115,8 +115,8 @@ test.each<[string, object, unknown]>([
     adapter.on("apply", (change) => (adapter.host.set(change.change_id, "applied"), { result: "applied", ...said }));
     const { body } = await api.act("apply", change_id);
     expect(body.adapter).toEqual({ name: "scripted", result: "applied" });
-    const { adapter: told, ...detail } = await newest(api);
-    expect(told).toEqual(body.adapter);
+    const { adapter: reported, ...detail } = await newest(api);
+    expect(reported).toEqual(body.adapter);
     if (expected === undefined) expect(detail).not.toHaveProperty("previous_digest");
     else expect(detail["previous_digest"]).toBe(expected);
     const { applied } = (await api.deps.store.get("changes", change_id))!.value;

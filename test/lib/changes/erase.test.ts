@@ -56,7 +56,7 @@ describe("what is erased", () => {
     expect((await erase(api, change_id)).body.change).toMatchObject({ summary: "erased", rationale: "" });
   });
 
-  test("a record that says more or other than what the erasure left is told of", async () => {
+  test("a record that says more or other than what the erasure left is reported", async () => {
     const api = await core();
     const change_id = await api.bring("denied", SAID);
     await erase(api, change_id);
@@ -68,7 +68,7 @@ describe("what is erased", () => {
     expect(body.state.mismatches).toEqual([{ change_id, fields: ["content"] }]);
   });
 
-  test("what follows the log is the same made anew as it was kept up", async () => {
+  test("what follows the log is the same when rebuilt as when kept up", async () => {
     const api = await core();
     const { deps } = api;
     const kept = async () =>

@@ -36,7 +36,7 @@ test("several who expire the same change audit it once", async () => {
   expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
 });
 
-test("a request for it is told so, and the denial stays although the request is refused", async () => {
+test("a request for it says so, and the denial stays although the request is refused", async () => {
   const api = await core(within(1));
   const change_id = await api.bring("pending_consent");
   await pass(api.deps, 2 * HOUR);

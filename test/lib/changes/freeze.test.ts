@@ -81,7 +81,7 @@ test.each([
   expect(await api.audit()).toEqual([]);
 });
 
-test("a freeze that is told anew replaces the one before", async () => {
+test("a freeze that is reported again replaces the one before", async () => {
   const api = await core();
   await api.post("freeze", { actor: "ops", until: new Date(api.deps.clock.now() + HOUR).toISOString() });
   await api.post("freeze", { actor: "ana" });
@@ -90,7 +90,7 @@ test("a freeze that is told anew replaces the one before", async () => {
   expect((await api.act("apply", change_id)).body).toMatchObject({ code: "frozen", freeze: { actor: "ana" } });
 });
 
-test("a freeze that is taken away or changed beside the log does not hold", async () => {
+test("a freeze that is taken away or changed outside the log does not hold", async () => {
   const api = await core();
   await api.post("freeze", { actor: "ops" });
   const state = async () => {

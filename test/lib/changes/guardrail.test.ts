@@ -116,7 +116,7 @@ test("what was rolled back answers for nothing more: the change applied before i
   expect((await api.cycle()).rolled_back).toBe(older);
 });
 
-test("the newest is held against what the KPI was at its own apply", async () => {
+test("the newest is verified against what the KPI was at its own apply", async () => {
   const { api } = await applied();
   await api.post("kpi", { incident_rate: 0.045 });
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
@@ -211,7 +211,7 @@ test("a rollback that another process carries out is no failure of this one, and
   expect(await api.deps.store.list("guardrail_due", { limit: 1 })).toEqual([]);
 });
 
-test("a change that somebody rolls back just before the guardrail does is not told as given up", async () => {
+test("a change that a person rolls back just before the guardrail is not reported as given up", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
   const [rolling, mayEnd] = [gate(), gate()];

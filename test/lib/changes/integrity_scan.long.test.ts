@@ -1,4 +1,4 @@
-/** What is edited in the store is named by the cycles, and made anew from the log where that tells of it. */
+/** Edits of the store are named by the cycles, and repaired from the log where it has the data. */
 import { describe, expect, test } from "vitest";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
@@ -48,7 +48,7 @@ describe("a record", () => {
     ["taken out of its target's owners", ["owners"], (api) => clear(api, "owners")],
   ];
 
-  test.each(EDITS)("that was %s is named by the next cycle, and made anew", async (_, fields, tamper) => {
+  test.each(EDITS)("that was %s is named by the next cycle, and rebuilt", async (_, fields, tamper) => {
     const api = await service();
     await api.bring("pending_consent");
     const id = await api.bring("applied", { target: "ui.b" });
@@ -96,7 +96,7 @@ async function clear({ deps }: Service, collection: "owners"): Promise<void> {
     await edit(deps, (tx) => tx.delete(collection, id));
 }
 
-test("a freeze and a KPI that were edited are made anew", async () => {
+test("a freeze and a KPI that were edited are rebuilt", async () => {
   const api = await service();
   await api.post("/api/product/kpi", { csat: 4 });
   await api.post("/api/product/freeze", { actor: "ana" });

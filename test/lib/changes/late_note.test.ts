@@ -1,4 +1,4 @@
-/** A late note beside what else happens to the change. */
+/** A late note among other events of the change. */
 import { expect, test } from "vitest";
 import { opened } from "../../support/deps.ts";
 import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";

@@ -22,7 +22,7 @@ test("a store of another product is refused, and stays as it was", async () => {
   expect((await deps.store.get("meta", "identity"))?.value.product_id).toBe("acme-crm");
 });
 
-test("a store of another product is refused before its log is held against the anchor", async () => {
+test("a store of another product is refused before its log is verified against the anchor", async () => {
   const deps = await opened();
   let asked = 0;
   const anchor = { keep: async () => {}, kept: () => void asked++ };
@@ -39,7 +39,7 @@ test("another instance of the same product may open the store", async () => {
   expect(other.product!.identity.instance_id).toBe("acme-crm@node-2");
 });
 
-test("the log is made once, by whoever opens first", async () => {
+test("the log is made once, by the caller who opens first", async () => {
   const deps = await opened();
   const made = await readHead(deps.store);
   expect(made).toMatchObject({ origin: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{16,}$/), length: 0 });

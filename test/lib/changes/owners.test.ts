@@ -1,4 +1,4 @@
-/** Owners of a target consent beside the tier's quorum; who is missing, and who consented, can be read. */
+/** Owners of a target consent in addition to the tier's quorum; who is missing, and who consented, can be read. */
 import { expect, test } from "vitest";
 import { core, makeCore, type Core } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";

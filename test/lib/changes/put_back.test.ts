@@ -24,7 +24,7 @@ async function drifted(policy: object = {}) {
   return { api, host, change_id, episodes, holdsNow: (now: typeof holds) => void (holds = now) };
 }
 
-test("an episode tells what the target holds by its digest, anew where that changes; the entry of it stays one", async () => {
+test("an episode names the target's value by its digest, renewed on change; its entry stays one", async () => {
   const { api, host, change_id, episodes, holdsNow } = await drifted();
   expect(await episodes()).toMatchObject([{ change_id, held_digest: portableSha256("80") }]);
   holdsNow({ value: { b: 1, a: 2 } });

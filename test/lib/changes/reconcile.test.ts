@@ -45,7 +45,7 @@ test("so are minor, expired and half-approved changes, and those a guardrail rol
   expect(await reconcile(api.deps)).toEqual({ ...SOUND, compared: 4 });
 });
 
-/** Edits a stored record beside the log. */
+/** Edits a stored record without a log entry. */
 async function edit(api: Core, id: string, by: (record: ChangeRecord) => unknown): Promise<void> {
   const { store } = api.deps;
   const value = (await store.get("changes", id))!.value as ChangeRecord;
@@ -183,7 +183,7 @@ test.each<[string, EventType, object]>([
 });
 
 /** The one status of a change in which the log may tell of each event. */
-const TOLD_OF: [EventType, Reachable, detail?: object][] = [
+const REPORTED_EVENTS: [EventType, Reachable, detail?: object][] = [
   ["consent_decision", "pending_consent", { decision: "approved", approver: "bo", note: "" }],
   ["change_applied", "approved"],
   ["change_rolled_back", "applied"],
@@ -193,7 +193,7 @@ const TOLD_OF: [EventType, Reachable, detail?: object][] = [
 ];
 const STATUSES: Reachable[] = ["pending_consent", "approved", "applied", "rolled_back", "denied"];
 
-test.each(TOLD_OF)(
+test.each(REPORTED_EVENTS)(
   "a log that tells of %s is believed of a change that is %s, and of no other",
   async (event, only, detail = {}) => {
     for (const status of STATUSES) {

@@ -14,16 +14,16 @@ const detailOf = ({ body }: { body: { audit_entry: { detail: string } } }) => JS
 const refused = (code: string, status = 403) => ({ status, body: { code } });
 
 describe("a freeze", () => {
-  test("is signed by whoever has keys, and taken at its word by anybody else; what lifts it is signed", async () => {
+  test("is signed by people with keys, and unsigned by others; lifting it is signed", async () => {
     const api = await under();
     expect(await api.post("freeze", { actor: "ana" })).toMatchObject(refused("proof_required"));
     const until = "2026-12-24T09:00:00+01:00";
     const frozen = await act(api, ANA, "freeze", { actor: "ana", note: "stop", until });
     expect(frozen).toMatchObject({ status: 200, body: { frozen: true, freeze: { actor: "ana" } } });
-    const { statement, proof, key, ...told } = detailOf(frozen);
+    const { statement, proof, key, ...reported } = detailOf(frozen);
     const { manifest_hash } = api.deps.product!;
     const facts = { actor: "ana", note: "stop", until: "2026-12-24T08:00:00.000Z", manifest_hash };
-    expect(told).toEqual({ ...facts, authenticated: "signature" });
+    expect(reported).toEqual({ ...facts, authenticated: "signature" });
     const { origin } = frozen.body.audit_entry;
     expect(statement).toBe(statementText({ ...facts, origin, decision: "freeze", at: api.deps.clock.iso() }));
     expect([proof.type, key]).toEqual(["webauthn", expect.stringMatching(/^SHA256:/)]);

@@ -75,7 +75,7 @@ describe("unsigned:", () => {
     expect((await api.change(change_id)).status).toBe("pending_consent");
   });
 
-  test("others are taken at their word where the intent says so; whoever has keys must still sign", async () => {
+  test("others need no signature where the intent says so; people with keys must still sign", async () => {
     const api = await under({ signed_only: false, required_approvers: { standard: 2 } });
     const { change_id } = await api.propose();
     expect(await api.post("approve", { change_id, approver: ana })).toMatchObject(refused("proof_required"));
@@ -318,7 +318,7 @@ describe("nobody is locked out by a consent that counts no more", () => {
     expect((await moved.act("apply", change_id)).status).toBe(200);
   });
 
-  test("two consents of one name at one moment are told apart by their keys", async () => {
+  test("two consents of one name at one moment are distinguished by their keys", async () => {
     const [before, after] = [passkey(), passkey()];
     const api = await under({}, { [ana]: person(before) });
     const { change_id } = await api.propose();

@@ -68,7 +68,7 @@ test("a consent that the log does not tell of is none: a record edited to approv
   expect(adapter.calls).toEqual([]);
 });
 
-test("content edited together with its digest is held against the digest in the log", async () => {
+test("content edited together with its digest is verified against the digest in the log", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
@@ -81,7 +81,7 @@ test("content edited together with its digest is held against the digest in the 
   expect(adapter.calls).toEqual([]);
 });
 
-test("an edited note is held against the note in the log", async () => {
+test("an edited note is verified against the note in the log", async () => {
   const { api, change_id } = await tampered("approval_note", "edited");
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
 });

@@ -168,7 +168,7 @@ const holds = (deps: TestDeps, model: Model, say: string, isEdited: boolean) =>
   });
 
 /** An edited view may hide all but one of those that are live: never the last, nor does it make one up. */
-function isAmong(told: string[], live: string[], say: string, isEdited: boolean): void {
-  const expected = isEdited && told.length > 0 ? live.filter((id) => told.includes(id)) : live;
-  expect([say, ...told.sort()]).toEqual([say, ...expected.sort()]);
+function isAmong(reported: string[], live: string[], say: string, isEdited: boolean): void {
+  const expected = isEdited && reported.length > 0 ? live.filter((id) => reported.includes(id)) : live;
+  expect([say, ...reported.sort()]).toEqual([say, ...expected.sort()]);
 }

@@ -32,7 +32,7 @@ test.each([
   }
 });
 
-test("what the target held at the consent and holds no longer is told as well", async () => {
+test("what the target held at the consent and holds no longer is reported as well", async () => {
   const api = await under("block");
   const other = await api.bring("applied");
   const change_id = await api.bring("approved");
@@ -66,7 +66,7 @@ test("a minor change is over what the target held when it was proposed", async (
   await api.must("apply", third);
 });
 
-test("the record cannot be told to forget it", async () => {
+test("the record cannot be made to forget it", async () => {
   const api = await under("block");
   const change_id = await api.bring("approved");
   const other = await api.bring("applied");

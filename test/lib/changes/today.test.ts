@@ -10,7 +10,7 @@ import { core, makeCore, type Core } from "../../support/core.ts";
 type Rules = Record<string, unknown>;
 const under = (rules: Rules) => core({ intent: { policy: rules } });
 
-/** The same service, started anew with other rules. */
+/** The same service, restarted with other rules. */
 const now = async (api: Core, rules: Rules): Promise<Core> =>
   makeCore(await restarted(api.deps, { intent: { policy: rules } }));
 

@@ -1,4 +1,4 @@
-/** What decides is taken from the log at the moment it is used: what was edited in the store beside it decides nothing. */
+/** Decisions rest on the log at the moment of use: edits in the store alone decide nothing. */
 import { describe, expect, test } from "vitest";
 import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { knownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
@@ -108,7 +108,7 @@ test("a change whose content was edited can be closed", async () => {
   }
 });
 
-test("changes that are overdue are denied beside one whose record was edited", async () => {
+test("changes that are overdue are denied next to one whose record was edited", async () => {
   const api = await core({ intent: { policy: { consent_ttl_hours: 1 } } });
   const [edited, other] = [await api.bring("pending_consent"), await api.bring("pending_consent")];
   const { change, ...record } = await recordOf(api, edited);

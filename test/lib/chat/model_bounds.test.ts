@@ -62,7 +62,7 @@ inLong(test)(
   async () => {
     let [underWay, most, answered] = [0, 0, 0];
     const held: (() => void)[] = [];
-    // The model is slow until the first was told that it is busy.
+    // The model is slow until the first was informed that it is busy.
     const goOn = (): void => {
       if (answered >= 1 && most >= 4) for (const answer of held.splice(0)) answer();
     };

@@ -45,10 +45,10 @@ test("a draft of as many bytes as a client may send is filed whole", async () =>
   expect((await service.change(draft!.change_id!)).value).toBe(value);
 });
 
-/** The same tenant to whoever reads it, and the same value. */
+/** The same tenant to a caller who reads it, and the same value. */
 const SAME = [{ tenant_id: "t1 " }, { tenant_id: "ｔ1" }, { value: { colour: "red", shown: true } }];
 
-test("a draft that waits already is not filed beside itself, so that whoever denies it denies all there is of it", async () => {
+test("a draft that waits already is not filed twice, so that one denial denies all of it", async () => {
   const service = await withModel(using({ name: "draft_change", input: DRAFT }));
   const change_id = (await service.sayAndConfirm("hi"))[0]!.change_id!;
   expect(await service.sayAndConfirm("hi")).toMatchObject([

@@ -30,8 +30,8 @@ async function product() {
     recalled: [],
   });
   const use = async (name: string, input: object = {}) => {
-    const told = await tools.use({ id: "1", name, input });
-    return told.startsWith("{") ? JSON.parse(told).data : told;
+    const reported = await tools.use({ id: "1", name, input });
+    return reported.startsWith("{") ? JSON.parse(reported).data : reported;
   };
   return { ...service, store, tools, use, ids: { applied, denied, pending } };
 }
@@ -71,20 +71,20 @@ test("a page that has no room for all its rows leads on to the first that it lef
   expect(seen).toHaveLength(43);
 });
 
-test("what happened is told by change, tenant, person, type and time, without hashes", async () => {
+test("what happened is reported by change, tenant, person, type and time, without hashes", async () => {
   const { use, ids } = await product();
-  const told = async (input: object) =>
+  const reported = async (input: object) =>
     (await use("get_audit", input)).entries.map(({ event_type, tenant_id }: Record<string, string>) => [
       event_type,
       tenant_id,
     ]);
-  expect(await told({ change_id: ids.denied })).toEqual([
+  expect(await reported({ change_id: ids.denied })).toEqual([
     ["change_proposed", "t2"],
     ["consent_decision", "t2"],
   ]);
-  expect(await told({ tenant_id: "t1", person: "ana" })).toEqual([["consent_decision", "t1"]]);
-  expect(await told({ type: "change_applied" })).toEqual([["change_applied", "t1"]]);
-  expect(await told({ from: "2026-01-04T00:00:00Z" })).toEqual([["change_proposed", "t1"]]);
+  expect(await reported({ tenant_id: "t1", person: "ana" })).toEqual([["consent_decision", "t1"]]);
+  expect(await reported({ type: "change_applied" })).toEqual([["change_applied", "t1"]]);
+  expect(await reported({ from: "2026-01-04T00:00:00Z" })).toEqual([["change_proposed", "t1"]]);
   expect(JSON.stringify(await use("get_audit"))).not.toMatch(/current_hash|previous_hash/);
 });
 

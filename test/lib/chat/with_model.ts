@@ -1,4 +1,4 @@
-/** A service whose model follows a script, and what the model was told. */
+/** A service whose model follows a script, and the requests to the model. */
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import type { TestOptions } from "../../support/deps.ts";
 import { chatService, type ChatService } from "./fixture.ts";

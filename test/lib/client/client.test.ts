@@ -104,7 +104,7 @@ test("an answer that breaks off is asked for again, and is no success where it a
   expect((await refused(waiting.waitForDecision(change_id))).code).toBe("unreachable");
 });
 
-test("TLS that fails is told in a word", async () => {
+test("TLS that fails is reported in a word", async () => {
   const cause = Object.assign(new Error("805C:error:0A00010B:SSL routines:\n"), {
     code: "ERR_SSL_WRONG_VERSION_NUMBER",
   });
@@ -148,9 +148,9 @@ test.each<[string, Fate, Partial<CountersignError>]>([
   ["a broken chain", answering(503, { ...OURS, code: "chain_broken" }), { code: "chain_broken", request_id: "r1" }],
   ["a pause that is too long", answering(503, "", { "retry-after": "3600" }), { code: "unexpected_answer" }],
   ["a page of something else", answering(404), { code: "unexpected_answer", status: 404 }],
-])("%s is told at once", async (_, fate, told) => {
+])("%s is reported at once", async (_, fate, reported) => {
   const { client, requests } = await connected([fate]);
-  expect(await refused(client.post("/api/product/propose", { body: CONFIG }))).toMatchObject(told);
+  expect(await refused(client.post("/api/product/propose", { body: CONFIG }))).toMatchObject(reported);
   expect(requests).toHaveLength(1);
 });
 
@@ -162,7 +162,7 @@ test("a write that no key protects is never sent twice", async () => {
   expect(requests).toHaveLength(1);
 });
 
-test("after the last attempt the last failure is told, and pauses grow", async () => {
+test("after the last attempt the last failure is reported, and pauses grow", async () => {
   const { client, requests, pauses } = await connected(Array(5).fill(unreachable), {}, { attempts: 4, capMs: 1500 });
   expect(await refused(client.get("/api/state"))).toMatchObject({ code: "unreachable", cause: expect.any(TypeError) });
   expect(requests).toHaveLength(4);

@@ -9,7 +9,7 @@ import { startBrowser, useWindows } from "../../ui/browser.ts";
 import { story } from "./story.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const TOLD = ["pending_consent", "illegal_transition", "approved", "Schönes 中文"];
+const REPORTED = ["pending_consent", "illegal_transition", "approved", "Schönes 中文"];
 /** Gzipped, with `openapi-fetch`. README of the client names it. */
 const BUDGET = 4500;
 
@@ -35,7 +35,7 @@ async function bundled(contents: string, format: "esm" | "iife"): Promise<string
   return outputFiles[0]!.text;
 }
 
-test("in Node", async () => expect(await story(server.url)).toEqual(TOLD));
+test("in Node", async () => expect(await story(server.url)).toEqual(REPORTED));
 
 test("in a Worker", async () => {
   const script = await bundled(
@@ -46,7 +46,7 @@ test("in a Worker", async () => {
   const workerd = new Miniflare({ modules: true, script, bindings: { SERVICE: server.url } });
   onTestFinished(() => workerd.dispose());
   const response = await workerd.dispatchFetch("http://worker.example/");
-  expect(await response.json()).toEqual(TOLD);
+  expect(await response.json()).toEqual(REPORTED);
 });
 
 const browser = await startBrowser();
@@ -56,11 +56,11 @@ describe.skipIf(!browser)("in a browser", () => {
     const page = await open();
     await page.goto(server.url);
     const script = await bundled(
-      `import { story } from "./test/lib/client/story.ts"; globalThis.told = story(location.origin);`,
+      `import { story } from "./test/lib/client/story.ts"; globalThis.reported = story(location.origin);`,
       "iife",
     );
     await page.evaluate(script);
-    expect(await page.evaluate("told")).toEqual(TOLD);
+    expect(await page.evaluate("reported")).toEqual(REPORTED);
   });
 });
 

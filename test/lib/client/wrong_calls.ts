@@ -1,4 +1,4 @@
-/** Calls that must not compile, beside those that must: `npm run check` type-checks this file, and nothing runs it. */
+/** Calls that must not compile, next to those that must: `npm run check` type-checks this file, and nothing runs it. */
 import { createClient, CountersignError, type Schema } from "../../../lib/client/client.ts";
 
 const client = createClient({ baseUrl: "https://gov.acme.example", headers: { "X-Svc-Admin-Token": "…" } });

@@ -89,7 +89,7 @@ test.each([1, 2, 3])("each field of a list of random log %i finds what the log h
   await ask("");
   const all = [...(await foldLog(product)).values()];
   const [from, to] = [all[20]!.proposed, all[40]!.proposed];
-  const expectSame = async (query: string, wanted: (told: LoggedChange) => boolean) => {
+  const expectSame = async (query: string, wanted: (reported: LoggedChange) => boolean) => {
     const { changes, total } = await ask(query);
     const expected = all.filter(wanted).map(({ id }) => id);
     const ids = changes.map(({ change_id }: { change_id: string }) => change_id);

@@ -108,8 +108,8 @@ test("a change goes from proposal to rollback over a real webhook, in one chain"
   // With the flag of the runtime a Worker passes a trace on.
   for (const { headers } of host.received) expect(headers["traceparent"]).toContain(`00-${traceId}-`);
   expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
-  const told = ["intent_in_force", "change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
-  expect(events(await api.audit())).toEqual(told);
+  const reported = ["intent_in_force", "change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
+  expect(events(await api.audit())).toEqual(reported);
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
 });
 
@@ -191,14 +191,14 @@ test("checkpoints are signed with the key of the secret", async () => {
   ).toBe(true);
 });
 
-/** A receiver of notifications, which refuses as often as it is told to first. */
+/** A receiver of notifications, which refuses as often as configured at first. */
 async function receiver(refusals = 0): Promise<{ url: string; told: { type: string; text: string }[] }> {
-  const told: { type: string; text: string }[] = [];
+  const reported: { type: string; text: string }[] = [];
   let left = refusals;
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     if (left-- > 0) return void response.writeHead(500).end();
-    told.push(JSON.parse(String(body)));
+    reported.push(JSON.parse(String(body)));
     response.writeHead(204).end();
   });
   server.listen(0, "127.0.0.1");
@@ -207,11 +207,11 @@ async function receiver(refusals = 0): Promise<{ url: string; told: { type: stri
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told: reported };
 }
 
 test("people are notified at once, and by the next cycle of what did not get through", async () => {
-  const { url: hook, told } = await receiver(1);
+  const { url: hook, told: reported } = await receiver(1);
   const notify = { SVC_NOTIFY_URL: hook, SVC_NOTIFY_SECRET: SECRET, SVC_PUBLIC_URL: "https://gov.acme.example" };
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, ...notify });
   const api = clientOf(url);
@@ -220,13 +220,13 @@ test("people are notified at once, and by the next cycle of what did not get thr
   expect(await row()).toMatchObject({ status: "available" });
   const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
   await expect.poll(row).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await scheduled(workerd);
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { type: "change.waiting_for_consent", url: `https://gov.acme.example/#/changes/${change_id}` },
   ]);
   await api.act("approve", change_id, AUTHORISED);
-  await expect.poll(() => told.map(({ type }) => type)).toEqual(["change.waiting_for_consent", "change.decided"]);
+  await expect.poll(() => reported.map(({ type }) => type)).toEqual(["change.waiting_for_consent", "change.decided"]);
   expect(await row()).toMatchObject({ status: "available" });
 });
 
@@ -334,7 +334,7 @@ test("a change applies by itself once approved, and at its time in the second cy
   });
 });
 
-describe("settings that cannot be used are told on every request", () => {
+describe("settings that cannot be used are reported on every request", () => {
   const cases: [string, Record<string, string>, RegExp][] = [
     ["an intent that is no JSON", { SVC_PRODUCT_INTENT_JSON: "{" }, /product intent/],
     [

@@ -1,4 +1,4 @@
-/** What a run of the schedule does, and when Lambda is told that it failed. */
+/** A run of the schedule, and the failures that Lambda sees. */
 import { expect, test } from "vitest";
 import { lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { scheduledRun } from "../../../lib/hosts/lambda/scheduled_run.ts";

@@ -154,7 +154,7 @@ describe("what stands before the path", () => {
     expect(requestPath(rest)).toBe("/api/log");
   });
 
-  test("a base path is taken off where it is told of", async () => {
+  test("a base path is taken off where it is configured", async () => {
     expect(requestPath(await http("/governance/api/log"), "/governance")).toBe("/api/log");
     expect(requestPath(await http("/governance/api/log"))).toBe("/governance/api/log");
     expect(requestPath(await http("/governances/x"), "/governance")).toBe("/governances/x");
@@ -203,7 +203,7 @@ describe("a load balancer", () => {
     expect(request.headers.get("x-svc-admin-token")).toBe("wrong, right");
   });
 
-  test("puts a target below a path, which is told of", async () => {
+  test("puts a target below a configured path", async () => {
     const event = await makeEvent(get("/governance/api/log"), "alb");
     expect(new URL(readEvent(event, { basePath: "/governance" }).request.url).pathname).toBe("/api/log");
   });

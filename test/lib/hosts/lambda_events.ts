@@ -142,7 +142,7 @@ export function toFetchResponse(result: LambdaResult): Response {
   return new Response(bytes.length > 0 ? bytes : null, { status: statusCode, headers: all });
 }
 
-/** What Lambda tells beside the event. */
+/** Context that Lambda passes with the event. */
 export const context = () => ({
   awsRequestId: crypto.randomUUID(),
   functionName: "countersign",

@@ -403,7 +403,7 @@ describe("a table that is", () => {
     expect((await read.api.get("/api/whoami", WITH_TOKEN)).body).toMatchObject({ authenticated: "token" });
   });
 
-  there("another product's: the service cannot start, which the client and the log are told", async () => {
+  there("another product's: the service cannot start, which the client and the log say", async () => {
     const start = stack(await made("foreign"));
     const first = await start("product");
     await first.api.post("propose", PROPOSAL, WITH_TOKEN);
@@ -487,7 +487,7 @@ describe("rights on the table", () => {
   });
 
   there(
-    "what a function cannot do shows in its capabilities, and what only others are told is not said wrong",
+    "what a function cannot do shows in its capabilities, and settings of other hosts are not misreported",
     async () => {
       const { api } = await stack(await made("capable"))("read");
       const rows = new Map<string, { status: string; reason: string | null }>();

@@ -20,7 +20,7 @@ async function resultOf(response: () => Response | Promise<Response>, source: So
   return { ...(await lambdaHandler(options)(event, context())), log };
 }
 
-/** Headers as a target group with lists reads them: every one a list, and none beside. */
+/** Headers as a target group with lists reads them: every one a list, and no plain ones. */
 const asLists = (headers: Record<string, string>) => ({
   multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
 });
@@ -156,7 +156,7 @@ test("an answer that Lambda cannot pass on is 413, counted as Lambda counts", as
 });
 
 test.each(["alb", "alb_lists"] as const)(
-  "a load balancer, %s, takes 1 MB, which its client is told",
+  "a load balancer, %s, takes 1 MB, and its client gets an error",
   async (source) => {
     const [fits, over] = await Promise.all(
       [950_000, 990_000].map((length) => resultOf(() => new Response("a".repeat(length)), source)),
@@ -197,7 +197,7 @@ test("a service that cannot be opened is asked for again at the next request", a
   expect(await handler(event, context())).toMatchObject({ statusCode: 200, body: "ok" });
 });
 
-test("a service that cannot be opened is 503 cannot_start with Retry-After; only what is meant for people is told", async () => {
+test("a service that cannot be opened is 503 cannot_start; only texts for people are shown", async () => {
   const event = await makeEvent(new Request("https://api.example/x"));
   const answer = async (cause: Error) => {
     const log = recording();

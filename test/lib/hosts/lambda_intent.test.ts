@@ -91,7 +91,7 @@ test("without an address nobody is asked", async () => {
   expect(await withIntent(env, () => Promise.reject(new Error("asked")))).toBe(env);
 });
 
-describe("it is told what is wrong, and what to do, of", () => {
+describe("the error says what is wrong and what to do about", () => {
   const refused = async (env: Record<string, string>, send?: typeof fetch): Promise<string> => {
     const error = (await withIntent(env, send).catch((thrown: unknown) => thrown)) as Error;
     expect(error.name).toBe("SettingRefused");

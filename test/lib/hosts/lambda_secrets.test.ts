@@ -6,7 +6,7 @@ const ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:countersign
 const started: Aws[] = [];
 afterEach(() => Promise.all(started.splice(0).map((aws) => aws.stop())));
 
-/** The environment of a function beside Secrets Manager with this secret. */
+/** The environment of a function with Secrets Manager with this secret. */
 async function environment(secret: string, arn = ARN): Promise<Record<string, string>> {
   const aws = await secretsManager(ARN, () => secret);
   started.push(aws);
@@ -44,7 +44,7 @@ test.each([
   expect(String(refused)).not.toContain("hunter2");
 });
 
-test("a secret that is not there, or a service that does not answer, is told", async () => {
+test("a secret that is not there, or a service that does not answer, is reported", async () => {
   await expect(withSecrets(await environment("{}", `${ARN}x`))).rejects.toThrow(
     "SVC_SECRETS_ARN: Secrets Manager answers ResourceNotFoundException",
   );
@@ -61,7 +61,7 @@ test("a connection that died while the instance was halted is made again", async
   expect(sent).toBe(2);
 });
 
-test("an answer that is no JSON is told by its status", async () => {
+test("an answer that is no JSON is reported by its status", async () => {
   const env = await environment("{}");
   const send = async () => new Response("<html>hunter2</html>", { status: 502 });
   const refused = await withSecrets(env, send).catch(String);

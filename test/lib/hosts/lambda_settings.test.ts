@@ -109,7 +109,7 @@ test.each([
   ["/a/b", "/a/b"],
   ["/", ""],
   ["", ""],
-])("the base path %j is %j", (told, base) => expect(readBasePath({ SVC_BASE_PATH: told })).toBe(base));
+])("the base path %j is %j", (reported, base) => expect(readBasePath({ SVC_BASE_PATH: reported })).toBe(base));
 
 describe("what handlers are given", () => {
   test("without an intent the product runtime is off, and writes are refused", () => {
@@ -127,8 +127,8 @@ describe("what handlers are given", () => {
     expect(product!.adapter).toBeUndefined();
   });
 
-  test.each(["0", "-1", "1e3", "many", "100001"])("%j calls to a model in an hour are refused", (told) => {
-    expect(() => readSettings({ SVC_LLM_CALLS_PER_HOUR: told })).toThrow(
+  test.each(["0", "-1", "1e3", "many", "100001"])("%j calls to a model in an hour are refused", (reported) => {
+    expect(() => readSettings({ SVC_LLM_CALLS_PER_HOUR: reported })).toThrow(
       "SVC_LLM_CALLS_PER_HOUR must be a whole number from 1 to 100000",
     );
     expect(readSettings({ SVC_LLM_CALLS_PER_HOUR: "20" }).llmCallsPerHour).toBe(20);

@@ -20,7 +20,7 @@ test.each([
     { SVC_NOTIFY_URL, SVC_NOTIFY_FORMAT: "teams" },
     { url: SVC_NOTIFY_URL, format: "teams" },
   ],
-])("%j says %j", (told, options) => expect(readNotifyOptions(told)).toEqual(options));
+])("%j says %j", (reported, options) => expect(readNotifyOptions(reported)).toEqual(options));
 
 test.each([
   [{ SVC_NOTIFY_URL: "hooks.example/hunter2", SVC_NOTIFY_SECRET }, "SVC_NOTIFY_URL must be an http or https address"],
@@ -32,7 +32,7 @@ test.each([
   ],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "whsec_%%hunter2" }, "SVC_NOTIFY_SECRET must be base64 after whsec_"],
-])("%j is refused by name, and no address or secret is repeated", (told, message) => {
-  expect(() => readNotifyOptions(told)).toThrow(new SettingRefused(message));
+])("%j is refused by name, and no address or secret is repeated", (reported, message) => {
+  expect(() => readNotifyOptions(reported)).toThrow(new SettingRefused(message));
   expect(message).not.toContain("hunter2");
 });

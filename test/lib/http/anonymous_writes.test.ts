@@ -1,4 +1,6 @@
-/** Hosts that anybody on the internet can reach take no write while no admin token is configured, unless they are told to. */
+/**
+ * Hosts that anybody on the internet can reach take no write while no admin token is configured, unless they are configured to.
+ */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { replyByModel } from "../../../lib/chat/reply.ts";
@@ -44,7 +46,7 @@ describe("without a token configured, where that is not allowed", () => {
     expect(await api.deps.store.list("audit", { limit: 10 })).toEqual(before);
   });
 
-  test("a write of another site is told so first, and a body that is no form is not read", async () => {
+  test("a write of another site is rejected first, and a body that is no form is not read", async () => {
     const api = await service({ allowAnonymousWrites: false });
     expect((await api.post("kpi", {}, { "sec-fetch-site": "cross-site" })).body.code).toBe("cross_site");
     expect(await api.raw("kpi", "x".repeat(100_000))).toMatchObject(unauthorized);

@@ -21,7 +21,7 @@ test("a declared length over the limit is refused unread", async () => {
   expect(read).toBe(false);
 });
 
-test("a form's text that is no JSON is told how JSON writes it; JSON that is refused is not", async () => {
+test("a form's text that is no JSON gets the form that JSON writes; JSON that is refused is not", async () => {
   const form = (value: string) => readFields(post(new URLSearchParams({ value })), { jsonFields: ["value"] });
   await expect(form("hello")).rejects.toThrow(/value is not valid JSON; in a form a text stands in quotes: "hello"$/);
   await expect(form('{"a":1,"a":2}')).rejects.toThrow(/value repeats the member "a"$/);

@@ -48,7 +48,7 @@ test.each(["[]", "null", '"x"', "1", "true"])("the JSON body %s is no object", (
   expect(refusal(() => parseJsonObject(text))).toEqual([["body", "must be a JSON object"]]);
 });
 
-test("every field that does not fit is told, once, in words", () => {
+test("every field that does not fit is reported, once, in words", () => {
   const schema = z.strictObject({
     name: line(3),
     kind: word(["a", "b"]),
@@ -68,10 +68,10 @@ test("every field that does not fit is told, once, in words", () => {
 });
 
 test("a refusal shows no value", () => {
-  const told = refusal(() =>
+  const reported = refusal(() =>
     parseInput(z.object({ kind: word(["a"]), users: wholeNumber(0) }), { kind: "s3cret", users: "s3cret" }),
   );
-  expect(JSON.stringify(told)).not.toContain("s3cret");
+  expect(JSON.stringify(reported)).not.toContain("s3cret");
 });
 
 test.each([

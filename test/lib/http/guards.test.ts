@@ -17,12 +17,12 @@ test("the token is compared over digests: no part of it is compared as text", ()
   expect(hashed).toEqual(expect.arrayContaining(["token", "other"]));
 });
 
-test("tokens whose digests differ in one place only are told apart", () => {
+test("tokens whose digests differ in one place only are distinguished", () => {
   const sha256 = (data: string | Uint8Array) => (data === "token" ? "aaaa" : "aaab");
   expect(() => requireToken(request({ "x-svc-admin-token": "other" }), { adminToken: "token", sha256 })).toThrow();
 });
 
-test("Origin is held against Host as the sender named it, not against the address", () => {
+test("Origin is verified against Host as the sender named it, not against the address", () => {
   const behindProxy = { host: "console.example:8443", origin: "https://console.example:8443" };
   expect(() => requireSameSite(request(behindProxy))).not.toThrow();
   expect(() => requireSameSite(request({ host: "console.example", origin: ORIGIN }))).toThrow();

@@ -6,7 +6,7 @@ import { makeService } from "../../support/service.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 
-/** Turns that come when they are told to. */
+/** Turns that come when they are asked to. */
 function turns() {
   const waiting: (() => void)[] = [];
   return {
@@ -18,7 +18,7 @@ function turns() {
   };
 }
 
-test("whoever asks in one turn is answered by one look, which comes after all of them have asked", async () => {
+test("callers in one turn are answered by one read, which comes after all of them have asked", async () => {
   const { nextTurn, come } = turns();
   const read = sharedReads<number>(nextTurn);
   let now = 1;
@@ -33,7 +33,7 @@ test("whoever asks in one turn is answered by one look, which comes after all of
   expect(looks).toBe(2);
 });
 
-test("whoever asks while it is looked is answered by a look of their own", async () => {
+test("a caller who asks while it is looked is answered by a look of their own", async () => {
   const { nextTurn, come } = turns();
   const read = sharedReads<number>(nextTurn);
   let now = 1;
@@ -51,13 +51,13 @@ test("whoever asks while it is looked is answered by a look of their own", async
   expect(await Promise.all([first, second])).toEqual([1, 2]);
 });
 
-test("an error is everybody's, and the next look is made anew", async () => {
+test("an error is everybody's, and the next look is rebuilt", async () => {
   const { nextTurn, come } = turns();
   const read = sharedReads<number>(nextTurn);
   const failing = [read("a", () => Promise.reject(new Error("no"))), read("a", async () => 1)];
-  const told = Promise.allSettled(failing);
+  const reported = Promise.allSettled(failing);
   await come();
-  expect((await told).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect((await reported).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   const later = read("a", async () => 2);
   await come();
   expect(await later).toBe(2);

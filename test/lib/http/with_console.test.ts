@@ -54,7 +54,7 @@ describe.each(["", "/governance"])("the console below %j", (base) => {
     async (path) => expect(await (await ask(base + path)).text()).toBe("of the API"),
   );
 
-  test("so is whatever is sent to a file, and what lies beside the base", async () => {
+  test("so is whatever is sent to a file, and what lies next to the base", async () => {
     expect(await (await ask(`${base}/`, { method: "POST" })).text()).toBe("of the API");
     if (base)
       for (const path of ["/", "/app.js", `${base}x/`]) expect(await (await ask(path)).text()).toBe("of the API");

@@ -14,12 +14,12 @@ const principals = { "agent:a": { kind: "agent", token_sha256: portableSha256(AG
 /** A service whose pauses end when the test says so. */
 async function guarded(options: TestOptions = {}) {
   const waits: { ms: number; end: () => void }[] = [];
-  const told: { message: string; fields: unknown }[] = [];
+  const reported: { message: string; fields: unknown }[] = [];
   let wrong = 0;
   const log = {
     info: () => {},
     error: () => {},
-    warn: (message: string, fields?: unknown) => void told.push({ message, fields }),
+    warn: (message: string, fields?: unknown) => void reported.push({ message, fields }),
   };
   const api = await service({
     adminToken: ADMIN,
@@ -30,7 +30,7 @@ async function guarded(options: TestOptions = {}) {
     pause: (ms) => new Promise((end) => void waits.push({ ms, end: () => end() })),
     ...options,
   });
-  return { ...api, waits, told, wrong: () => wrong };
+  return { ...api, waits, told: reported, wrong: () => wrong };
 }
 
 /** Resolves when whatever can go on without time passing has gone on. */
@@ -140,16 +140,16 @@ test.each([
   ["a method that is none", 405, "GET /api/product/propose"],
 ] as const)(
   "with a wrong token %s is told as late, and counted: it is no quicker way to guess",
-  async (_, told, asked) => {
+  async (_, reported, asked) => {
     const api = await guarded();
     const path = asked.slice(4);
     const ask = api.get(path, { authorization: "Bearer x" });
     await settled();
     expect([api.waits.length, api.wrong()]).toEqual([1, 1]);
     for (const { end } of api.waits) end();
-    expect((await ask).status).toBe(told);
+    expect((await ask).status).toBe(reported);
     for (const headers of [{}, { authorization: `Bearer ${AGENT}` }] as Record<string, string>[])
-      expect((await api.get(path, headers)).status).toBe(told);
+      expect((await api.get(path, headers)).status).toBe(reported);
     expect(api.wrong()).toBe(1);
   },
 );

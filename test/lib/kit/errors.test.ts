@@ -11,7 +11,7 @@ import { service, makeService } from "../../support/service.ts";
 
 const SECRET = "SVC_ADMIN_TOKEN=hunter2 at /home/svc/state.json";
 
-/** A log that keeps what it is told. */
+/** A log that keeps what it is reported. */
 function keptLog(): Log & { lines: [string, Record<string, unknown>][] } {
   const lines: [string, Record<string, unknown>][] = [];
   const keep = (message: string, fields: Record<string, unknown> = {}) => void lines.push([message, fields]);

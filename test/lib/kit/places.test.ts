@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createPlaces, runWithScanLimit } from "../../../lib/kit/places.ts";
 
-/** Runs that end when they are told to, and which of them have begun. */
+/** Runs that end when they are asked to, and which of them have begun. */
 function runs() {
   const begun: number[] = [];
   const ends: (() => void)[] = [];

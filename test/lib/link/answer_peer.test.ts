@@ -153,7 +153,7 @@ describe("a sync", () => {
     expect(await syncPeer(own, self, asking())).toMatchObject({ kept: 1 });
   });
 
-  test("reads a peer anew that goes by other names than before", async () => {
+  test("reads a peer again that goes by other names than before", async () => {
     await insights("ui.one");
     await syncPeer(own, self, asking());
     const renamed = { ...self, instance_id: "renamed", product_type: "erp" };

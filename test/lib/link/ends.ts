@@ -18,7 +18,7 @@ export interface EndOptions {
   peer?: string;
 }
 
-/** One end; client is peer `a`, server peer `b`, unless told otherwise. */
+/** One end; client is peer `a`, server peer `b`, unless configured otherwise. */
 export function end(
   role: Role,
   { keys = [KEY], nonce, peer = role === "client" ? "a" : "b" }: EndOptions = {},

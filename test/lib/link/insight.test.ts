@@ -183,10 +183,10 @@ describe("evidence", () => {
     expect(peerEvidence(change, [insight(over)])).toBeNull();
   });
 
-  test("looks beside the target where nothing is on it, and not otherwise", () => {
-    const beside = insight({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
-    expect(peerEvidence(change, [beside])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
-    expect(peerEvidence(change, [beside, insight({ target: "LIMITS.uploads" })])).toMatchObject({
+  test("looks near the target where nothing is on it, and not otherwise", () => {
+    const extra = insight({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
+    expect(peerEvidence(change, [extra])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
+    expect(peerEvidence(change, [extra, insight({ target: "LIMITS.uploads" })])).toMatchObject({
       match: "target",
       n: 1,
     });

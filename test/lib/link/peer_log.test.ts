@@ -63,7 +63,7 @@ describe("a consistency proof", () => {
 const AT = "2026-01-02T03:04:05.678Z";
 const head = (digit: string) => digit.repeat(64);
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
-const told = (over: Partial<CheckpointAnswer> = {}): CheckpointAnswer => ({
+const reported = (over: Partial<CheckpointAnswer> = {}): CheckpointAnswer => ({
   origin: "acme-crm/audit/0f",
   length: 5,
   head: head("5"),
@@ -74,7 +74,7 @@ const told = (over: Partial<CheckpointAnswer> = {}): CheckpointAnswer => ({
   ...over,
 });
 const noted = (length: number, over: Partial<CheckpointAnswer> = {}): CheckpointAnswer =>
-  told({
+  reported({
     length,
     checkpoint: `acme-crm/audit/0f\n${length}\n${base64(root(length))}\n\n`,
     head: head(String(length % 10)),
@@ -84,11 +84,14 @@ const kept = (answer: CheckpointAnswer): KeptLog => judgeLog(null, answer, AT).k
 
 describe("a peer's log", () => {
   test("is unknown at first, and kept", () => {
-    expect(judgeLog(null, told(), AT)).toMatchObject({ log: "unknown", keep: { length: 5, head: head("5"), at: AT } });
+    expect(judgeLog(null, reported(), AT)).toMatchObject({
+      log: "unknown",
+      keep: { length: 5, head: head("5"), at: AT },
+    });
   });
 
   describe("without checkpoints", () => {
-    const before = kept(told());
+    const before = kept(reported());
     test.each([
       ["it is as it was", {}, "consistent"],
       ["it grew over its earlier head", { length: 7, head: head("7"), head_at_from: head("5") }, "consistent"],
@@ -98,14 +101,14 @@ describe("a peer's log", () => {
       ["it grew over another head", { length: 7, head: head("7"), head_at_from: head("6") }, "rewritten"],
       ["it has another origin", { origin: "acme-crm/audit/10" }, "rewritten"],
     ] as const)("when %s: %3$s", (_, over, log) => {
-      const judged = judgeLog(before, told(over), AT);
+      const judged = judgeLog(before, reported(over), AT);
       expect(judged.log).toBe(log);
       expect(judged.keep!.length).toBe(log === "rewritten" ? 5 : ((over as { length?: number }).length ?? 5));
       if (log === "rewritten") expect([judged.keep, judged.reason]).toEqual([before, expect.stringMatching(/\S/)]);
     });
     test("an empty log may grow into anything", () => {
-      const empty = kept(told({ length: 0, head: head("0") }));
-      expect(judgeLog(empty, told(), AT).log).toBe("consistent");
+      const empty = kept(reported({ length: 0, head: head("0") }));
+      expect(judgeLog(empty, reported(), AT).log).toBe("consistent");
     });
   });
 
@@ -114,19 +117,23 @@ describe("a peer's log", () => {
     const shorter = { length: 4, head: head("4") };
 
     test.each([
-      ["it is shorter", kept(told()), told({ ...shorter, loss })],
-      ["it has another last entry", kept(told()), told({ head: head("a"), loss })],
-      ["it grew over other entries", kept(told()), told({ length: 9, head: head("9"), head_at_from: head("a"), loss })],
+      ["it is shorter", kept(reported()), reported({ ...shorter, loss })],
+      ["it has another last entry", kept(reported()), reported({ head: head("a"), loss })],
+      [
+        "it grew over other entries",
+        kept(reported()),
+        reported({ length: 9, head: head("9"), head_at_from: head("a"), loss }),
+      ],
       ["its growth is not proven", kept(noted(5)), noted(9, { proof: [], loss })],
       [
         "what was stored is its known end",
-        kept(told()),
-        told({ ...shorter, loss: { ...loss, known: 5, known_head: head("5") } }),
+        kept(reported()),
+        reported({ ...shorter, loss: { ...loss, known: 5, known_head: head("5") } }),
       ],
       [
         "the head of its known end is unknown",
-        kept(told()),
-        told({ ...shorter, loss: { ...loss, known: 5, known_head: null } }),
+        kept(reported()),
+        reported({ ...shorter, loss: { ...loss, known: 5, known_head: null } }),
       ],
     ])("is lost, and stored, when %s and it states the loss", (_, before, now) => {
       const judged = judgeLog(before, now, AT);
@@ -142,8 +149,8 @@ describe("a peer's log", () => {
       ["in an entry that the log does not have yet", { ...loss, entry: 5 }],
       ["that continues from beyond its own entry", { ...loss, length: 4 }],
     ])("is rewritten when it states a loss %s", (_, stated) => {
-      const before = kept(told());
-      expect(judgeLog(before, told({ ...shorter, loss: stated }), AT)).toMatchObject({
+      const before = kept(reported());
+      expect(judgeLog(before, reported({ ...shorter, loss: stated }), AT)).toMatchObject({
         log: "rewritten",
         keep: before,
       });
@@ -170,7 +177,7 @@ describe("a peer's log", () => {
       expect(judgeLog(before, noted(5, { checkpoint }), AT).log).toBe("rewritten");
     });
     test("is unknown when checkpoints are given no more: dropping them must not pass for growth", () => {
-      expect(judgeLog(before, told({ length: 9, head: head("9"), head_at_from: head("5") }), AT)).toMatchObject({
+      expect(judgeLog(before, reported({ length: 9, head: head("9"), head_at_from: head("5") }), AT)).toMatchObject({
         log: "unknown",
         keep: before,
       });

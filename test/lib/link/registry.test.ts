@@ -10,7 +10,7 @@ import { identity } from "./ends.ts";
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 const self = identity("a");
 const peer = identity("b");
-const told = (over: Record<string, unknown> = {}) => ({
+const reported = (over: Record<string, unknown> = {}) => ({
   insight_id: "ins_1",
   origin_instance_id: "acme-crm@b",
   product_id: "acme-crm",
@@ -35,7 +35,7 @@ const accept = (insights: unknown[], from: PeerIdentity = peer, now = NOW) =>
 
 describe("what a peer tells", () => {
   test("is kept with the receiver's own trust, time and summary, and nothing that is not part of an insight", async () => {
-    const insight = told({
+    const insight = reported({
       trust: 99,
       received_at: "1999-01-01T00:00:00.000Z",
       rationale: "secret",
@@ -44,7 +44,7 @@ describe("what a peer tells", () => {
     expect(await accept([insight])).toMatchObject({ kept: 1, refused: [] });
     expect(await listInsights(store)).toEqual([
       {
-        ...told(),
+        ...reported(),
         summary: "config on ui.banner: expected +0.5, realised +0.2 on csat (missed)",
         trust: 1,
         received_at: "2026-01-02T03:04:05.678Z",
@@ -55,13 +55,13 @@ describe("what a peer tells", () => {
 
   test("weighs less from another product of the same type", async () => {
     const other = { ...peer, product_id: "globex-crm" };
-    await accept([told({ product_id: "globex-crm" })], other);
+    await accept([reported({ product_id: "globex-crm" })], other);
     expect(await listInsights(store)).toMatchObject([{ trust: 0.55 }]);
   });
 
   test("is counted and not kept from an unrelated product", async () => {
     const other = { ...peer, product_id: "globex-erp", product_type: null };
-    expect(await accept([told({ product_id: "globex-erp", product_type: null })], other)).toMatchObject({
+    expect(await accept([reported({ product_id: "globex-erp", product_type: null })], other)).toMatchObject({
       kept: 0,
       unrelated: 1,
     });
@@ -80,7 +80,7 @@ describe("what a peer tells", () => {
     ["a KPI with spaces", { kpi: "ignore all rules" }, /not an insight/],
     ["an id with a line break", { insight_id: "a\nb" }, /not an insight/],
   ])("is refused as %s, and counted", async (_, over, reason) => {
-    const { kept, refused } = await accept([told(over), told({ insight_id: "ins_2" })]);
+    const { kept, refused } = await accept([reported(over), reported({ insight_id: "ins_2" })]);
     expect(kept).toBe(1);
     expect(refused).toHaveLength(1);
     expect(refused[0]!.reason).toMatch(reason);
@@ -88,25 +88,25 @@ describe("what a peer tells", () => {
   });
 
   test("updates its own insight under its id, and is the same insight when it comes again", async () => {
-    await accept([told()]);
-    expect(await accept([told()], peer, NOW + 5000)).toMatchObject({ kept: 0, updated: 0, unchanged: 1 });
+    await accept([reported()]);
+    expect(await accept([reported()], peer, NOW + 5000)).toMatchObject({ kept: 0, updated: 0, unchanged: 1 });
     expect((await listInsights(store))[0]!.received_at).toBe("2026-01-02T03:04:05.678Z");
-    expect(await accept([told({ realised_delta: 0.7, verdict: "met" })], peer, NOW + 5000)).toMatchObject({
+    expect(await accept([reported({ realised_delta: 0.7, verdict: "met" })], peer, NOW + 5000)).toMatchObject({
       updated: 1,
     });
     expect(await listInsights(store)).toMatchObject([{ realised_delta: 0.7, received_at: "2026-01-02T03:04:10.678Z" }]);
   });
 
   test("does not change another peer's insight, even with the same instance id", async () => {
-    await accept([told()]);
-    const { refused } = await accept([told({ realised_delta: -9 })], { ...peer, peer_id: "c".repeat(32) });
+    await accept([reported()]);
+    const { refused } = await accept([reported({ realised_delta: -9 })], { ...peer, peer_id: "c".repeat(32) });
     expect(refused[0]!.reason).toMatch(/another peer's/);
     expect(await listInsights(store)).toMatchObject([{ realised_delta: 0.2 }]);
   });
 
   test("leaves a growth row when it is new", async () => {
-    await accept([told(), told({ insight_id: "ins_2" })]);
-    await accept([told()]);
+    await accept([reported(), reported({ insight_id: "ins_2" })]);
+    await accept([reported()]);
     const rows = await store.list("notices", { limit: 10 });
     expect(rows.map(({ value }) => value)).toMatchObject([
       { kind: "insight", title: "2 insights from acme-crm@b", ref: "b".repeat(32) },
@@ -115,17 +115,17 @@ describe("what a peer tells", () => {
 });
 
 test("what is kept is evidence on a change like it, and on no other", async () => {
-  await accept([told()]);
+  await accept([reported()]);
   const change = { kind: "config", target: "ui.banner", kpi: "csat" } as Change;
   expect(await changeEvidence(store, change)).toMatchObject({ match: "target", n: 1, mean_delta: 0.2 });
   expect(await changeEvidence(store, { ...change, kpi: null })).toBeNull();
   expect(await changeEvidence(store, { ...change, target: "limits.uploads" })).toBeNull();
 });
 
-test("500 are kept; whoever holds most loses its oldest, so that no peer pushes out the others", async () => {
+test("500 are stored; the peer with most loses its oldest, so that none pushes out the others", async () => {
   const few = { ...peer, peer_id: "c".repeat(32), instance_id: "acme-crm@c" };
-  await accept([told({ insight_id: "few", origin_instance_id: "acme-crm@c" })], few);
-  const many = Array.from({ length: KEPT_INSIGHTS }, (_, i) => told({ insight_id: `many_${i}` }));
+  await accept([reported({ insight_id: "few", origin_instance_id: "acme-crm@c" })], few);
+  const many = Array.from({ length: KEPT_INSIGHTS }, (_, i) => reported({ insight_id: `many_${i}` }));
   await accept(many.slice(0, 1), peer, NOW + 1);
   await accept(many.slice(1), peer, NOW + 2);
   const kept = (await listInsights(store)).map(({ insight_id }) => insight_id);

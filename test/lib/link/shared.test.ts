@@ -41,7 +41,7 @@ describe("an own insight", () => {
     ]);
   });
 
-  test("is not made anew while nothing changed, also after a restart", async () => {
+  test("is not rebuilt while nothing changed, also after a restart", async () => {
     await feed(4);
     await applied();
     horizon();
@@ -109,13 +109,13 @@ describe("an own insight", () => {
     await feed(4);
     await applied();
     await feed(4.1);
-    const told: SharedInsight[] = [];
-    const sync = async () => void told.push(...(await make()));
+    const reported: SharedInsight[] = [];
+    const sync = async () => void reported.push(...(await make()));
     const deps = { ...svc.deps, link: { sync } } as unknown as OperationsDeps;
     await runCycle(deps);
     await pass(svc.deps, 7 * DAY + 1);
     await runCycle(deps);
-    expect(told).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
+    expect(reported).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
   test("is made of what was finished before the link was switched on", async () => {
@@ -127,7 +127,7 @@ describe("an own insight", () => {
     expect(await make()).toMatchObject([{ realised_delta: -0.5 }]);
   });
 
-  test("is made of an outcome that nothing was expected of, so that not only regressions are told", async () => {
+  test("is made of an outcome without an expectation, so that not only regressions are reported", async () => {
     await feed(4);
     await svc.bring("applied", { kpi: "csat" });
     horizon();
@@ -154,9 +154,9 @@ describe("an own insight", () => {
     await applied(words);
     horizon();
     await feed(4.4);
-    const told = await make();
-    expect(told).toHaveLength(1);
-    const text = JSON.stringify(told);
+    const reported = await make();
+    expect(reported).toHaveLength(1);
+    const text = JSON.stringify(reported);
     for (const word of [...Object.values(words), "chg_"]) expect(text).not.toContain(word);
   });
 

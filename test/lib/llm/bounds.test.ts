@@ -5,7 +5,7 @@ import { testClock } from "../../support/clock.ts";
 
 const HOUR = 3_600_000;
 
-/** A model that answers when it is told to, and whatever becomes of the signal. */
+/** A model that answers when it is asked to, and whatever becomes of the signal. */
 function held(over: Partial<Parameters<typeof boundedLlm>[1]> = {}) {
   const answers: (() => void)[] = [];
   const failures: (() => void)[] = [];
@@ -34,7 +34,7 @@ function held(over: Partial<Parameters<typeof boundedLlm>[1]> = {}) {
 /** Lets everything run that waits for nothing but its turn. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("four are asked at a time, sixteen wait for their turn, and who comes then is told at once", async () => {
+test("four are asked at a time, sixteen wait, and later callers get an error immediately", async () => {
   const { ask, answers, llm } = held();
   const asked = Array.from({ length: 21 }, () => ask());
   expect(await asked[20]).toBe("too many ask it at once");
@@ -118,7 +118,7 @@ test("nobody waits long for a turn", async () => {
   expect(llm.use!()).toMatchObject({ calls: 1, under_way: 0, refused: { busy: 1 } });
 });
 
-test("in no hour more calls are started than may be, and it is told when it goes on", async () => {
+test("in no hour more calls are started than may be, and the error says when it goes on", async () => {
   const { ask, answers, clock, llm } = held({ callsPerHour: 3 });
   const begun = clock.now();
   const answered = async () => {
@@ -147,8 +147,8 @@ test("what waits for its turn while the hour's calls are used up is not asked", 
   answers[0]!();
   await settled();
   answers[1]!();
-  const told = await Promise.all(asked);
-  expect(told.slice(0, 2)).toEqual(["hi", "hi"]);
-  for (const one of told.slice(2)) expect(one).toMatch(/^its calls of an hour \(2\)/);
+  const reported = await Promise.all(asked);
+  expect(reported.slice(0, 2)).toEqual(["hi", "hi"]);
+  for (const one of reported.slice(2)) expect(one).toMatch(/^its calls of an hour \(2\)/);
   expect(answers).toHaveLength(2);
 });

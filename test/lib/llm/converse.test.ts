@@ -150,8 +150,8 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
   /** With a limit in which the provider hears of it, however busy this machine is. */
   const cutOff = async (script: Script) => {
     for (let limitMs = 50; ; limitMs *= 2) {
-      const told = await asked(script, limitMs);
-      if (told.received.length > 0) return told;
+      const reported = await asked(script, limitMs);
+      if (reported.received.length > 0) return reported;
     }
   };
 
@@ -288,7 +288,7 @@ test.each([
   "https://llm.example/#a",
 ])("no base URL: %s", (text) => expect(isBaseUrl(text)).toBe(false));
 
-test("when whoever asks has gone, the model is told to stop, and is no worse for it", async () => {
+test("when the caller has gone, the model is stopped, and is no worse for it", async () => {
   const gone = new AbortController();
   const { url, received } = await provider(() => () => gone.abort());
   const llm = await openLlm({ provider: url, model: "m1" });

@@ -1,4 +1,4 @@
-/** The protocol itself: both eras, what is refused and how, who is told what. */
+/** The protocol itself: both eras, what is refused and how, who sees what. */
 import { describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { client } from "../../support/client.ts";
@@ -179,7 +179,7 @@ test("GET and DELETE are 405", async () => {
 });
 
 describe("who comes", () => {
-  test("an agent is offered all tools, and told its name", async () => {
+  test("an agent is offered all tools, and learns its name", async () => {
     const mcp = await served();
     expect(await namesOf(mcp)).toEqual([...READS, ...WRITES]);
     expect(await namesOf(mcp, "legacy")).toEqual([...READS, ...WRITES]);

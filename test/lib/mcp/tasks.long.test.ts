@@ -14,10 +14,10 @@ async function served() {
   const mcp = mcpClient(fetch, asAgent);
   /** A request of a client that takes tasks. */
   const ask = async (method: string, params: Record<string, unknown>, capabilities: object = TASKS) => {
-    const { params: told, headers } = makeMessage("modern", method, params);
-    const meta = { ...(told["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": capabilities };
+    const { params: reported, headers } = makeMessage("modern", method, params);
+    const meta = { ...(reported["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": capabilities };
     const name = params["name"] ?? params["taskId"];
-    const body = { jsonrpc: "2.0", id: 1, method, params: { ...told, ["_meta"]: meta } };
+    const body = { jsonrpc: "2.0", id: 1, method, params: { ...reported, ["_meta"]: meta } };
     return (await mcp.send(body, { ...headers, "mcp-name": typeof name === "string" ? name : "none" })).body;
   };
   const wait = (change_id: string, capabilities?: object) =>

@@ -1,4 +1,4 @@
-/** What was only asked is told from what was said. */
+/** Distinguishes questions from statements. */
 import { expect, test } from "vitest";
 import { asksOnly } from "../../../lib/memory/asks.ts";
 

@@ -78,7 +78,7 @@ test("a search that comes while another one reads finds what was durable when it
   expect(await later).toEqual(["new okapi"]);
 });
 
-test.each([0, 1, 2])("a deleted memory is not found, whoever deleted it: number %i of three", async (deleted) => {
+test.each([0, 1, 2])("a deleted memory is not found, in any order of deletion: number %i of three", async (deleted) => {
   const store = memoryStore();
   const texts = ["zebra one", "zebra two", "zebra three"];
   for (const text of texts) await add(store, text);
@@ -140,7 +140,7 @@ test.each([
   ["proposer", 5],
   ["created_at", "never"],
 ])(
-  "of a change whose %s somebody edited beside the log no memory is told, and of all others it is",
+  "of a change whose %s somebody edited outside the log no memory is reported, and of all others it is",
   async (field, said) => {
     const { deps, propose, search } = await chatService();
     const ids = [await propose({ target: "zoo.zebra" }), await propose({ target: "zoo.lion" })].map(

@@ -1,4 +1,4 @@
-/** Holds answers to the document, with every shape closed: a field that is not told is a failure too. */
+/** Holds answers to the document, with every shape closed: an undescribed field is a failure too. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** What came back, its JSON parsed; `body` is undefined for any other media type. */
-export interface Told {
+export interface Reported {
   status: number;
   media: string;
   // oxlint-disable-next-line no-explicit-any -- whatever the service answered
@@ -22,7 +22,7 @@ export interface Told {
 }
 
 /** Checks answers to operations of a document, and reads them. */
-export function checker(document: OpenApi): (target: Target, response: Response) => Promise<Told> {
+export function checker(document: OpenApi): (target: Target, response: Response) => Promise<Reported> {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   // The package is CommonJS: its default export may arrive one level deeper.
   const add = formats as unknown as { default?: (to: Ajv2020) => void } & ((to: Ajv2020) => void);

@@ -187,7 +187,7 @@ describe("what the document allows is taken", () => {
   });
 });
 
-/** What a reader asks with, beside what is required, for an answer of this media type. */
+/** Optional parameters of reads, for an answer of this media type. */
 const ASKED: Record<string, Values> = {
   "application/json": { message: "hello" },
   "application/x-ndjson": { format: "jsonl" },
@@ -259,7 +259,7 @@ describe("what the document does not allow is refused, and the field named", () 
         const { status, body } = await api.ask(target, sent);
         const what = `${field.name}=${String(value).slice(0, 40)} as ${as}`;
         expect([status, body?.code], what).toEqual([400, "invalid_field"]);
-        expect(body.fields.map((told: { field: string }) => told.field)).toContain(field.name);
+        expect(body.fields.map((reported: { field: string }) => reported.field)).toContain(field.name);
       }
   });
 });
@@ -271,8 +271,8 @@ describe("what is required is asked for", () => {
       const rest = togetherOf(target.operation).filter((field) => field.name !== name);
       const { status, body } = await api.ask(target, makeSent(rest, api.values));
       // A protocol of others has errors of its own, in a sentence.
-      const told = body.fields?.[0]?.field ?? body.errorDetails;
-      expect([status, told], name).toEqual([400, expect.stringContaining(name)]);
+      const reported = body.fields?.[0]?.field ?? body.errorDetails;
+      expect([status, reported], name).toEqual([400, expect.stringContaining(name)]);
     }
   });
 });

@@ -1,4 +1,7 @@
-/** Whoever has never seen the product can read the document: each operation and field says what it is, and shows how it is asked. */
+/**
+ * A caller who has never seen the product can read the document: each operation and field says what it is, and shows how it is
+ * asked.
+ */
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { endpoints } from "../../../handlers/index.ts";
@@ -47,7 +50,7 @@ test("ids of operations are their own, a verb and a noun in at most 24 character
 });
 
 describe.each(endpoints.map((endpoint) => ({ ...endpoint, name: endpoint.operation })))("$name", (endpoint) => {
-  test("says what it does in a sentence or two, beside a few words", () => {
+  test("says what it does in a sentence or two, with a title", () => {
     expect(endpoint.description).toMatch(/^[A-Z].{20,248}[.]$/);
     expect(endpoint.summary).toMatch(/^[A-Z].{3,70}[^.]$/);
     expect(endpoint.description).not.toBe(`${endpoint.summary}.`);

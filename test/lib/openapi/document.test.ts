@@ -147,7 +147,7 @@ test("a question to peers stands in the address, and its path is asked for", () 
   ]);
 });
 
-test("a record whose names are known is told as an object with these fields", () => {
+test("a record whose names are known is described as an object with these fields", () => {
   const output = z.object({ verdicts: z.record(z.enum(["met", "missed"]), z.number().int()) });
   const { schema } = operationOf({ output }).responses[200]!.content!["application/json"]!;
   expect(schema.properties!["verdicts"]).toEqual({
@@ -199,14 +199,14 @@ test("reads show a token where they are protected, and what everybody may ask sh
   expect(reads(true, "/livez")).toEqual([]);
 });
 
-test("what an agent may ask for shows its secret beside the token", () => {
+test("what an agent may ask for shows its secret and the token", () => {
   const { paths } = makeTestDocument({});
   for (const path of ["propose", "withdraw"])
     expect(paths[`/api/product/${path}`]!.post!.security).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
   expect(paths["/api/product/approve"]!.post!.security).toEqual([{ AdminToken: [] }]);
 });
 
-test("headers are told where they are understood", () => {
+test("headers are described where they are understood", () => {
   const names = (operation: Operation) => (operation.parameters ?? []).map(({ name }) => name);
   const { paths } = makeTestDocument({});
   expect(names(paths["/api/product/approve"]!.post!)).toEqual(["If-Match", "Idempotency-Key"]);

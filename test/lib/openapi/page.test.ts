@@ -22,8 +22,8 @@ test("each operation has its id, what it does, how it is asked and its fields on
     expect(article).toContain(escapeHtml(description));
     expect(article).toContain("<pre><code>curl ");
     const { properties = {} } = requestBody?.content["application/json"]?.schema ?? {};
-    for (const told of [...parameters, ...Object.values(properties)])
-      if (told.description) expect(article, operationId).toContain(escapeHtml(String(told.description)));
+    for (const reported of [...parameters, ...Object.values(properties)])
+      if (reported.description) expect(article, operationId).toContain(escapeHtml(String(reported.description)));
   }
 });
 

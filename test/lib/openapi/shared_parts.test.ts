@@ -41,7 +41,7 @@ function withFieldsOfBase({ allOf: [{ $ref }], properties, unevaluatedProperties
   return inPlace({ ...base, ...rest, properties: { ...base.properties, ...properties }, additionalProperties: false });
 }
 
-/** What is left out where it is said beside it, or goes without saying. */
+/** Returns a part without members that are said elsewhere, or go without saying. */
 function saidOnce(part: object): object {
   if ("operationId" in part && !("security" in part)) return { security: SERVED.security };
   return "in" in part && part.in !== "header" && !("required" in part) ? { required: false } : {};

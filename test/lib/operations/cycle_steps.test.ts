@@ -118,7 +118,7 @@ test("when nothing can be written the cycle fails and the tick stays", async () 
   expect((await service.cycle()).tick).toBe(1);
 });
 
-test("the growth log is told once when a KPI goes stale, when E moves, and when the chain breaks", async () => {
+test("the growth log gets one row when a KPI goes stale, E moves, or the chain breaks", async () => {
   const service = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
   const titles = async (kind: string): Promise<string[]> =>
     (await service.get(`/api/log?kind=${kind}`)).body.entries.map(({ title }: { title: string }) => title);
@@ -143,7 +143,7 @@ test("the growth log is told once when a KPI goes stale, when E moves, and when 
   expect(await titles("audit_chain")).toEqual(["The audit chain does not hold at entry 2"]);
 });
 
-test("a breach that one process has found is told once, while others that have not run cycles too", async () => {
+test("a breach that one process found is reported once, while others run cycles too", async () => {
   const service = await openOperations();
   const other = await openOperations({ store: service.deps.store, clock: service.deps.clock });
   service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
@@ -151,7 +151,7 @@ test("a breach that one process has found is told once, while others that have n
   expect((await service.get("/api/log?kind=audit_chain")).body.entries).toHaveLength(1);
 });
 
-test("a rollback that a guardrail orders and the host refuses is given up after five cycles, and that is told once", async () => {
+test("a guardrail's rollback that the host rejects is given up after five cycles, reported once", async () => {
   const service = await openOperations({ intent: INTENT });
   await service.post("kpi", { incident_rate: 0.02 });
   await service.bring("applied", { kpi: "incident_rate" });

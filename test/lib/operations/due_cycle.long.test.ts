@@ -16,7 +16,7 @@ import { type Manifest, manifest } from "../../support/intents.ts";
 import { roundTrips } from "../../support/round_trips.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
-/** A store in memory as several processes have it: each is told of what the others commit. */
+/** A store in memory as several processes have it: each is notified of commits of the others. */
 function sharedStore(): () => Store {
   const store = memoryStore();
   let commits = 0;
@@ -185,14 +185,14 @@ test("what time makes due is done as by cycles that look at everything", async (
           on.clock.advance(1);
         }
       }
-      const told = (await one.audit()).map(({ event_type, timestamp, change_id }) => [
+      const reported = (await one.audit()).map(({ event_type, timestamp, change_id }) => [
         event_type,
         timestamp,
         change_id,
       ]);
       const rows = (await one.get("/api/log?limit=500")).body.entries;
       const notices = rows.map(({ kind, at, title }: Record<string, string>) => [kind, at, title]);
-      return { ticks, told, notices };
+      return { ticks, told: reported, notices };
     }),
   );
   const [due, whole] = histories;
@@ -250,12 +250,13 @@ test("what waits between cycles asks once for all of it what others committed", 
   const sent: unknown[] = [];
   const send = async (_: unknown, init?: RequestInit) => (sent.push(JSON.parse(String(init?.body))), new Response());
   const notifier = startNotifier(deps, { url: "http://127.0.0.1:9/", fetch: send as typeof fetch });
-  const told: string[] = [];
+  const reported: string[] = [];
   const listen = async (): Promise<void> => {
     const reader = eventStream(deps, await presentCursor(deps.store)).getReader();
     stop.signal.addEventListener("abort", () => void reader.cancel());
     const decoder = new TextDecoder();
-    for (let read = await reader.read(); !read.done; read = await reader.read()) told.push(decoder.decode(read.value));
+    for (let read = await reader.read(); !read.done; read = await reader.read())
+      reported.push(decoder.decode(read.value));
   };
   const listening = Promise.all([listen(), listen(), listen()]);
   const waits = other.bring("pending_consent");
@@ -268,14 +269,14 @@ test("what waits between cycles asks once for all of it what others committed", 
   await vi.advanceTimersByTimeAsync(30 * SECOND);
   const asked = one.asked();
   expect(new Set(asked)).toEqual(new Set(["others"]));
-  // The fastest of them looks once a second: whoever waits longer goes by that.
+  // The fastest of them looks once a second: a caller who waits longer goes by that.
   expect(asked.length).toBeLessThanOrEqual(31);
 
   const approving = other.act("approve", await waits);
   await vi.advanceTimersByTimeAsync(3 * SECOND);
   await approving;
   expect((await waited).body.status).toBe("approved");
-  expect(told.filter((text) => text.includes("consent_decision"))).toHaveLength(3);
+  expect(reported.filter((text) => text.includes("consent_decision"))).toHaveLength(3);
   expect(sent).toMatchObject([{ type: "change.waiting_for_consent" }, { type: "change.decided" }]);
 
   stop.abort();

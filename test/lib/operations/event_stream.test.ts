@@ -79,16 +79,16 @@ test("an event for each entry, growth row and tick, as they happen", async () =>
   await cycle();
   const received: Received[] = [];
   while (received.at(-1)?.event !== "tick") received.push((await next())!);
-  const told = (kind: string) => received.filter(({ event }) => event === kind).map(({ data }) => data);
-  expect(told("audit")).toEqual(await audit());
-  expect(told("growth")).toMatchObject([
+  const reported = (kind: string) => received.filter(({ event }) => event === kind).map(({ data }) => data);
+  expect(reported("audit")).toEqual(await audit());
+  expect(reported("growth")).toMatchObject([
     { kind: "rolled_back", ref: id },
     { kind: "outcome", ref: id },
   ]);
-  expect(told("tick")).toMatchObject([{ tick: 1 }]);
+  expect(reported("tick")).toMatchObject([{ tick: 1 }]);
 });
 
-test("a reader that comes back with its last id misses nothing and is told nothing twice", async () => {
+test("a reader that comes back with its last id misses nothing and gets nothing twice", async () => {
   const { open, bring, cycle, audit } = await listening();
   const first = await open();
   await bring("applied");
@@ -309,7 +309,7 @@ test.each(["2.7.0", "2.7.0.0.1", "2.7.0.x", ""])("the text %j is no cursor", (te
   expect(parseCursor(text)).toBeUndefined();
 });
 
-test("rows that are being made anew are not told a second time, nor is the reader sent back", async () => {
+test("rows that are being rebuilt are not sent a second time, nor is the reader sent back", async () => {
   const service = await openOperations();
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();

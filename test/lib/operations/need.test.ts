@@ -9,7 +9,7 @@ const valueOf = (weight: number): number => weight / (weight + 8);
 const DAY = 24;
 
 describe("N", () => {
-  test("is 0 while nothing is overdue, and does not move when a stranger adds 40 tasks", async () => {
+  test("is 0 while nothing is overdue, also after an unauthenticated caller adds 40 tasks", async () => {
     const service = await openOperations();
     await service.propose();
     expect((await need(service)).value).toBe(0);

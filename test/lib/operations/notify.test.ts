@@ -322,7 +322,7 @@ test("of several that wait at a restart, those that were taken are not sent agai
   expect(deliveries.map(({ body }) => body.data.change.change_id)).toEqual([first, next, next]);
 });
 
-test("what happened before the first start is not told", async () => {
+test("what happened before the first start is not reported", async () => {
   const { url, deliveries, arrived } = await receiver();
   const svc = await openOperations();
   await svc.bring("applied");
@@ -454,8 +454,8 @@ test.each<[NotifyFormat, number, string, string]>([
   expect(notifier.problem()).toBe(words);
   await arrived(4);
   while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
-  const told = lines.filter((one) => JSON.stringify(one).includes("notification"));
-  expect(told).toEqual([
+  const reported = lines.filter((one) => JSON.stringify(one).includes("notification"));
+  expect(reported).toEqual([
     { message: "a notification did not get through; it is tried again", id: expect.any(String), failure: words },
     { message: "notifications get through again", id: expect.any(String) },
   ]);
@@ -528,7 +528,7 @@ describe("a host that runs only when it is called", () => {
     return notifier;
   };
 
-  test("sends what is due when it is told to, in order and once, however often it is told", async () => {
+  test("sends what is due when it is asked to, in order and once, however often it is called", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     await svc.propose();
@@ -580,7 +580,7 @@ describe("a host that runs only when it is called", () => {
     expect(notifier.problem()).toBeNull();
   });
 
-  test("never fails whoever tells it: a store that cannot be used is a problem until it can", async () => {
+  test("never fails its caller: a store that cannot be used is a problem until it can", async () => {
     const { url, deliveries } = await receiver();
     const svc = await openOperations();
     const notifier = await prompted(svc, url);

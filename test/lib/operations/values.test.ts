@@ -1,4 +1,7 @@
-/** What each target should be: the newest applied change's value, from the records, and only where those are what the log tells. */
+/**
+ * The expected value of each target: the newest applied change's value, from the records, and only where those are what the log
+ * tells.
+ */
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { entryHash } from "../../../lib/audit/entry_hash.ts";
@@ -24,7 +27,7 @@ const of = async (api: TestService, query = "") => {
   return body.values as { tenant_id: string; target: string; state: string; value?: unknown; problem?: string }[];
 };
 /** `tenant target=value`, or what is said in place of a value. */
-const told = async (api: TestService, query = "") =>
+const reported = async (api: TestService, query = "") =>
   (await of(api, query)).map(
     (one) =>
       `${one.tenant_id} ${one.target}=${one.state === "governed" ? JSON.stringify(one.value) : `(${one.problem})`}`,
@@ -58,7 +61,7 @@ test("a value is that of the newest applied change, with where it comes from; wi
     behind: 0,
   });
   await api.must("apply", pending);
-  expect(await told(api)).toEqual(['t1 ui.banner="not yet"']);
+  expect(await reported(api)).toEqual(['t1 ui.banner="not yet"']);
 });
 
 test("a rollback brings back what was there before, past what was rolled back meanwhile, at last nothing", async () => {
@@ -66,20 +69,20 @@ test("a rollback brings back what was there before, past what was rolled back me
   const [one, two, three] = [await put(api, 1), await put(api, 2), await put(api, 3)];
   await put(api, undefined);
   await api.must("rollback", two);
-  expect(await told(api)).toEqual(["t1 ui.banner=3"]);
+  expect(await reported(api)).toEqual(["t1 ui.banner=3"]);
   await api.must("rollback", three);
-  expect(await told(api)).toEqual(["t1 ui.banner=1"]);
+  expect(await reported(api)).toEqual(["t1 ui.banner=1"]);
   expect((await of(api))[0]).toMatchObject({ change_id: one });
   await api.must("rollback", one);
-  expect(await told(api)).toEqual([]);
+  expect(await reported(api)).toEqual([]);
 });
 
 test("null is a value, and targets compare without case", async () => {
   const api = await service();
   await put(api, 1, { target: "UI.Banner" });
   await put(api, null, { target: "ui.banner" });
-  expect(await told(api)).toEqual(["t1 UI.Banner=null"]);
-  expect(await told(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 UI.Banner=null"]);
+  expect(await reported(api)).toEqual(["t1 UI.Banner=null"]);
+  expect(await reported(api, "?tenant_id=t1&target=Ui.baNNer")).toEqual(["t1 UI.Banner=null"]);
 });
 
 test("by tenant, by target, and in pages; one tenant's values are not another's", async () => {
@@ -89,11 +92,11 @@ test("by tenant, by target, and in pages; one tenant's values are not another's"
   const all = ["*", "t", "t1", "t1 b"].flatMap((tenant) =>
     ["a/b", "ui", "ui.banner"].map((target) => `${tenant} ${target}="${tenant} ${target}"`),
   );
-  expect(await told(api)).toEqual(all);
-  expect(await told(api, "?tenant_id=t1")).toEqual(all.slice(6, 9));
-  expect(await told(api, "?target=UI")).toEqual(all.filter((_, index) => index % 3 === 1));
-  expect(await told(api, "?tenant_id=t&target=ui")).toEqual([all[4]]);
-  expect(await told(api, "?tenant_id=t2&target=ui")).toEqual([]);
+  expect(await reported(api)).toEqual(all);
+  expect(await reported(api, "?tenant_id=t1")).toEqual(all.slice(6, 9));
+  expect(await reported(api, "?target=UI")).toEqual(all.filter((_, index) => index % 3 === 1));
+  expect(await reported(api, "?tenant_id=t&target=ui")).toEqual([all[4]]);
+  expect(await reported(api, "?tenant_id=t2&target=ui")).toEqual([]);
   for (const query of ["", "&tenant_id=t1", "&target=ui.banner"]) {
     const paged: string[] = [];
     for (let next: string | null = ""; next !== null;) {
@@ -137,7 +140,7 @@ test("what is erased is gone, and a rebuild makes the same rows", async () => {
   await rebuild(api.deps);
   expect(await bare()).toEqual(before);
   expect(await verifyProjections(api.deps)).toEqual({ tallies_match: true, mismatches: [] });
-  expect(await told(api)).toEqual(["t1 ui.Banner=1"]);
+  expect(await reported(api)).toEqual(["t1 ui.Banner=1"]);
 });
 
 describe("what is not whole is not handed out", () => {
@@ -200,7 +203,7 @@ describe("what is not whole is not handed out", () => {
       tx.put("changes", id, record);
       tx.put("values", "t1\nui.banner", row);
     });
-    expect(await told(api)).toEqual(["t1 ui.banner=(the record does not name all of its entries)"]);
+    expect(await reported(api)).toEqual(["t1 ui.banner=(the record does not name all of its entries)"]);
   });
 
   test("a row that names another change", async () => {
@@ -213,7 +216,7 @@ describe("what is not whole is not handed out", () => {
     await put(api, "ours");
     await put(api, undefined);
     await projectAll(api.deps);
-    expect(await told(api, "?tenant_id=t1")).toEqual(['t1 ui.banner="ours"']);
+    expect(await reported(api, "?tenant_id=t1")).toEqual(['t1 ui.banner="ours"']);
     const { value: other } = (await api.deps.store.get("values", "t2\nui.banner"))!;
     for (const row of [other, { ...other, change_id: denied }, older]) {
       await api.deps.store.transact((tx) => tx.put("values", "t1\nui.banner", row));
@@ -245,7 +248,7 @@ describe("what is not whole is not handed out", () => {
     await put(api, "after", { target: "ui.other" });
     await projectAll(api.deps);
     api.deps.integrity.breach = { first_invalid: as_of + 1, reason: "edited" };
-    expect(await told(api)).toEqual([
+    expect(await reported(api)).toEqual([
       't1 ui.banner="before"',
       `t1 ui.other=(the audit chain is broken from entry ${as_of + 1} on)`,
     ]);
@@ -271,10 +274,10 @@ test("an apply or a rollback between the look at the values and that at their ch
   const two = await put(api, 2);
   await projectAll(api.deps);
   meanwhile = () => api.must("rollback", two);
-  expect(await told(api)).toEqual(["t1 ui.banner=1"]);
+  expect(await reported(api)).toEqual(["t1 ui.banner=1"]);
   await put(api, 3);
   meanwhile = () => put(api, 4);
-  expect(await told(api)).toEqual(["t1 ui.banner=4"]);
+  expect(await reported(api)).toEqual(["t1 ui.banner=4"]);
 });
 
 test("a value is shown at the same cost however often another was applied over it and taken back", async () => {
@@ -291,7 +294,7 @@ test("a value is shown at the same cost however often another was applied over i
     for (let round = 0; round < rounds; round++) await api.must("rollback", await put(api, 2));
     await projectAll(api.deps);
     read = 0;
-    expect(await told(api)).toEqual(["t1 ui.banner=1"]);
+    expect(await reported(api)).toEqual(["t1 ui.banner=1"]);
     counts.push(read);
   }
   expect(counts[1]).toBe(counts[0]);
@@ -302,12 +305,12 @@ test("after a restart, on what was never followed, and under a store that grew",
   const ids: string[] = [];
   for (let value = 0; value < 24; value++) ids.push(await put(api, value, { target: `ui.t${value % 7}` }));
   for (const id of ids.filter((_, index) => index % 3 === 0)) await api.must("rollback", id);
-  const before = await told(api);
+  const before = await reported(api);
   const later = makeService(await restarted(api.deps));
   expect((await readProjection(later.deps, values)).as_of).toBeGreaterThan(0);
-  expect(await told(later)).toEqual(before);
+  expect(await reported(later)).toEqual(before);
   await projectAll(later.deps);
-  expect(await told(later)).toEqual(before);
+  expect(await reported(later)).toEqual(before);
 });
 
 test.each(dealt([1, 2, 3, 4], 1))("as the file adapter writes them, over random histories: seed %i", async (seed) => {
@@ -336,7 +339,7 @@ test.each(dealt([1, 2, 3, 4], 1))("as the file adapter writes them, over random 
     const written = Object.entries(file).flatMap(([tenant, held]) =>
       Object.entries(held).map(([target, value]) => `${tenant} ${target.toLowerCase()}=${JSON.stringify(value)}`),
     );
-    const shown = (await told(api)).map((line) => line.replace(/ \S+=/, (target) => target.toLowerCase()));
+    const shown = (await reported(api)).map((line) => line.replace(/ \S+=/, (target) => target.toLowerCase()));
     expect(shown).toEqual(written.sort());
   }
 });

@@ -365,7 +365,7 @@ test("nothing is left in the views of what is under way", async () => {
     expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
 });
 
-test("everything counted can be counted anew from the records", async () => {
+test("everything counted can be counted again from the records", async () => {
   const { result } = (await service.post("/api/action/run-now", { action: "verify_audit" })).body;
   expect(result).toMatchObject({ valid: true, tallies_match: true, mismatches: [] });
 });

@@ -1,4 +1,4 @@
-/** Whatever happens to a whole service: what followed it is what folding its log anew gives, and can be built anew. */
+/** Whatever happens to a whole service: what followed it is what folding its log gives, and can be built again. */
 import { describe, expect, test } from "vitest";
 import { projectAll, rebuild } from "../../../lib/projections/projector.ts";
 import { readTotalCounts } from "../../../lib/projections/daily_counts.ts";

@@ -19,11 +19,11 @@ async function remembered({ deps }: TestService): Promise<Memory[]> {
     ...(await ofEntries.list("record_memories", { limit: 100 })),
     ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
   ];
-  const told = await withProposals(
+  const reported = await withProposals(
     all.map(({ value }) => value),
     asProven(deps),
   );
-  return told.flatMap((memory) => memory ?? []);
+  return reported.flatMap((memory) => memory ?? []);
 }
 
 test("a proposal and its decisions are remembered, with who, what and why", async () => {
@@ -113,19 +113,19 @@ test("a verdict is remembered once, when its outcome ends, and never changes", a
   expect(await verdicts()).toEqual([]);
   service.deps.clock.advance(8 * DAY);
   await service.post("kpi", { csat: 4.25 });
-  const told: Memory = {
+  const reported: Memory = {
     kind: "verdict",
     author: null,
     text: "“Show the banner” (ui.banner for tenant t1): regressed, its KPI got worse, the final verdict; csat: expected to rise by 0.5, it fell by 0.5 (worse), a KPI of the whole product.",
     at,
     ref: change_id,
   };
-  expect(await verdicts()).toEqual([told]);
+  expect(await verdicts()).toEqual([reported]);
   const found = (await service.search("banner verdict")).body.results;
-  expect(found[0]).toMatchObject({ kind: "verdict", text: told.text });
+  expect(found[0]).toMatchObject({ kind: "verdict", text: reported.text });
   await service.post("kpi", { csat: 4.6 });
   await service.must("rollback", change_id);
-  expect(await verdicts()).toEqual([told]);
+  expect(await verdicts()).toEqual([reported]);
 });
 
 test("KPI feeds are remembered one a day: the values of the day so far", async () => {

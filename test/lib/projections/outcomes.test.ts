@@ -15,13 +15,13 @@ import { live } from "./random_log.ts";
 const KPIS = { kpis: {} };
 const ms = (at: string): number => Date.parse(at);
 
-async function told(log: HandMade): Promise<Outcome[]> {
+async function reported(log: HandMade): Promise<Outcome[]> {
   const read = await readProjection(log, outcomes);
   const records = (await read.list("outcomes", { limit: 10_000 })).map(({ value }) => value);
   return measureOutcomes(read, records, KPIS, log.clock.iso());
 }
 
-/** What should be told of each applied change at a moment. */
+/** Expected outcome of each applied change at a moment. */
 async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>> {
   const entries = (await log.store.list("audit", { limit: 10_000 })).map(({ value }) => parseEntry(value));
   const now = ms(log.clock.iso());
@@ -120,7 +120,7 @@ async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>>
 
 type Window = { id: number; to: number; back: Entry | undefined; byTime: boolean };
 
-/** Whether a window that began before another was still open when that began. */
+/** Returns whether a window that began before another was still open when that began. */
 const overlaps = ({ to, back, byTime }: Window, other: { id: number; from: number }): boolean =>
   byTime ? to >= other.from : !back || back.id > other.id;
 
@@ -134,7 +134,7 @@ describe("a second way from the entries", () => {
       await live(log, seed, 500, async () => {
         if (++steps % 50 !== 0) return;
         if (steps % 100 === 0) await projectAll(log);
-        const found = await told(log);
+        const found = await reported(log);
         seen += found.length;
         const expected = await plainly(log);
         expect(found.map(({ change_id }) => change_id).sort()).toEqual(Object.keys(expected).sort());
@@ -156,7 +156,7 @@ test("more than ten that share a movement are counted, and the newest named, als
   for (const id of ids.slice(10, 25)) await log.rollBack(id);
   const late = await log.applied({ target: "ui.late", kpi: "csat" });
   await projectAll(log);
-  const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
+  const of = async (id: string) => (await reported(log)).find(({ change_id }) => change_id === id)!;
   const newestFirst = ids.toReversed();
   expect(await of(ids[0]!)).toMatchObject({ shared_count: 30, shared_with: [late, ...newestFirst.slice(0, 9)] });
   expect(await of(late)).toMatchObject({
@@ -173,7 +173,7 @@ test("an outcome ends at its horizon with what was fed by then, and at the apply
   log.hours(48);
   const second = await log.applied({ target: "UI.form", kpi: "csat", expected_delta_k: 0.2 });
   await log.feed({ csat: 4.6 });
-  const of = async (id: string) => (await told(log)).find(({ change_id }) => change_id === id)!;
+  const of = async (id: string) => (await reported(log)).find(({ change_id }) => change_id === id)!;
   expect(await of(first)).toMatchObject({
     state: "final",
     verdict: "too_early",
@@ -200,7 +200,7 @@ test("an outcome ends at its horizon with what was fed by then, and at the apply
   expect(await of(second)).toMatchObject({ verdict: "missed", ended_by: "horizon" });
 });
 
-test("a horizon that ends without a feed is told of then", async () => {
+test("a horizon that ends without a feed is reported then", async () => {
   const log = await handMade();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });

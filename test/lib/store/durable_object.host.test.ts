@@ -45,9 +45,9 @@ async function ask<T>(object: string, asked: Ask): Promise<T> {
   });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
-  const told = JSON.parse(text) as { answer: T; conflict?: string };
-  if (told.conflict !== undefined) throw new RevisionConflict(told.conflict, "", 0, 0);
-  return told.answer;
+  const reported = JSON.parse(text) as { answer: T; conflict?: string };
+  if (reported.conflict !== undefined) throw new RevisionConflict(reported.conflict, "", 0, 0);
+  return reported.answer;
 }
 
 /** Resets the object, as the runtime does when it moves or fails: the next request meets a new one on what was kept. */

@@ -63,8 +63,8 @@ faulty("a table on which others are always faster is busy after 24 tries, and no
   const access = await freshTable();
   const other: AnyStore = dynamoDbStore(access);
   const pacing = notedPacing();
-  const overtaken = before("TransactWriteItems", (count) => put(other, "things", "theirs", count));
-  const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: overtaken });
+  const conflicting = before("TransactWriteItems", (count) => put(other, "things", "theirs", count));
+  const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: conflicting });
   const runs = { count: 0 };
   await expect(append(store, runs)).rejects.toThrow(StoreBusy);
   expect(runs.count).toBe(24);
@@ -102,7 +102,7 @@ faulty("a commit that was kept is known as kept although others have written bef
   expect(await logOf(store)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit whose outcome cannot be asked is told as neither kept nor undone", async () => {
+faulty("a commit whose outcome cannot be asked is reported as neither kept nor undone", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
   const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), limits: { findOut: 200, patience: 50 } });
   await append(store);
@@ -235,7 +235,7 @@ faulty("transactions are committed together as far as one request takes them: re
     });
   await Promise.all(Array.from({ length: 100 }, (_, index) => puts(`small-${index}`, 3)));
   expect(sizes.length).toBeLessThan(8);
-  // The head, and 98 records: 32 decisions of three, beside the place that the mark of the store may need.
+  // The head, and 98 records: 32 decisions of three, next to the place that the mark of the store may need.
   expect(Math.max(...sizes)).toBe(97);
   sizes.length = 0;
   await Promise.all(Array.from({ length: 6 }, (_, index) => puts(`many-${index}`, 50)));
@@ -284,7 +284,7 @@ faulty.each([undefined, { N: "0" }, { N: "2" }])(
   },
 );
 
-faulty("a look at the mark that is told late sets nothing back", async () => {
+faulty("a look at the mark that is reported late sets nothing back", async () => {
   const access = await freshTable();
   const late = { head: undefined as Promise<void> | undefined, item: undefined as Promise<void> | undefined };
   const slow: typeof fetch = async (url, init) => {

@@ -101,7 +101,7 @@ faulty("a connection that breaks between lock and writes is no reason to refuse,
   expect(await logOf(store)).toEqual([1]);
 });
 
-faulty("a connection that breaks while nobody uses it is told to the log", async () => {
+faulty("a connection that breaks while nobody uses it is reported to the log", async () => {
   const warned: string[] = [];
   const watched = await open({ log: { warn: (message) => void warned.push(message) } });
   await append(watched);
@@ -112,7 +112,7 @@ faulty("a connection that breaks while nobody uses it is told to the log", async
   expect(await logOf(watched)).toEqual([1, 2]);
 });
 
-faulty("a commit that was kept, and whose answer was lost, is told as kept; nothing is done twice", async () => {
+faulty("a commit that was kept, and whose answer was lost, is reported as kept; nothing is done twice", async () => {
   const { store, proxy } = await openThroughProxy();
   await append(store);
   const runs = { count: 0 };
@@ -147,7 +147,7 @@ faulty("a commit whose answer was lost is known as kept although others have wri
   expect(await logOf(other)).toEqual([1, 2, 3]);
 });
 
-faulty("a commit whose outcome cannot be asked is told as neither kept nor undone", async () => {
+faulty("a commit whose outcome cannot be asked is reported as neither kept nor undone", async () => {
   const { store, proxy } = await openThroughProxy({ ...notedPacing(), limits: { findOut: 300 } });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);

@@ -1,4 +1,4 @@
-/** Several processes on one store do what one does in memory: each decision in turn, whoever it is asked of. */
+/** Several processes on one store do what one does in memory: each decision in turn, in whichever process. */
 import { afterAll, expect, test } from "vitest";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -67,8 +67,10 @@ async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
     expect(ends, `seed ${seed}, step ${step}`).toEqual(expected);
     for (const collection of COLLECTIONS) {
       const rows = await stores[below(PROCESSES)]!.list(collection, { limit: 9 });
-      const told = (of: typeof rows) => of.map(({ id, value }) => [id, value]);
-      expect(told(rows), `seed ${seed}, step ${step}`).toEqual(told(await model.list(collection, { limit: 9 })));
+      const reported = (of: typeof rows) => of.map(({ id, value }) => [id, value]);
+      expect(reported(rows), `seed ${seed}, step ${step}`).toEqual(
+        reported(await model.list(collection, { limit: 9 })),
+      );
       for (const { id, revision, value } of rows) {
         const before = last.get(`${collection}/${id}`);
         if (before && before.value !== value) expect(revision, `seed ${seed}`).toBeGreaterThan(before.revision);

@@ -51,7 +51,7 @@ onPostgres(`${ON_POSTGRES} on a Postgres store write one chain, without a fork, 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-const expectTold = async (one: Store, other: Store): Promise<void> => {
+const expectNotified = async (one: Store, other: Store): Promise<void> => {
   const put = (store: Store): Promise<void> => store.transact((tx) => tx.put("meta", "tick", { tick: 1, at: "" }));
   await put(one);
   const before = [await one.others!(), await other.others!()];
@@ -66,15 +66,15 @@ const expectTold = async (one: Store, other: Store): Promise<void> => {
   await Promise.all([one.close(), other.close()]);
 };
 
-onPostgres("each is told of what others commit, and not of its own", async () => {
+onPostgres("each is notified of what others commit, and not of its own", async () => {
   const at = { url: postgres!.url, name: "told" };
-  await expectTold(await postgresStore(at), await postgresStore(at));
+  await expectNotified(await postgresStore(at), await postgresStore(at));
 });
 
-onDynamoDb("on a table too, each is told of what others commit, and not of its own", async () => {
+onDynamoDb("on a table too, each is notified of what others commit, and not of its own", async () => {
   const access = dynamoDb!.access("told");
   await createTable(access);
-  await expectTold(dynamoDbStore(access), dynamoDbStore(access));
+  await expectNotified(dynamoDbStore(access), dynamoDbStore(access));
 });
 
 const many = expect.toSatisfy((count: number) => count > 10);

@@ -200,10 +200,10 @@ describe("an answer", () => {
   ];
   test.each(wrong)("that is wrong fails and says how: %s", async (_, trouble, message) => {
     host.trouble("apply", "before", trouble, Infinity);
-    const told = await failure(adapterOf().apply(CHANGE, never));
-    if (typeof message === "string") expect(told).toBe(message);
-    else expect(told).toMatch(message);
-    expect(told).not.toMatch(/sesame|secret|http:/);
+    const reported = await failure(adapterOf().apply(CHANGE, never));
+    if (typeof message === "string") expect(reported).toBe(message);
+    else expect(reported).toMatch(message);
+    expect(reported).not.toMatch(/sesame|secret|http:/);
   });
 
   test("without an end is not read on", async () => {
@@ -229,7 +229,7 @@ describe("an answer", () => {
 });
 
 describe("a host product", () => {
-  test("that is not there is asked four times, and the reason is told without its address", async () => {
+  test("that is not there is asked four times, and the reason is reported without its address", async () => {
     await host.stop();
     expect(await failure(adapterOf().apply(CHANGE, never))).toBe("the host product cannot be reached (ECONNREFUSED)");
     expect(pauses).toEqual([100, 400, 1600]);
@@ -239,10 +239,10 @@ describe("a host product", () => {
   test("that does not answer in time is not asked again", async () => {
     host.trouble("apply", "after", silent, Infinity);
     const time = new AbortController();
-    const told = failure(adapterOf().apply(CHANGE, time.signal));
+    const reported = failure(adapterOf().apply(CHANGE, time.signal));
     await expect.poll(() => host.received.length, { timeout: 20_000 }).toBe(1);
     time.abort();
-    expect(await told).toBe("the host product did not answer apply in time");
+    expect(await reported).toBe("the host product did not answer apply in time");
     expect(host.received).toHaveLength(1);
     expect(pauses).toEqual([]);
   });

@@ -29,7 +29,7 @@ test("tokens come from variables and files, and never from arguments", async () 
   expect(refused.err).not.toContain(TOKEN);
 });
 
-test("an agent proposes under its own name, and is told what it may not", async () => {
+test("an agent proposes under its own name, and learns what it may not", async () => {
   const { call, answer } = await commandLine({
     adminToken: TOKEN,
     intent: {
@@ -69,11 +69,11 @@ describe("what is wrongly called ends with 2, and says what to do", () => {
       "--token-file /nowhere/token cannot be read (ENOENT)",
     ],
     ["fields that the service refuses", ["propose", "--kind", "config"], "--tenant-id"],
-  ])("%s", async (_, argv, told) => {
+  ])("%s", async (_, argv, reported) => {
     const { call } = await commandLine();
     const { code, out, err } = await call(argv);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain(told);
+    expect(err).toContain(reported);
   });
 });
 

@@ -95,7 +95,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(changes[0]).toMatchObject({ tenant_id: "caf\u00e9", target: "UI.Banner", summary: "Show it" });
   });
 
-  test("whoever says no has signed and sent nothing, and nobody is no yes", async () => {
+  test("a person who says no has signed and sent nothing, and nobody is no yes", async () => {
     const line = await opened();
     const id = await proposed(line);
     const run = vi.fn<Io["run"]>();
@@ -229,7 +229,7 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     expect(err).toContain(promotes);
   });
 
-  test("another's key, a missing one, and a name that is left out are told", async () => {
+  test("another's key, a missing one, and a name that is left out are reported", async () => {
     const line = await opened();
     const id = await proposed(line);
     const by = (key: string) => line.call(["approve", id, "--approver", ANA, "--key", key, "--yes"], REAL);

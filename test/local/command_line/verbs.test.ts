@@ -73,18 +73,18 @@ test("decisions end a change, each under its name", async () => {
   expect((await call(["revoke", revoked, "--approver", "ana"])).out).toContain(`${revoked}  revoked`);
 });
 
-test("before consent a dry run tells what the target holds; a change tells what drifted, and what is beside it", async () => {
+test("a dry run before consent shows the target's value; a change shows drift and relations", async () => {
   const adapter = scriptedAdapter();
   const { call, answer, deps } = await commandLine({ adapter });
   const { change_id: old } = await answer([...PROPOSE, "--value", "1", "--proposer", "pat"]);
-  const rehearse = async (holds: { value: unknown } | null) => {
+  const dryRun = async (holds: { value: unknown } | null) => {
     adapter.held = async () => holds;
     return (await call(["apply", old, "--dry-run"])).out;
   };
-  expect(await rehearse({ value: { on: "\u001b[2J" } })).toMatch(
+  expect(await dryRun({ value: { on: "\u001b[2J" } })).toMatch(
     /pending_consent .*dry run\n[\s\S]*The target holds:\n {2}\{[^\u001b]*\}\n$/,
   );
-  expect(await rehearse(null)).toContain("The target holds nothing\n");
+  expect(await dryRun(null)).toContain("The target holds nothing\n");
   await call(["approve", old, "--approver", "ana"]);
   adapter.held = async () => ({ value: 1 });
   await call(["apply", old]);

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
 import { admission, type Unproven } from "../../../local/link/admission.ts";
 
-const stranger = (from: string, greeted = false) => {
+const outsider = (from: string, greeted = false) => {
   const made = { from, greeted, closed: false, close: () => void (made.closed = true) };
   return made satisfies Unproven;
 };
 
 test("64 strangers may wait, 8 of one address; the oldest that is idle makes way for the next", () => {
   const door = admission();
-  const crowd = Array.from({ length: 500 }, (_, i) => stranger(`10.0.${i % 20}.1`));
+  const crowd = Array.from({ length: 500 }, (_, i) => outsider(`10.0.${i % 20}.1`));
   for (const each of crowd) door.admit(each);
   expect(door.size).toBe(64);
   expect(crowd.filter(({ closed }) => !closed)).toEqual(crowd.slice(-64));
 
-  const one = Array.from({ length: 20 }, () => stranger("10.9.9.9"));
+  const one = Array.from({ length: 20 }, () => outsider("10.9.9.9"));
   for (const each of one) door.admit(each);
   expect(one.filter(({ closed }) => !closed)).toEqual(one.slice(-8));
   expect(door.size).toBe(64);
@@ -21,22 +21,22 @@ test("64 strangers may wait, 8 of one address; the oldest that is idle makes way
 
 test("who has named a secret is put out last; where all have, the oldest makes way", () => {
   const door = admission({ total: 3, perAddress: 2 });
-  const [first, idle, second, third] = [true, false, true, true].map((greeted) => stranger("a", greeted));
+  const [first, idle, second, third] = [true, false, true, true].map((greeted) => outsider("a", greeted));
   for (const each of [first!, idle!, second!]) door.admit(each);
   expect([first!.closed, idle!.closed]).toEqual([false, true]);
   door.admit(third!);
   expect([first!.closed, second!.closed, third!.closed]).toEqual([true, false, false]);
-  door.admit(stranger("b"));
+  door.admit(outsider("b"));
   expect(door.size).toBe(3);
   expect(second!.closed).toBe(false);
 });
 
 test("who is gone makes room", () => {
   const door = admission({ total: 1, perAddress: 1 });
-  const first = stranger("a", true);
+  const first = outsider("a", true);
   door.admit(first);
   door.release(first);
-  door.admit(stranger("a"));
+  door.admit(outsider("a"));
   expect(first.closed).toBe(false);
   expect(door.size).toBe(1);
 });

@@ -5,7 +5,7 @@ import { countersign } from "../../../handlers/index.ts";
 import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
 import { linked, SECRET, startNode, stopAll } from "./node.ts";
 import { manualTime } from "./manual_timers.ts";
-import { closing, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { closing, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
 import { recordedLog } from "./recorded_log.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
@@ -112,7 +112,7 @@ test("a peer is pinged every 15 s, and lives as long as it answers", async () =>
   peer.socket.destroy();
 });
 
-test("64 requests of one peer are answered at once, more are told to wait", async () => {
+test("64 requests of one peer are answered at once, more are asked to wait", async () => {
   let let_go = () => {};
   const gate = new Promise<void>((resolve) => (let_go = resolve));
   const { link } = await bareLink(async () => (await gate, Response.json({})));
@@ -128,7 +128,7 @@ test("64 requests of one peer are answered at once, more are told to wait", asyn
 test("a question that is not answered in 5 s is given up, and the connection stays", async () => {
   const node = await listening();
   const peer = await provenPeer(node.at);
-  const asked = node.link.query("/api/state", STRANGER.peer_id);
+  const asked = node.link.query("/api/state", ANY_PEER.peer_id);
   for (;;) if ((await peer.event("request")).message === "query") break;
   node.time.pass(5_000);
   expect(await asked).toMatchObject([{ status: 504, body: { code: "peer_timeout" } }]);
@@ -139,7 +139,7 @@ test("a question that is not answered in 5 s is given up, and the connection sta
 test("a question is not answered by a connection that breaks", async () => {
   const node = await listening();
   const peer = await provenPeer(node.at);
-  const asked = node.link.query("/api/state", STRANGER.peer_id);
+  const asked = node.link.query("/api/state", ANY_PEER.peer_id);
   await peer.event("request");
   peer.socket.destroy();
   expect(await asked).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
@@ -148,7 +148,7 @@ test("a question is not answered by a connection that breaks", async () => {
 test("a newer connection of a peer replaces the older, which may be half-open, and takes over what was asked there", async () => {
   const node = await listening();
   const older = await provenPeer(node.at);
-  const asked = node.link.query("query_product_identity", STRANGER.peer_id);
+  const asked = node.link.query("query_product_identity", ANY_PEER.peer_id);
   for (;;) if ((await older.event("request")).message === "query_product_identity") break;
   const newer = await provenPeer(node.at);
   await older.closed;

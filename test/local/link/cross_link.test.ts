@@ -141,7 +141,7 @@ async function failed(node: TestNode): Promise<void> {
 describe("secrets", () => {
   const other = "another secret, just as long as it";
 
-  test("that differ never link, and nothing is told", async () => {
+  test("that differ never link, and nothing is reported", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
     await first.outcome();
@@ -200,8 +200,10 @@ describe("over the wire", () => {
     expect(await peer.insights()).toHaveLength(1);
     const wire = Buffer.concat([proxy.fromClient(), proxy.fromServer()]).toString("latin1");
     expect(wire.includes("config on ui.t0")).toBe(true);
-    const told = ["hooli", "words of", "pat-proposer", "ana-approver", SECRET].filter((word) => wire.includes(word));
-    expect(told).toEqual([]);
+    const reported = ["hooli", "words of", "pat-proposer", "ana-approver", SECRET].filter((word) =>
+      wire.includes(word),
+    );
+    expect(reported).toEqual([]);
     await proxy.close();
   });
 });

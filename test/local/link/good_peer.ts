@@ -1,4 +1,4 @@
-/** A process that asks one node again and again, and tells how long each answer took when it is told to stop. */
+/** A process that asks one node again and again, and tells how long each answer took when it is asked to stop. */
 import { rawPeer } from "./raw_peer.ts";
 
 const { at, self, secret } = JSON.parse(process.argv[2]!);

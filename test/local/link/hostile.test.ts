@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { helloFrame } from "../../../lib/link/handshake.ts";
 import { secretKey } from "../../../lib/link/keys.ts";
 import { linked, restartNode, SECRET, startNode, stopAll, stopNode } from "./node.ts";
-import { closing, makeRawInsight, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
 import { recordingProxy } from "./recording_proxy.ts";
 
 const at = (host: string) => ({ host, port: 0 });
@@ -34,8 +34,8 @@ describe("a hostile neighbour", () => {
     const socket = await silentSocket(node.at);
     socket.write(proxy.fromClient());
     await closing(socket);
-    const told = await node.log.logged("link connection refused", lines);
-    expect(told.fields["reason"]).toBe("the client does not hold the secret");
+    const reported = await node.log.logged("link connection refused", lines);
+    expect(reported.fields["reason"]).toBe("the client does not hold the secret");
     expect(node.log.lines.slice(lines).map(({ message }) => message)).not.toContain("link up");
   });
 
@@ -63,7 +63,7 @@ describe("a hostile neighbour", () => {
 
   test("that repeats an overheard HELLO and says no more keeps no good peer out", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const hello = helloFrame(STRANGER, secretKey(SECRET).kid, new Uint8Array(32));
+    const hello = helloFrame(ANY_PEER, secretKey(SECRET).kid, new Uint8Array(32));
     const crowd = await Promise.all(
       Array.from({ length: 64 }, async (_, i) => {
         const socket = await silentSocket(node.at, `127.0.1.${1 + (i % 8)}`);
@@ -79,7 +79,7 @@ describe("a hostile neighbour", () => {
 
   test("that speaks for another instance is refused, and counted", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const peer = await rawPeer(node.at, { self: { ...STRANGER, ...acme } });
+    const peer = await rawPeer(node.at, { self: { ...ANY_PEER, ...acme } });
     await peer.event("established");
     const insight = makeRawInsight("acme@9", "ins_x");
     peer.socket.write(peer.link.request(1, "share_evolution_insight", { insights: [insight] }));

@@ -1,7 +1,7 @@
 import type { Timers } from "../../../local/link/timers.ts";
 import { type TestClock, testClock } from "../../support/clock.ts";
 
-/** A clock with the timers that hang on it: time passes when it is told to. */
+/** A clock with the timers that hang on it: time passes when it is asked to. */
 export interface ManualTime {
   /** The time of day; a test may also set it, which no timer notices. */
   clock: TestClock;

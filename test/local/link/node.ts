@@ -104,7 +104,7 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     async outcome(over = {}) {
       await speaking.post("kpi", { csat: 4 });
       const id = await speaking.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
-      // Nobody is told of a verdict before its horizon.
+      // Nobody is informed of a verdict before its horizon.
       time.clock.advance(7 * DAY_MS);
       await speaking.post("kpi", { csat: 4.3 });
       return id;

@@ -18,7 +18,7 @@ export interface RawPeer {
   closed: Promise<unknown>;
 }
 
-export const STRANGER: PeerIdentity = {
+export const ANY_PEER: PeerIdentity = {
   peer_id: "f".repeat(32),
   instance_id: "raw",
   product_id: "acme",
@@ -59,7 +59,7 @@ export async function silentSocket({ host, port }: PeerAddress, localAddress?: s
 export async function rawPeer(
   at: PeerAddress,
   {
-    self = STRANGER,
+    self = ANY_PEER,
     secret = SECRET,
     hold = false,
     localAddress,

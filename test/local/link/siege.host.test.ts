@@ -16,7 +16,7 @@ import { secretKey } from "../../../lib/link/keys.ts";
 import { killAll, serve, type Server, temporaryFolder } from "../../e2e/server.ts";
 import { mutator, seededRandom } from "../../lib/link/mutations.ts";
 import { client } from "../../support/client.ts";
-import { closing, makeRawInsight, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
 
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
@@ -30,10 +30,10 @@ const random = seededRandom(SEED);
 const mutated = mutator(random);
 const randomBytes = (length: number) => Uint8Array.from({ length }, () => random(256));
 const acme = { product_id: "acme", product_type: "crm" };
-const GOOD = { ...STRANGER, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
-const HOSTILE = { ...STRANGER, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
+const GOOD = { ...ANY_PEER, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
+const HOSTILE = { ...ANY_PEER, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
 /** Who must never be let in: it does not hold the secret. */
-const OUTSIDER = { ...STRANGER, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
+const OUTSIDER = { ...ANY_PEER, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
 afterAll(killAll);
 
 async function startServer(): Promise<{ server: Server; at: { host: string; port: number } }> {
@@ -55,8 +55,8 @@ const NONCE = new Uint8Array(32);
 const { kid } = secretKey(SECRET);
 const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
 
-/** What a stranger without the secret may send: opening frames, garbage, giant lengths, and all of it mutated. */
-function strangersFrames(): Uint8Array[] {
+/** Bytes that a peer without the secret may send: opening frames, garbage, giant lengths, and all of it mutated. */
+function outsiderFrames(): Uint8Array[] {
   const hello = helloFrame(OUTSIDER, kid, NONCE);
   const opening = [hello, makeFrame(FRAME.proof, randomBytes(32))];
   const more = () =>
@@ -66,10 +66,10 @@ function strangersFrames(): Uint8Array[] {
   return [...opening, ...Array.from({ length: FRAMES_EACH - opening.length }, more)];
 }
 
-async function stranger(at: { host: string; port: number }): Promise<void> {
+async function outsider(at: { host: string; port: number }): Promise<void> {
   const socket = connect({ ...at, localAddress: address() }).on("error", () => {});
   socket.resume();
-  const frames = strangersFrames();
+  const frames = outsiderFrames();
   socket.end(random(8) === 0 ? Buffer.concat(frames) : mutated(frames));
   await closing(socket);
 }
@@ -134,7 +134,7 @@ test(
     const sockets = await crowd(at);
     let left = FRAMES;
     const attacker = async (): Promise<void> => {
-      while ((left -= FRAMES_EACH) >= 0) await (random(10) === 0 ? faultyPeer(at) : stranger(at));
+      while ((left -= FRAMES_EACH) >= 0) await (random(10) === 0 ? faultyPeer(at) : outsider(at));
     };
     const drip = setInterval(() => sockets.forEach((socket) => socket.writable && socket.write(Uint8Array.of(0))), 50);
     await Promise.all(Array.from({ length: AT_ONCE }, attacker));
@@ -154,7 +154,7 @@ test(
     const { body } = await client(fetch, server.url).get("co-evolution");
     expect(body).toMatchObject({ insights: [], counts: { kept: 0, unrelated: 0, refused: 0 } });
     const ups = server.stderr.filter((line) => line.includes('"link up"')).map((line) => JSON.parse(line).peer_id[0]);
-    // Whether a hostile peer that holds the secret comes through the crowd is up to chance.
+    // A hostile peer that holds the secret comes through the crowd only by chance.
     expect(new Set([...ups, "c"]), "only those who hold the secret are let in").toEqual(new Set(["a", "b", "c"]));
     expect(server.stderr.filter((line) => line.includes('"ERROR"'))).toEqual([]);
     expect(after - before, "64 strangers and their frames, and what Node keeps in reserve").toBeLessThan(128);

@@ -29,7 +29,7 @@ export async function callMover(
   return { code, out: out.join(""), err: err.join("") };
 }
 
-/** What a command says that does what it is told. */
+/** Returns the output of a command that succeeds. */
 export async function runMover(env: Environment, ...argv: string[]): Promise<string> {
   const { code, out, err } = await callMover(env, ...argv);
   expect([code, err]).toEqual([0, ""]);
@@ -60,13 +60,13 @@ export async function startService(store: Store, { exclusive = true } = {}): Pro
   return { api: client(app(deps)), store };
 }
 
-/** An entry that somebody was told of. */
+/** An entry that was acknowledged. */
 interface Receipt {
   id: number;
   current_hash: string;
 }
 
-/** Proposes by several callers until they are told that the store has moved; gives what was acknowledged. */
+/** Proposes by several callers until they are informed that the store has moved; gives what was acknowledged. */
 export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
   const taken: Receipt[] = [];
   const caller = async (api: Client, number: number): Promise<void> => {

@@ -132,7 +132,7 @@ if (postgres && dynamoDb) {
   test.each([
     ["Postgres", inPostgres],
     ["DynamoDB", inDynamoDb],
-  ])("in %s a hold that nobody renews is over, and whoever held it is told", async (_, here) => {
+  ])("in %s a hold that nobody renews is over, and its holder gets an error", async (_, here) => {
     const store = await open(await here());
     const { whole } = store;
     const held = { state: "held", move: "gone", until: new Date(Date.now() + 600_000).toISOString() } as const;
@@ -232,7 +232,7 @@ if (postgres && dynamoDb) {
     const env = { ...KEYS, SVC_STATE: place.address };
     const main = join(dirname(await program()), "command_line/main.js");
     const first = spawn(process.execPath, [main, "restore", file], { env: { ...process.env, ...env } });
-    const told = text(first.stderr);
+    const reported = text(first.stderr);
     const ended = once(first, "exit");
     await expect
       .poll(async () => (await to.list("manifests", { limit: 1 })).length, { timeout: 60_000, interval: 1 })
@@ -242,7 +242,7 @@ if (postgres && dynamoDb) {
     await runMover(env, "restore", file);
     first.kill("SIGCONT");
     expect(await ended).toEqual([1, null]);
-    expect(await told).toContain("another move has taken over the store that this one loads");
+    expect(await reported).toContain("another move has taken over the store that this one loads");
     expect(await to.whole!.mark()).toBeUndefined();
     const manifests = { limit: 5000 };
     expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);

@@ -10,7 +10,7 @@ const { fdatasync } = fs;
 /** Runs when the system is asked to sync a file; it is passed on, and answered, once this has resolved. */
 let beforeSync: (inode: number) => Promise<void>;
 
-// The store takes the call when it is loaded, so it is loaded anew behind this.
+// The store takes the call when it is loaded, so it is loaded again behind this.
 beforeEach(() => {
   beforeSync = async () => {};
   fs.fdatasync = ((fd, done) =>

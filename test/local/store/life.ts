@@ -87,7 +87,7 @@ export async function compare(disk: SimulatedDisk, acknowledged: number): Promis
 
 /** What goes wrong in a life, and what the machine loses after it. */
 export interface Faults {
-  /** Whether a call fails, given the number of the call that is on trial. */
+  /** Returns whether a call fails, given the number of the call that is on trial. */
   fails(call: number, tried: number): boolean;
   /** Calls that are not tried. */
   spared?: readonly (keyof Files)[];

@@ -1,4 +1,4 @@
-/** Two that write to one journal, as when a lock was taken away: what either was told is durable stays. */
+/** Two that write to one journal, as when a lock was taken away: what either acknowledged as durable stays. */
 import { copyFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ const ids = async (store: AnyFileStore): Promise<string[]> =>
   (await store.list("notes", { limit: 1000 })).map(({ id }) => id);
 const refused = (work: Promise<unknown>): Promise<unknown> => expect(work).rejects.toThrow(StoreUnavailable);
 
-test("who is not the last to open it writes nothing more, and is told why", async () => {
+test("who is not the last to open it writes nothing more, and learns why", async () => {
   const { path } = await place();
   const first = await opened(path);
   await put(first, "a");
@@ -101,7 +101,7 @@ test("a journal that somebody goes on writing to is not opened, and nothing of i
   expect((await readFile(journal, "utf8")).replaceAll("\0", "").endsWith("{{{")).toBe(true);
 });
 
-test("a batch whose sync another's start comes before is not told as durable", async () => {
+test("a batch whose sync another's start comes before is not reported as durable", async () => {
   const { path } = await place();
   let second: AnyFileStore | undefined;
   let armed = false;

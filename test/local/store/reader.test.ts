@@ -1,4 +1,4 @@
-/** A page is read in few calls, and what is damaged of it is told, wherever it lies. */
+/** A page is read in few calls, and what is damaged of it is reported, wherever it lies. */
 import { expect, test } from "vitest";
 import { packPlace } from "../../../local/store/catalog.ts";
 import type { Files } from "../../../local/store/files.ts";

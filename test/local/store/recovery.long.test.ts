@@ -79,7 +79,7 @@ describe("the end of the journal", () => {
     ["its last byte", (line: string) => line.slice(0, -1)],
     ["its checksum", (line: string) => line.slice(0, -12)],
     ["all but its first byte", () => "{"],
-  ])("a last line without %s is set aside, told of, and cut", async (_, torn) => {
+  ])("a last line without %s is set aside, reported, and cut", async (_, torn) => {
     const all = await lines();
     const rest = torn(all[6]!);
     await writeFile(journal, `${all.slice(0, 6).join("\n")}\n${rest}`);
@@ -257,7 +257,7 @@ describe("the state file", () => {
     await refused(state, 0, /remove this file/);
   });
 
-  test("that was laid out anew is the same", async () => {
+  test("that was laid out again is the same", async () => {
     await writeFile(state, JSON.stringify(JSON.parse(await readFile(state, "utf8"))));
     await holds(6);
   });

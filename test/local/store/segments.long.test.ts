@@ -135,7 +135,7 @@ describe("the catalog file", () => {
   });
 });
 
-test("a record that is no longer where it was is told of with file and offset, not given as something else", async () => {
+test("a record that moved is reported with file and offset, not read as something else", async () => {
   const store = await opened(state, SMALL);
   await store.transact((tx) => tx.put("live", "kept", true));
   await run(store, 1, 60);

@@ -141,7 +141,7 @@ test("a reader never sees half of it: it is written aside, synced, renamed, and 
   ]);
 });
 
-test("one that cannot be written is told of, and commits go on", async () => {
+test("one that cannot be written is reported, and commits go on", async () => {
   let broken = false;
   const files = judged(nodeFiles, (call, [from]) =>
     broken && call === "rename" && String(from) === `${state}.tmp` ? systemError("EIO") : undefined,

@@ -123,7 +123,7 @@ test("whatever sectors of a batch are lost, the store starts with all that was a
   }
 }, 600_000);
 
-test("a sector lost from a batch that another follows is damage, told by file and place", async () => {
+test("a sector lost from a batch that another follows is damage, named by file and place", async () => {
   const disk = diskWith(after, state);
   const store = await opened(STATE, { files: disk.files });
   await run(store, ACKNOWLEDGED + TOGETHER + 1, 1);

@@ -463,7 +463,7 @@ test("an apply says what the target held before, also when it is repeated", asyn
   expect(await previousOf(adapter.apply(b, calm))).toEqual({ value: "value of chg_a" });
 });
 
-test("nothing, null and a change that sets nothing are told apart", async () => {
+test("nothing, null and a change that sets nothing are distinguished", async () => {
   const { adapter } = await bench();
   expect(await previousOf(adapter.apply(change("chg_a", { value: null }), calm))).toBeNull();
   expect(await previousOf(adapter.apply(b, calm))).toEqual({ value: null });

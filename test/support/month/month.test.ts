@@ -41,14 +41,14 @@ test("every entry of the log is an act of the ledger, at its moment", async () =
   const entries: { id: number; event_type: string; change_id: string; timestamp: string }[] = (
     await month.get("audit?limit=1000")
   ).body.entries;
-  const told = entries.map(({ timestamp, event_type, change_id }) => `${timestamp} ${event_type} ${change_id}`);
+  const reported = entries.map(({ timestamp, event_type, change_id }) => `${timestamp} ${event_type} ${change_id}`);
   const done = month.ledger.acts.flatMap(({ at, did, change, entry }: Act) => {
     if (!ENTRY_OF[did]) return [];
     const act = `${at} ${ENTRY_OF[did]} ${change ? month.idOf(change) : ""}`;
-    if (entry !== undefined) expect(told[entry - entries[0]!.id]).toBe(act);
+    if (entry !== undefined) expect(reported[entry - entries[0]!.id]).toBe(act);
     return [act];
   });
-  expect(told.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(done.sort());
+  expect(reported.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(done.sort());
 });
 
 test("what a change ended with is its last act", () => {

@@ -1,4 +1,4 @@
-/** A month of a product's life; README.md beside this file tells its story. */
+/** A month of a product's life; README.md next to this file tells its story. */
 import { type Month, openMonth } from "./acts.ts";
 import { november } from "./november.ts";
 import { october } from "./october.ts";

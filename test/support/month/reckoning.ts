@@ -266,7 +266,7 @@ export type Reckoning = ReturnType<typeof reckon>;
 const ENDED: Did[] = ["denied", "withdrawn", "expired", "revoked", "lapsed"];
 const round = (delta: number): number => Number(delta.toPrecision(12));
 
-/** Whether a moment lies within days, both included. */
+/** Returns whether a moment lies within days, both included. */
 export const isWithin = (moment: string, from: string, to: string): boolean =>
   moment.slice(0, 10) >= from && moment.slice(0, 10) <= to;
 

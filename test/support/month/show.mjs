@@ -1,4 +1,4 @@
-/** Starts show.ts beside this file, as plain JavaScript. */
+/** Starts show.ts next to this file, as plain JavaScript. */
 import { join } from "node:path";
 import { build } from "esbuild";
 

@@ -1,4 +1,4 @@
-/** What the store in a Durable Object promises beside the contract: how it treats the storage below it. */
+/** Promises of the store in a Durable Object in addition to the contract: how it treats the storage below it. */
 import { durableObjectStore, type ObjectStorage } from "../../../lib/store/durable_object.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { agree } from "../../contract/agree.ts";

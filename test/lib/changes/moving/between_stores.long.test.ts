@@ -91,7 +91,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
   const [first, second, third] = await Promise.all([kinds[here]!(), kinds[there]!(), kinds[here]!()]);
   let from: Store = month.deps.store;
   let name = "the month";
-  let told = await exported(from);
+  let reported = await exported(from);
   for (const [at, movable] of [first, second, third].entries()) {
     const before = await versions(from);
     const head = (await readHead(from))!;
@@ -102,8 +102,8 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
     // The same records under the same revisions, the same log, and behind it the move.
     expect(shown(await versions(to), head.length)).toEqual(shown(before, head.length));
     const after = await verified(to, `${here}-${there}-${at}`);
-    expect(after.startsWith(told)).toBe(true);
-    const { detail, ...entry } = JSON.parse(after.slice(told.length));
+    expect(after.startsWith(reported)).toBe(true);
+    const { detail, ...entry } = JSON.parse(after.slice(reported.length));
     expect(entry).toMatchObject({
       event_type: "store_moved",
       id: head.length + 1,
@@ -126,7 +126,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
 
     from = to;
     name = movable.name;
-    told = after;
+    reported = after;
   }
 
   // It goes on: the next write is taken, and no revision comes twice.

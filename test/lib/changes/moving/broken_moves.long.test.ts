@@ -1,4 +1,6 @@
-/** A move that fails, or whose process dies, at each of its steps: no two stores take writes, none is lost, and it can be ended. */
+/**
+ * A move that fails, or whose process dies, at each of its steps: no two stores take writes, none is lost, and it can be ended.
+ */
 import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
@@ -19,8 +21,8 @@ const sha256 = fastestSha256();
 interface Breaking {
   at: number;
   /**
-   * Once: the step fails. Unanswered: it is done, and its answer is lost. For good: the process is gone, and nothing is put right.
-   * After: gone when the step was done.
+   * Once: the step fails. Unanswered: it is done, and its answer is lost. For good: the process is gone, and nothing is put
+   * right. After: gone when the step was done.
    */
   how: "once" | "unanswered" | "for good" | "after";
 }
@@ -180,7 +182,7 @@ test("two moves of one store do not get in each other's way: one goes on", async
   expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
 });
 
-test("what a move left is taken out by one alone, and whoever loads it still keeps nothing more there", async () => {
+test("leftovers of a move are cleared by one process, and a late loader writes nothing there", async () => {
   const to = memoryStore();
   const { dump, commit } = to.whole!;
   const left = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
@@ -189,12 +191,12 @@ test("what a move left is taken out by one alone, and whoever loads it still kee
   const all = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
   await commit(all, { from: left, to: left });
   const refused: unknown[] = [];
-  const told = (error: Error): void => void refused.push(error.message);
-  // Whoever loads goes on at each page that is taken out, and another wants to take it out as well.
+  const reported = (error: Error): void => void refused.push(error.message);
+  // A caller who loads goes on at each page that is taken out, and another wants to take it out as well.
   const meanwhile = async function* () {
     for await (const page of dump()) {
-      await commit([record("late")], { from: left, to: left }).catch(told);
-      await to.whole!.clear(left).catch(told);
+      await commit([record("late")], { from: left, to: left }).catch(reported);
+      await to.whole!.clear(left).catch(reported);
       yield page;
     }
   };

@@ -39,7 +39,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
   await store.transact((tx) => tx.delete("review_due", "late"));
   const { length, head, origin } = (await readHead(store))!;
-  const told = await joined(contentsExport(store));
+  const reported = await joined(contentsExport(store));
   let file = "";
   for await (const piece of exportStore({ from: store.whole!, name: "memory" }, { kind: "export", to: "the file" }))
     file += piece;
@@ -62,5 +62,5 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   const lines = () => splitLines(new Blob([out]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
-  expect((await joined(contentsExport(to))).startsWith(told)).toBe(true);
+  expect((await joined(contentsExport(to))).startsWith(reported)).toBe(true);
 });

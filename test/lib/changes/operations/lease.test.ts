@@ -68,7 +68,7 @@ test("another process's live lease is 409, and starting up leaves it alone", asy
   expect((await second.act("apply", change_id)).body.code).toBe("illegal_transition");
 });
 
-test("what is illegal is told before a lease that is in the way", async () => {
+test("what is illegal is reported before a lease that is in the way", async () => {
   const { second, change_id, running, finish } = await midApply();
   expect((await second.act("rollback", change_id)).body.code).toBe("illegal_transition");
   finish();

@@ -1,4 +1,4 @@
-/** While a host does not say how it was left, nothing is tried anew that is over, and looking changes nothing. */
+/** While a host does not say how it was left, nothing is tried again that is over, and looking changes nothing. */
 import { expect, test } from "vitest";
 import { HOUR } from "../../../support/clock.ts";
 import { core } from "../../../support/core.ts";

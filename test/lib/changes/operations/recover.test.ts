@@ -57,12 +57,12 @@ test.each(CRASHES)(
   "%s stopped in %s, the host %s: the start settles it as %s",
   async (operation, at, host, status, event) => {
     const { adapter, before, change_id } = await stopped(operation, at, host);
-    const told = (await before.audit()).length;
+    const reported = (await before.audit()).length;
     adapter.calls.length = 0;
     const api = await start(before, true);
     expect(adapter.calls).toEqual(["verify"]);
     expect((await api.change(change_id)).status).toBe(status);
-    const added = (await api.audit()).slice(told);
+    const added = (await api.audit()).slice(reported);
     expect(events(added)).toEqual([event]);
     const detail = JSON.parse(added[0].detail);
     if (event.endsWith("_failed"))
@@ -96,15 +96,15 @@ test("a host that cannot be asked is recorded as unknown once, and asked until i
   adapter.on("verify", fails("unreachable"), 3);
   const api = await start(before, true);
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
-  const told = await api.audit();
+  const reported = await api.audit();
   expect((await api.cycle()).recovered).toBe(0);
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
-  expect(await api.audit()).toEqual(told);
+  expect(await api.audit()).toEqual(reported);
   expect((await api.cycle()).recovered).toBe(1);
   expect((await api.change(change_id)).status).toBe("applied");
 });
 
-test("an operation that cannot be settled is told of, and keeps neither the service nor another from going on", async () => {
+test("an operation that cannot be resolved is reported and blocks neither the service nor others", async () => {
   const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
   const { store } = before.deps;
   await store.transact(async (tx) => {
@@ -182,7 +182,7 @@ test.each([
 test.each([
   ["was kept", true],
   ["was not kept", false],
-])("of a result that %s, with the answer lost, the caller is told that, and it is settled once", async (_, kept) => {
+])("of a result that %s, with the answer lost, the caller learns that, and it is settled once", async (_, kept) => {
   const store = unsureStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await core({ store, adapter });

@@ -228,16 +228,16 @@ test("a dry run of a rollback passes by a change that was rolled back meanwhile"
 test("a dry run of a rollback says whether anything comes back, and what the host shows", async () => {
   const { adapter, api, change_id } = await withAdapter("applied");
   const before = [await api.change(change_id), await api.audit()];
-  const rehearse = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter;
+  const dryRun = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter;
   adapter.calls.length = 0;
   const restores = { name: "scripted", result: "restores", host: "applied", preview: { target_owner: change_id } };
-  expect(await rehearse()).toEqual(restores);
+  expect(await dryRun()).toEqual(restores);
   expect(adapter.calls).toEqual(["verify"]);
   adapter.on("verify", fails("unreachable"), 1);
-  expect(await rehearse()).toEqual({ ...restores, host: null });
+  expect(await dryRun()).toEqual({ ...restores, host: null });
   expect([await api.change(change_id), await api.audit()]).toEqual(before);
   const later = await api.bring("applied");
-  expect(await rehearse()).toMatchObject({ result: "superseded", preview: { target_owner: later } });
+  expect(await dryRun()).toMatchObject({ result: "superseded", preview: { target_owner: later } });
 });
 
 test("a dry run asks for no consent, and a forbidden target is refused all the same", async () => {

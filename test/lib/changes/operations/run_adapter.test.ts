@@ -26,7 +26,7 @@ test("a step that answers leaves no timer behind", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a step is told to stop when its time is over, and is not waited for", async () => {
+test("a step is asked to stop when its time is over, and is not waited for", async () => {
   let aborted = false;
   const late = step((signal) => {
     signal.addEventListener("abort", () => (aborted = true));

@@ -31,11 +31,11 @@ const detailOf = async (api: Core) => JSON.parse((await api.audit()).at(-1).deta
 
 test.each(["apply", "rollback"] as const)("while it is silent, %s is 409 and nothing is written", async (operation) => {
   const { adapter, api, change_id } = await silent(operation, "applied");
-  const told = await api.audit();
+  const reported = await api.audit();
   for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
   expect(await api.act(operation, change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
   expect(adapter.calls.filter((step) => step === operation)).toHaveLength(1);
-  expect(await api.audit()).toEqual(told);
+  expect(await api.audit()).toEqual(reported);
   expect((await api.change(change_id)).gates).toContainEqual(
     expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
   );
@@ -91,9 +91,9 @@ test("what the host shows late without a consent that still stands is taken back
   const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
   const later = makeCore({ ...api.deps, product });
   adapter.on("rollback", fails("refused"), 2);
-  const told = (await later.audit()).length;
+  const reported = (await later.audit()).length;
   for (let cycle = 0; cycle < 2; cycle++) expect((await later.cycle()).recovered).toBe(0);
-  expect((await later.audit()).length).toBe(told);
+  expect((await later.audit()).length).toBe(reported);
   expect((await later.cycle()).recovered).toBe(1);
   expect(adapter.host.get(change_id)).toBe("rolled_back");
   expect((await later.change(change_id)).status).toBe("approved");

@@ -104,8 +104,8 @@ test.each([
     await then.cycle();
     expect(adapter.calls).toContain("rollback");
     expect(adapter.host.get(change_id)).toBe("rolled_back");
-    const told = (await then.audit()).filter(({ event_type }) => event_type === "change_apply_failed").at(-1);
-    expect(JSON.parse(told.detail)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
+    const reported = (await then.audit()).filter(({ event_type }) => event_type === "change_apply_failed").at(-1);
+    expect(JSON.parse(reported.detail)).toMatchObject({ stage: "consent", host: "rolled_back", late: true });
   },
 );
 
@@ -121,7 +121,7 @@ test("a rollback that the host carries out late is recorded when it shows", asyn
   expect((await api.change(change_id)).status).toBe("rolled_back");
 });
 
-test("what another change of the target is told promises nothing that its own time limit forbids", async () => {
+test("what another change of the target hears promises nothing that its own time limit forbids", async () => {
   const { api, change_id } = await slow({ policy: { approval_ttl_hours: 1 } });
   const second = await api.bring("approved");
   const refused = await api.act("apply", second);

@@ -109,21 +109,24 @@ test("other targets and tenants, a dry run and a decision go on meanwhile", asyn
 test.each([
   ["is there", "applied", [409, "target_moved"]],
   ["is not there", "absent", [200, undefined]],
-] as const)("after a crash the next apply on the target settles what was left first: it %s", async (_, left, told) => {
-  const { adapter, api, first, second } = await two();
-  adapter.on("apply", hangs, 1);
-  void api.act("apply", first);
-  while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
-  const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
-  expect(await next.act("apply", second)).toMatchObject(inUse(second, first));
-  adapter.host.set(first, left);
-  next.deps.clock.advance(60 * SECOND);
-  const { status, body } = await next.act("apply", second);
-  expect([status, body.code]).toEqual(told);
-  const settled = left === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
-  expect(events(await next.steps()).slice(4)).toEqual(settled);
-  expect(await leftOver(next)).toEqual([]);
-});
+] as const)(
+  "after a crash the next apply on the target settles what was left first: it %s",
+  async (_, left, reported) => {
+    const { adapter, api, first, second } = await two();
+    adapter.on("apply", hangs, 1);
+    void api.act("apply", first);
+    while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
+    const next = makeCore(await restarted(api.deps, { intent: BLOCK }));
+    expect(await next.act("apply", second)).toMatchObject(inUse(second, first));
+    adapter.host.set(first, left);
+    next.deps.clock.advance(60 * SECOND);
+    const { status, body } = await next.act("apply", second);
+    expect([status, body.code]).toEqual(reported);
+    const settled = left === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
+    expect(events(await next.steps()).slice(4)).toEqual(settled);
+    expect(await leftOver(next)).toEqual([]);
+  },
+);
 
 test("while the host is silent of one, nothing is applied over it; once it answers, all goes on", async () => {
   const { adapter, api, first, second } = await silent("applied");
@@ -175,8 +178,8 @@ test("a consent that lapsed while the host was silent does not count when it ans
   expect(adapter.host.get(first)).toBe("rolled_back");
   expect((await api.change(first)).resolution).toBe("lapsed");
   await api.cycle();
-  const told = (await api.steps(`?change_id=${first}`)).slice(2);
-  expect(events(told)).toEqual(["change_apply_failed", "change_apply_failed", "consent_decision"]);
+  const reported = (await api.steps(`?change_id=${first}`)).slice(2);
+  expect(events(reported)).toEqual(["change_apply_failed", "change_apply_failed", "consent_decision"]);
 });
 
 test("without an adapter what an earlier one left is settled first", async () => {
@@ -189,7 +192,7 @@ test("without an adapter what an earlier one left is settled first", async () =>
 
 test("revoke settles first what a crash left, as an apply does", async () => {
   const { adapter, api, first, second } = await two();
-  for (const [change_id, left, told] of [
+  for (const [change_id, left, reported] of [
     [first, "absent", 200],
     [second, "applied", 400],
   ] as const) {
@@ -202,13 +205,13 @@ test("revoke settles first what a crash left, as an apply does", async () => {
     next.deps.clock.advance(60 * SECOND);
     adapter.host.set(change_id, left);
     const { status, body } = await next.act("revoke", change_id);
-    expect(status).toBe(told);
-    if (told === 400) expect(body).toMatchObject({ current_status: "applied", allowed: ["rollback"] });
+    expect(status).toBe(reported);
+    if (reported === 400) expect(body).toMatchObject({ current_status: "applied", allowed: ["rollback"] });
     expect(await leftOver(next)).toEqual([]);
   }
 });
 
-test("an apply whose approval is over is told of the host that cannot say how it was left, not of another process", async () => {
+test("an apply after its approval expired names the silent host, not another process", async () => {
   const { adapter, api, first } = await silent("absent", { policy: { approval_ttl_hours: 1 } });
   adapter.on("verify", () => "unknown");
   api.deps.clock.advance(2 * HOUR);

@@ -146,8 +146,8 @@ function live(seed: number, seen: Set<string>): void {
         ...(last > -Infinity && { rolledBack: last }),
       };
       const expected = proposed(idea, world);
-      const told = refusalOf(() => enact(change_id, proposalOf(idea, world, loaded.intent), loaded, now));
-      expect(told, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
+      const reported = refusalOf(() => enact(change_id, proposalOf(idea, world, loaded.intent), loaded, now));
+      expect(reported, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
       if (typeof expected === "string") seen.add(expected);
       else model.set(change_id, expected);
     } else {
@@ -168,22 +168,22 @@ function live(seed: number, seen: Set<string>): void {
       const before = aged(model.get(change_id)!, world);
       const expected = answer(before, ask, world);
       const { change, target_owner } = records.get(change_id)!;
-      const told = refusalOf(() => {
+      const reported = refusalOf(() => {
         if (ask.what === "approve" || ask.what === "apply") refuseOverdue(change, { intent: loaded.intent, now });
         if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
         enact(change_id, commandOf(ask, world.owner, loaded.intent), loaded, now);
       });
-      expect(told, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
+      expect(reported, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
       const isLate = whyOverdue(change, { intent: loaded.intent, now }) !== undefined;
-      if (ask.what === "approve" && !ask.emergency && !isLate && !told?.startsWith("proof_"))
+      if (ask.what === "approve" && !ask.emergency && !isLate && !reported?.startsWith("proof_"))
         expect(awaits(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
-          told === undefined && movedOn(change, records.get(change_id)!.change, loaded.intent),
+          reported === undefined && movedOn(change, records.get(change_id)!.change, loaded.intent),
         );
       const after = typeof expected === "string" ? before : expected;
       model.set(change_id, after);
-      seen.add(told ?? after.resolution ?? after.status);
+      seen.add(reported ?? after.resolution ?? after.status);
       if (overdue) seen.add(before.resolution!);
-      for (const one of told === undefined ? targetsOf(target) : []) {
+      for (const one of reported === undefined ? targetsOf(target) : []) {
         const places = applied.get(one)!;
         if (ask.what === "apply") places.push(change_id);
         if (ask.what === "rollback") {
@@ -202,7 +202,7 @@ function live(seed: number, seen: Set<string>): void {
   }
 }
 
-/** Whether a consent brought a change nearer to its apply. */
+/** Returns whether a consent brought a change nearer to its apply. */
 const movedOn = (before: Change, after: Change, intent: Intent): boolean =>
   before.status !== after.status || lackedBy(after, intent) < lackedBy(before, intent);
 

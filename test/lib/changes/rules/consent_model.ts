@@ -1,4 +1,4 @@
-/** The rules of consent once more, said another way: what the state machine is held against. It shares no code with it. */
+/** The rules of consent once more, said another way: what the state machine is verified against. It shares no code with it. */
 
 /** Rules as a test sets them; times in milliseconds. */
 export interface Rules {
@@ -8,7 +8,7 @@ export interface Rules {
   owners: { target: string; approvers: string[]; required: number }[];
   break_glass: { approvers: string[]; required: number } | undefined;
   forbidden: string | undefined;
-  /** Whether a change that says it is minor is, where its target has no owners. */
+  /** True if a change that says it is minor is, where its target has no owners. */
   minor: boolean;
   on_stale: "report" | "block";
   consent_ttl: number | undefined;
@@ -90,7 +90,7 @@ export interface Ask {
   key?: string | undefined;
 }
 
-/** What is so beside the change. */
+/** The state other than the change. */
 export interface World {
   rules: Rules;
   now: number;
@@ -156,7 +156,7 @@ const plain = (name: string): string => name.trim().toLowerCase();
 
 const mustSign = (name: string, { keys, signed_only }: Rules): boolean => signed_only || plain(name) in keys;
 
-/** Whether a consent is signed as it has to be today. */
+/** Returns whether a consent is signed as it has to be today. */
 const counts = ({ name, key }: Given, rules: Rules): boolean =>
   !mustSign(name, rules) || (key !== undefined && rules.keys[plain(name)] === key);
 
@@ -193,7 +193,7 @@ function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
   return mustSign(name, rules) ? "proof_required" : undefined;
 }
 
-/** Whether all consents that today's rules ask for are there. */
+/** Returns whether all consents that today's rules ask for are there. */
 export const isComplete = (change: Modelled, rules: Rules): boolean =>
   isUrgent(change, rules) || ordinaryStands(change, rules);
 
@@ -234,7 +234,7 @@ const mayDecide = (name: string, change: Modelled, rules: Rules): boolean =>
   rules.approvers.includes(name) ||
   rules.owners.some((owner) => sets(change, owner.target) && owner.approvers.includes(name));
 
-/** Who approved may take it back; where an approval is nobody's any more who can decide, whoever may approve. */
+/** Who approved may take it back; where an approval counts no more, anybody who may approve. */
 function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
   if (change.given.some((one) => plain(one.name) === name)) return true;
   const isAble = (one: Given): boolean =>

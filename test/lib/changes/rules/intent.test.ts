@@ -315,7 +315,7 @@ test("the intent that states everything knows every field of the schema", () => 
 });
 
 test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
-  "%s misspelt by one letter is refused, and the nearest name told",
+  "%s misspelt by one letter is refused, and the nearest name reported",
   (_, path) => {
     const field = path.at(-1)!;
     const misspelt = (slip: string) => () => {
@@ -326,7 +326,7 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
       load(JSON.stringify(intent));
     };
     // Of two letters, one is not enough to tell which word was meant.
-    // What a key is decides which fields it has, so nothing else can be told before that.
+    // The type of a key decides its fields, so nothing else can be reported before that.
     const tells = (slip: string) =>
       field === "type" && path.at(-2) !== "schema"
         ? `must have the ${field}`
@@ -366,8 +366,8 @@ test.each<[string, object, string]>([
     { guardrails: [{ kpi: "zz", max_regression: 1, action: "alert" }] },
     `policy.guardrails.0.kpi is no KPI of this intent: known are ${STANDARD_KPIS.join(", ")}`,
   ],
-])("a rule that could never come into force is refused: %s", (_, rules, told) => {
-  expect(loading(policy(rules))).toThrow(told);
+])("a rule that could never come into force is refused: %s", (_, rules, reported) => {
+  expect(loading(policy(rules))).toThrow(reported);
 });
 
 test.each<[string, object, string]>([
@@ -392,8 +392,8 @@ test.each<[string, object, string]>([
   ],
   ["two targets in one", policy({ minor: { targets: ["ui.*,pay.*"] } }), "policy.minor.targets.0 must be a target"],
   ["a model among the approvers", policy({ approvers: ["LLM:gpt"] }), "policy.approvers.0 is no name that may approve"],
-])("what would silently be no rule is refused: %s", (_, over, told) => {
-  expect(loading(over as Manifest)).toThrow(told);
+])("what would silently be no rule is refused: %s", (_, over, reported) => {
+  expect(loading(over as Manifest)).toThrow(reported);
 });
 
 const person = (...keys: object[]) => ({ kind: "person", keys });
@@ -435,8 +435,8 @@ test.each<[string, object, string]>([
   ],
   ["an origin without https", { ana: person({ ...ANA.key, origins: ["http://gov.acme.example"] }) }, "https origin"],
   ["an origin with a path", { ana: person({ ...ANA.key, origins: ["https://gov.acme.example/"] }) }, "https origin"],
-])("a key that cannot stand is refused: %s", (_, principals, told) => {
-  expect(loading({ principals })).toThrow(told);
+])("a key that cannot stand is refused: %s", (_, principals, reported) => {
+  expect(loading({ principals })).toThrow(reported);
 });
 
 test.each<[string, object, string]>([
@@ -448,8 +448,8 @@ test.each<[string, object, string]>([
     { policy: { break_glass: { approvers: ["ana"] } } },
     "of those with keys who may approve, which are 1, the emergency itself needs 1",
   ],
-])("a quorum that signatures cannot reach is refused: %s", (_, over, told) => {
-  expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(told);
+])("a quorum that signatures cannot reach is refused: %s", (_, over, reported) => {
+  expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(reported);
 });
 
 test.each<[string, object]>([
@@ -467,7 +467,7 @@ test.each<[string, object]>([
   expect(loading(policy(rules))).not.toThrow();
 });
 
-test("unsigned consents may count beside keys where the intent says so", () => {
+test("unsigned consents may count despite keys where the intent says so", () => {
   const rules = { required_approvers: { major: 2 }, signed_only: false };
   expect(loading({ principals: { ana: person(ANA.key) }, policy: rules })).not.toThrow();
 });

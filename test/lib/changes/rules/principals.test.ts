@@ -63,9 +63,9 @@ describe("refused:", () => {
     ["a peer", { "Peer:acme": agent() }, "must not begin with llm:"],
     ["the service itself", { "policy:minor": person() }, "must not begin with llm:"],
     ["a person with an agent's name", { "Agent:ana": person() }, "must be of the kind agent"],
-  ])("%s", (_, principals, told) => {
+  ])("%s", (_, principals, reported) => {
     expect(loading(principals)).toThrow(IntentInvalid);
-    expect(loading(principals)).toThrow(told);
+    expect(loading(principals)).toThrow(reported);
   });
 
   test("an agent among those who approve, however its name is written", () => {

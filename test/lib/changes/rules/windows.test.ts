@@ -1,4 +1,4 @@
-/** When changes may be applied, held against a clock that is looked at minute by minute. */
+/** When changes may be applied, verified against a clock that is looked at minute by minute. */
 import { expect, test } from "vitest";
 import { closedNow, DAYS } from "../../../../lib/changes/rules/windows.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
@@ -53,7 +53,7 @@ test("a window over midnight belongs to the day on which it begins", () => {
   expect(closedNow(windows, at("2026-01-04T02:00:00Z"))?.opens_at).toBe("2026-01-10T22:00:00.000Z");
 });
 
-test("hours that no clock shows on the day are passed over, and no opening in sight is told as none", () => {
+test("hours that no clock shows on the day are skipped, and no opening in sight is shown as none", () => {
   const windows = windowsOf({ allow: [{ days: ["sun"], from: "02:10", to: "02:40", tz: "Europe/Berlin" }] });
   expect(closedNow(windows, at("2026-03-28T00:00:00Z"))?.opens_at).toBe("2026-04-05T00:10:00.000Z");
   const deny = [{ from: "2026-01-01T00:00:00Z", to: "9999-01-01T00:00:00Z", reason: "" }];
@@ -101,9 +101,9 @@ test("the next opening of random windows is the first minute that is open", () =
       return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
     });
     const windows = windowsOf({ allow, deny });
-    const told = closedNow(windows, now);
-    expect(told === undefined, `seed ${seed}`).toBe(isOpen(windows, now));
-    if (!told) continue;
+    const reported = closedNow(windows, now);
+    expect(reported === undefined, `seed ${seed}`).toBe(isOpen(windows, now));
+    if (!reported) continue;
     closed++;
     let minute = now - (now % MINUTE) + MINUTE;
     while (!isOpen(windows, minute)) {
@@ -112,7 +112,7 @@ test("the next opening of random windows is the first minute that is open", () =
     }
     const opens =
       deny.map(({ to }) => at(to)).find((end) => end > now && end < minute && isOpen(windows, end)) ?? minute;
-    expect(told.opens_at, `seed ${seed}`).toBe(new Date(opens).toISOString());
+    expect(reported.opens_at, `seed ${seed}`).toBe(new Date(opens).toISOString());
   }
   expect(closed).toBeGreaterThan(5);
 });

@@ -234,7 +234,7 @@ const shortOf = (sentence: string): boolean => sentence.length < 550;
 const unescaped = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
-test("what is written from right to left does not carry along the figure beside it", () => {
+test("what is written from right to left does not carry along the figure next to it", () => {
   const sentence = describeOver(
     {},
     { summary: "שלום", proposer: "דנה", risk: "low", reversible: true, affected_users: 96 },

@@ -1,4 +1,4 @@
-/** What time and tampering alone bring about is told of once an episode, whatever is restarted in between. */
+/** Effects of time and tampering are reported once an episode, whatever is restarted in between. */
 import { expect, test } from "vitest";
 import { entryKey } from "../../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../../lib/audit/entry.ts";
@@ -18,7 +18,7 @@ const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 const TTL = { consent_ttl_hours: 40, approval_ttl_hours: 80 };
 
 /** Every notification of these types that the log so far gives, as a receiver would get them. */
-async function told(deps: TestDeps, ...types: Notification["type"][]): Promise<Notification[]> {
+async function reported(deps: TestDeps, ...types: Notification["type"][]): Promise<Notification[]> {
   const events = await readEventsSince(deps.store, BEGINNING, 10_000);
   const all = await Promise.all(events.map((event) => buildNotification(deps, event)));
   return all.filter((one) => one !== undefined).filter(({ type }) => types.includes(type));
@@ -33,14 +33,14 @@ async function wait(deps: TestDeps, ms: number): Promise<void> {
 const about = (notifications: readonly Notification[]) => notifications.map(({ data }) => data.change?.change_id);
 
 inShort(test)(
-  "a change that waits for consent is told of when a quarter of its time is left, and never again",
+  "a change that waits for consent is announced when a quarter of its time is left, and never again",
   async () => {
     const svc = await openOperations({ intent: { policy: TTL } });
     const { change_id } = await svc.propose({ value: true });
     await wait(svc.deps, 29 * HOUR);
-    expect(await told(svc.deps, "change.expiring")).toEqual([]);
+    expect(await reported(svc.deps, "change.expiring")).toEqual([]);
     await wait(svc.deps, HOUR);
-    const [first, ...more] = await told(svc.deps, "change.expiring");
+    const [first, ...more] = await reported(svc.deps, "change.expiring");
     expect(more).toEqual([]);
     expect(first).toMatchObject({
       text: `Time runs out: without consent it expires on 2026-01-03 at 19:04 UTC: “Show the banner” (ui.banner for tenant t1), proposed by an unnamed person; still missing: 1 person.`,
@@ -50,12 +50,12 @@ inShort(test)(
     const again = await restarted(svc.deps, { intent: { policy: TTL } });
     await wait(again, HOUR);
     await wait(again, HOUR);
-    expect(await told(again, "change.expiring")).toEqual([first]);
+    expect(await reported(again, "change.expiring")).toEqual([first]);
   },
 );
 
 inLong(test)(
-  "an approved change that lapses is told of as well, though it was told of while it was pending",
+  "an approved change that lapses is announced as well, though it was announced while it was pending",
   async () => {
     const svc = await openOperations({ intent: { policy: TTL } });
     const { change_id } = await svc.propose();
@@ -65,16 +65,16 @@ inLong(test)(
     const later = await svc.propose({ target: "ui.b" });
     await wait(svc.deps, 35 * HOUR);
     await wait(svc.deps, 22 * HOUR);
-    expect(about(await told(svc.deps, "change.expiring"))).toEqual([change_id, later.change_id]);
+    expect(about(await reported(svc.deps, "change.expiring"))).toEqual([change_id, later.change_id]);
     await wait(svc.deps, 2 * HOUR);
-    const [, , third, ...more] = await told(svc.deps, "change.expiring");
+    const [, , third, ...more] = await reported(svc.deps, "change.expiring");
     expect(more).toEqual([]);
     expect(third!.data.change).toMatchObject({ change_id });
     expect(third!.text).toContain("approved and not applied, it lapses on 2026-01-06 at");
   },
 );
 
-inLong(test)("each of many is told of once, the one whose time is over first, by however many cycles", async () => {
+inLong(test)("each of many is reported once, the one whose time is over first, by however many cycles", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   const ids: string[] = [];
   for (let made = 0; made < 25; made++) {
@@ -90,19 +90,19 @@ inLong(test)("each of many is told of once, the one whose time is over first, by
   await wait(svc.deps, 31 * HOUR);
   await wait(svc.deps, HOUR);
   const pending = ids.filter((id) => !approved.includes(id));
-  expect(about(await told(svc.deps, "change.expiring"))).toEqual(pending);
+  expect(about(await reported(svc.deps, "change.expiring"))).toEqual(pending);
   await wait(svc.deps, 31 * HOUR);
-  expect(about(await told(svc.deps, "change.expiring"))).toEqual([...pending, ...approved]);
+  expect(about(await reported(svc.deps, "change.expiring"))).toEqual([...pending, ...approved]);
 });
 
-inLong(test)("what is decided in time, or has no limit, is not told of", async () => {
+inLong(test)("what is decided in time, or has no limit, is not announced", async () => {
   const svc = await openOperations({ intent: { policy: { consent_ttl_hours: 40 } } });
   const { change_id } = await svc.propose();
   await svc.must("deny", change_id);
   await svc.bring("approved", { target: "ui.b" });
   await wait(svc.deps, 35 * HOUR);
   await wait(svc.deps, 1000 * HOUR);
-  expect(await told(svc.deps, "change.expiring")).toEqual([]);
+  expect(await reported(svc.deps, "change.expiring")).toEqual([]);
 });
 
 inLong(test)("a clock that is wrong for one start makes nothing run out of time", async () => {
@@ -112,9 +112,9 @@ inLong(test)("a clock that is wrong for one start makes nothing run out of time"
   await runCycle(svc.deps);
   svc.deps.clock.set(-31 * HOUR);
   await wait(svc.deps, 29 * HOUR);
-  expect(await told(svc.deps, "change.expiring")).toEqual([]);
+  expect(await reported(svc.deps, "change.expiring")).toEqual([]);
   await wait(svc.deps, HOUR);
-  expect(await told(svc.deps, "change.expiring")).toHaveLength(1);
+  expect(await reported(svc.deps, "change.expiring")).toHaveLength(1);
 });
 
 inShort(test)("of two processes on one store one tells", async () => {
@@ -124,10 +124,10 @@ inShort(test)("of two processes on one store one tells", async () => {
   await pass(svc.deps, 30 * HOUR);
   await pass(other, 0);
   await Promise.all([noticeExpiring(svc.deps), noticeExpiring(other)]);
-  expect(await told(svc.deps, "change.expiring")).toHaveLength(1);
+  expect(await reported(svc.deps, "change.expiring")).toHaveLength(1);
 });
 
-inShort(test)("an emergency consent is told of when its review is due, with those who may review it", async () => {
+inShort(test)("an emergency consent is announced when its review is due, with those who may review it", async () => {
   const policy = {
     approvers: ["ana", "bo"],
     break_glass: { approvers: ["cy"], required: 1, review_hours: 72 },
@@ -136,7 +136,7 @@ inShort(test)("an emergency consent is told of when its review is due, with thos
   const { change_id } = await svc.propose({ value: true, proposer: "pat", risk: "high", affected_users: 96000 });
   await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
   await svc.cycle();
-  const [due, ...more] = await told(svc.deps, "change.review_due");
+  const [due, ...more] = await reported(svc.deps, "change.review_due");
   expect(more).toEqual([]);
   expect(due).toMatchObject({ data: { change: { change_id }, expires_at: "2026-01-05T03:04:05.678Z" } });
   expect(due!.text).toBe(
@@ -144,7 +144,7 @@ inShort(test)("an emergency consent is told of when its review is due, with thos
   );
   expect((await svc.post("review", { change_id, approver: "ana", verdict: "accepted", note: "" })).status).toBe(200);
   await svc.cycle();
-  expect(await told(svc.deps, "change.review_due")).toHaveLength(1);
+  expect(await reported(svc.deps, "change.review_due")).toHaveLength(1);
 });
 
 inShort(test)(
@@ -160,7 +160,7 @@ inShort(test)(
     const { change_id } = await svc.propose({ proposer: "pat" });
     await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
     await svc.cycle();
-    const [due] = await told(svc.deps, "change.review_due");
+    const [due] = await reported(svc.deps, "change.review_due");
     expect(due!.data.expires_at).toBe("2026-01-03T03:04:05.678Z");
     expect(due!.text).toContain("A review is due until 2026-01-03 at 03:04 UTC");
     expect(due!.text).toContain("it may be reviewed by ana or bo.");
@@ -174,13 +174,13 @@ inShort(test)("a minor change is notified as approved by the intent", async () =
   const minor = { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low", max_per_day: 20 };
   const svc = await openOperations({ intent: { policy: { minor } } });
   await svc.propose({ tier: "minor", risk: "low", reversible: true, affected_users: 1 });
-  const [first, ...more] = await told(svc.deps, "change.decided");
+  const [first, ...more] = await reported(svc.deps, "change.decided");
   expect(more).toEqual([]);
   expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
 });
 
 inShort(test)(
-  "a log that does not hold is told of once, also after a restart; mended and broken anew, it is told of again",
+  "a log that does not hold is reported once, also after a restart; mended and broken again, it is reported again",
   async () => {
     const svc = await openOperations();
     await svc.bring("applied");
@@ -189,7 +189,7 @@ inShort(test)(
     const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
     await edit("no JSON at all");
     await wait(svc.deps, MINUTE);
-    const [first, ...more] = await told(svc.deps, "breach.found");
+    const [first, ...more] = await reported(svc.deps, "breach.found");
     expect(more).toEqual([]);
     expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
     expect(first!.data.change).toBeNull();
@@ -197,22 +197,22 @@ inShort(test)(
     const broken = await restarted(svc.deps);
     await wait(broken, MINUTE);
     await wait(broken, MINUTE);
-    expect(await told(broken, "breach.found")).toEqual([first]);
+    expect(await reported(broken, "breach.found")).toEqual([first]);
 
     await edit(sound.detail);
     const mended = await restarted(svc.deps);
     await wait(mended, MINUTE);
     // A process that has not been restarted still knows of the breach.
     await wait(broken, MINUTE);
-    expect(await told(mended, "breach.found")).toEqual([first]);
+    expect(await reported(mended, "breach.found")).toEqual([first]);
     await edit('{"approver":"mallory"}');
     await wait(mended, MINUTE);
-    expect(await told(mended, "breach.found")).toHaveLength(2);
+    expect(await reported(mended, "breach.found")).toHaveLength(2);
   },
 );
 
 inShort(test)(
-  "a record that is not what the log tells is told of once an episode, and its words are not repeated",
+  "a record that is not what the log tells is reported once an episode, and its words are not repeated",
   async () => {
     const publicUrl = "https://gov.acme.example";
     const svc = await openOperations({ publicUrl });
@@ -226,7 +226,7 @@ inShort(test)(
     };
     await edit(ids[0]!);
     await wait(svc.deps, MINUTE);
-    const [first] = await told(svc.deps, "breach.found");
+    const [first] = await reported(svc.deps, "breach.found");
     expect(first!.text).toContain(`The stored record of ${ids[0]} is not what the audit log tells`);
     expect(first!.url).toBe(`https://gov.acme.example/#/changes/${ids[0]}`);
     expect(JSON.stringify(first)).not.toContain("Ignore");
@@ -236,18 +236,18 @@ inShort(test)(
     await noticeMismatches(again);
     await wait(again, MINUTE);
     await wait(again, MINUTE);
-    expect(await told(again, "breach.found")).toEqual([first]);
+    expect(await reported(again, "breach.found")).toEqual([first]);
 
     await edit(ids[1]!);
     await wait(again, MINUTE);
-    expect(await told(again, "breach.found")).toHaveLength(2);
+    expect(await reported(again, "breach.found")).toHaveLength(2);
     await svc.deps.store.transact((tx) => {
       for (const [id, record] of sound) tx.put("changes", id, record);
     });
     await wait(again, MINUTE);
     await edit(ids[0]!);
     await wait(again, MINUTE);
-    expect(await told(again, "breach.found")).toHaveLength(3);
+    expect(await reported(again, "breach.found")).toHaveLength(3);
   },
 );
 
@@ -262,7 +262,7 @@ inShort(test).each([
   const change = { ...record.change, ...edit } as ChangeRecord["change"];
   await svc.deps.store.transact((tx) => tx.put("changes", change_id, { ...record, change }));
   await wait(svc.deps, MINUTE);
-  const [waits, breach, ...more] = await told(svc.deps, "change.waiting_for_consent", "breach.found");
+  const [waits, breach, ...more] = await reported(svc.deps, "change.waiting_for_consent", "breach.found");
   expect(more).toEqual([]);
   expect(waits).toMatchObject({ type: "change.waiting_for_consent", data: { change: null, expires_at: null } });
   expect(breach!.text).toContain(`The stored record of ${change_id} is not what the audit log tells`);
@@ -297,5 +297,5 @@ inShort(test).each([
     await svc.deps.store.transact((tx) => tx.put("audit", entryKey(id), broken(sound) as never));
   }
   await wait(svc.deps, MINUTE);
-  expect(await told(svc.deps, "breach.found")).toHaveLength(1);
+  expect(await reported(svc.deps, "breach.found")).toHaveLength(1);
 });

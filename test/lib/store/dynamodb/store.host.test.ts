@@ -86,7 +86,7 @@ describe("several writers on one DynamoDB table", () => {
     expect(runs).toBe(2);
   });
 
-  there("a refusal that was told from what is gone is taken back", async () => {
+  there("a rejection that was derived from what is gone is taken back", async () => {
     const access = await freshTable();
     const [one, other]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
     let runs = 0;

@@ -217,8 +217,8 @@ test("many decisions are not run over what others have changed, and are right al
   for (let round = 0; round < 5; round++) {
     write("n", 100 * round);
     runs = 0;
-    const told = await Promise.all(Array.from({ length: 20 }, () => decide(counted)));
-    expect(told).toEqual(told.map((_, index) => 100 * round + index + 1));
+    const reported = await Promise.all(Array.from({ length: 20 }, () => decide(counted)));
+    expect(reported).toEqual(reported.map((_, index) => 100 * round + index + 1));
   }
   expect(runs).toBe(20);
   expect(value("n")).toBe(420);
@@ -256,7 +256,7 @@ test("what is held wrongly is held for one try", async () => {
   expect(pacing.pauses).toHaveLength(1);
 });
 
-/** The same for an engine that takes the last commit for what it is told, and of what is put as new reads nothing. */
+/** The same for an engine that believes the last commit it is given, and of what is put as new reads nothing. */
 function trusting() {
   const { store, ...rest } = service();
   const begun: (string | undefined)[] = [];
@@ -332,7 +332,7 @@ test("what is deleted as if it were not there is asked for, since no commit woul
   expect([value("d"), value("made")]).toEqual(["there", undefined]);
 });
 
-test("a decision that throws is told by what is there, also of what it put as new", async () => {
+test("a decision that throws is judged by the stored data, also of what it put as new", async () => {
   const { decide, write } = trusting();
   write("d", "another's");
   const refuse: Decide<void> = async (tx) => {

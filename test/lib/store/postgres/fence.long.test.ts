@@ -37,14 +37,14 @@ const increment = (store: AnyStore): Promise<number> =>
     return next;
   });
 
-/** What each of 120 increments by three writers was told. */
+/** Results of 120 increments by three writers. */
 async function countTo120(pool: Pool, name: string): Promise<number[]> {
   const open = (): Promise<AnyStore> => postgresStore({ pool, name, random: notedPacing().random });
   const stores = [await open(), await open(), await open()];
-  const told = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
+  const reported = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
   await Promise.all(stores.map((store) => store.close()));
   await pool.end();
-  return told.sort((a, b) => a - b);
+  return reported.sort((a, b) => a - b);
 }
 
 const EACH_ONCE = Array.from({ length: 120 }, (_, index) => index + 1);

@@ -13,8 +13,8 @@ test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 
   async (name) => {
     const { adapter, apply, rollback, verify, text, content } = await bench();
     const hostile = change("chg_h", { tenant_id: name, target: name, value: JSON.parse('{"__proto__":{"x":1}}') });
-    const [beside, under] = [change("chg_b", { tenant_id: name }), change("chg_u", { target: name })];
-    for (const one of [hostile, beside, under]) {
+    const [extra, under] = [change("chg_b", { tenant_id: name }), change("chg_u", { target: name })];
+    for (const one of [hostile, extra, under]) {
       expect(await verify(one)).toBe("absent");
       expect(await adapter.validate(one, calm)).toMatchObject({ preview: { present_before: false } });
       await apply(one);
@@ -222,7 +222,7 @@ test("a file that another program writes all the time is given up on, as it is",
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
 });
 
-test("what killed processes left beside the file is removed, and nothing else", async () => {
+test("what killed processes left near the file is removed, and nothing else", async () => {
   const { open, folder } = await bench();
   const left = `.product.json.${randomUUID()}.tmp`;
   const young = `.product.json.${randomUUID()}.tmp`;
@@ -265,7 +265,7 @@ test("a reader never sees half of the file", async () => {
   expect(await finished).toMatchObject({ newest: 301 });
 });
 
-test("the text lies beside the file, synced, before it is renamed; then the folder is synced", async () => {
+test("the text lies next to the file, synced, before it is renamed; then the folder is synced", async () => {
   const calls: string[] = [];
   const traced: Files = {
     ...fs,
