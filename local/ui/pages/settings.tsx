@@ -47,8 +47,8 @@ export function SettingsPage() {
             <Health map={map} />
           </div>
           <div>
-            <Reports />
             <Figures state={state} />
+            <Reports />
             <PeerTable />
             <Actions />
           </div>

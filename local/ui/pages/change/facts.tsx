@@ -11,19 +11,13 @@ const NOT_STATED = "not stated";
 /** Begins the name of a mandate as an approver. */
 const MANDATE = "mandate:";
 
-/** The facts of a change as chips: the target, its reach, and what was stated about it. */
+/** The facts of a change as chips: its reach, and what was stated about it. Target and tenant stand in the sentence above. */
 export function ChangeFacts({ change }: { change: ChangeDetail }) {
   const { affected_users: affected, reversible, risk, tier, erased, required_approvers: needed } = change;
   const mandate = change.approvals.find(({ approver }) => approver.startsWith(MANDATE))?.approver.slice(MANDATE.length);
   const unstated = (field: "risk" | "reversible") => isUnstated(change, field);
   return (
     <ul class="chips" aria-label="Facts">
-      <Chip>
-        <Given text={change.target} code />
-      </Chip>
-      <Chip name="Tenant">
-        <Given text={change.tenant_id} />
-      </Chip>
       <Chip name="Kind">{change.kind.replaceAll("_", " ")}</Chip>
       <Chip name="People affected" warns={affected === null && !erased}>
         {affected === null ? (erased ? "erased" : NOT_STATED) : people(affected)}
