@@ -6,7 +6,48 @@ const NARROW = ["test/lib/changes/rules/mandate_narrow.test.ts"];
 const LOST = ["test/lib/changes/mandates/lost_records.test.ts"];
 const FORGED = ["test/local/verify/mandate_forgeries.host.test.ts"];
 
+const AFTER = ["test/lib/changes/mandates/after_apply.test.ts"];
+const WRITES = ["test/lib/changes/mandates/own_writes.test.ts"];
+const PEOPLE = ["test/lib/changes/mandates/people_instead.test.ts"];
+const LOG = ["test/lib/changes/mandates/log_leads.test.ts"];
+
 export const mandates = [
+  {
+    name: "a rollout grows though its value is outside the narrowed schema",
+    file: "lib/changes/mandates/check_apply.ts",
+    find: ": judgeSchema(change, bounds);",
+    replace: ": bounds.agent ? {} : judgeSchema(change, bounds);",
+    tests: AFTER,
+  },
+  {
+    name: "a proposal that a mandate approves saw what was there before our own apply",
+    file: "lib/changes/examine_proposal.ts",
+    find: "await examinePlaces(deps, spelled, true);",
+    replace: "await examinePlaces(deps, spelled, isJudged);",
+    tests: WRITES,
+  },
+  {
+    name: "a change outside its mandate is not offered to people",
+    file: "lib/changes/standings.ts",
+    find: "return Promise.all(proven.map((change, index) => asInside(judging, change, records[index]!)));",
+    replace:
+      "return Promise.all(proven.map(async (change, index) => (judging && records[index] && asInside ? change : change)));",
+    tests: PEOPLE,
+  },
+  {
+    name: "a mandate without a record is searched in what was read of the log alone",
+    file: "lib/changes/mandates/read_mandate.ts",
+    find: "(entries.length > 0 || isNamed) && !fold(entries)",
+    replace: "entries.length > 0 && !isNamed && !fold(entries)",
+    tests: LOST,
+  },
+  {
+    name: "a consent that was signed before a lost end is taken again",
+    file: "lib/changes/proof_input.ts",
+    find: "lostAt !== undefined && Date.parse(at) < Date.parse(lostAt)",
+    replace: "lostAt !== undefined && Date.parse(at) < 0",
+    tests: LOG,
+  },
   {
     name: "a suspension leaves a mandate active",
     file: "lib/changes/rules/mandate_record.ts",

@@ -1,6 +1,9 @@
 /** Changes of an agent that works on: what our own apply wrote is no edit from outside. */
 import { expect, test } from "vitest";
-import { mandated } from "../../../support/mandates.ts";
+import { systemClock } from "../../../../lib/kit/platform.ts";
+import { targetAdapter } from "../../../../lib/targets/adapter.ts";
+import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { MANDATED, mandated } from "../../../support/mandates.ts";
 
 test("the same change is applied again after another one within seconds", async () => {
   const api = await mandated();
@@ -9,4 +12,21 @@ test("the same change is applied again after another one within seconds", async 
     const { change_id } = (await api.propose({ value })).body;
     expect(await api.apply(change_id)).toMatchObject({ status: 200 });
   }
+});
+
+test("a proposal within seconds of an apply by another process has seen what that wrote", async () => {
+  const api = await mandated();
+  await api.active();
+  const { store } = api.api.deps;
+  const inner = targetAdapter(api.target.system, { store, clock: systemClock });
+  const routes = [{ name: "prices", match: ["price.*"], adapter: inner }];
+  const adapter = routedAdapter(routes, {
+    hash: "1",
+    systems: [{ name: "prices", type: "memory", address: "memory" }],
+  });
+  const other = await api.restart({ intent: MANDATED, adapter });
+  await other.propose({ value: 103 });
+  expect(await api.apply((await api.propose()).body.change_id)).toMatchObject({ status: 200 });
+  const { change_id } = (await other.propose({ value: 103 })).body;
+  expect(await other.apply(change_id)).toMatchObject({ status: 200 });
 });
