@@ -1,4 +1,4 @@
-/** What every product adapter promises, as named cases: each adapter's test runs them, and so may an application's own. */
+/** Promises of every product adapter, as named cases: each adapter's test runs them, and so may an application's own. */
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../lib/changes/rules/change.ts";
 import { agree } from "./agree.ts";

@@ -16,7 +16,7 @@ export interface AnyReads {
   texts(collection: string, which: ListOptions | readonly string[]): Promise<Text[]>;
 }
 
-/** What a decision may do, without types. */
+/** Operations of a decision, without types. */
 export interface AnyTx extends AnyReads {
   put(collection: string, id: string, value: unknown | Json, expected?: number): void;
   delete(collection: string, id: string, expected?: number): void;

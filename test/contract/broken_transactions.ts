@@ -39,7 +39,7 @@ function unlessEnded(write: () => void): void {
   }
 }
 
-/** What a store keeps when it is reopened; `puts` is how often each record is put again. */
+/** Returns a store's content as after a reopening; `puts` is the number of times each record is put again. */
 async function copyOf(store: AnyStore, puts: (stored: Stored) => number): Promise<AnyStore> {
   const copy: AnyStore = memoryStore();
   await copy.transact(async (tx) => {

@@ -1,14 +1,16 @@
-/** What the cases hold values against; like `agree`, it runs wherever a store does, under any test runner. */
+/** Assertions of the cases; like `agree`, it runs wherever a store does, under any test runner. */
 import { agree } from "./agree.ts";
 
-/** That two values are the same, to the last member: -0 is not 0, and a member that is `undefined` is not one left out. */
+/**
+ * Requires that two values are the same, to the last member: -0 is not 0, and a member that is `undefined` is not one left out.
+ */
 export function equal(actual: unknown, expected: unknown, what = "the value"): void {
   agree(same(actual, expected), `${what} is ${shown(actual)}, not ${shown(expected)}`);
 }
 
 type Refusal = Error | (abstract new (...given: never[]) => Error);
 
-/** That work is refused: with this very error, or one of a class. */
+/** Requires that work is rejected: with this very error, or one of a class. */
 export async function rejects(work: Promise<unknown>, expected: Refusal, what = "the work"): Promise<void> {
   const refused = await work.then(
     () => undefined,
@@ -20,7 +22,7 @@ export async function rejects(work: Promise<unknown>, expected: Refusal, what = 
   agree(fits, `${what} was refused with ${shown(error)}, not ${shown(expected)}`);
 }
 
-/** That a call throws. */
+/** Requires that a call throws. */
 export function throws(call: () => unknown, what = "the call"): void {
   try {
     call();

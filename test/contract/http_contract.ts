@@ -82,7 +82,7 @@ export type Section = keyof typeof SECTIONS;
 /** The whole contract, for the handlers themselves and the server that comes with them; `streams` needs an address. */
 export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => section !== "streams");
 
-/** What a host can get wrong: it passes on bodies, headers, paths and answers, and decides nothing. */
+/** Faults that a host can have: it passes on bodies, headers, paths and answers, and decides nothing. */
 export const OF_A_HOST: readonly Section[] = [
   "life",
   "errors",

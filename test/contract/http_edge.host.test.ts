@@ -39,7 +39,7 @@ function chance(seed: number): () => number {
   };
 }
 
-/** How often an object is reset, where nothing is under way that would be lost with it. */
+/** Probability that an object is reset, where nothing is under way that would be lost with it. */
 const RESETS = 0.3;
 let started = 0;
 let resets = 0;

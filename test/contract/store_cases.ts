@@ -1,4 +1,4 @@
-/** What every store promises, as named cases that any test runner can run, on any store. */
+/** Promises of every store, as named cases that any test runner can run, on any store. */
 import type { AnyStore } from "./any_store.ts";
 import { pageCases } from "./store_pages.ts";
 import { recordCases } from "./store_records.ts";

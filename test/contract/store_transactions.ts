@@ -17,7 +17,7 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
 
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
-/** That work is refused with a `RangeError` that names a number. */
+/** Requires that work is rejected with a `RangeError` that names a number. */
 async function refusedWith(work: Promise<unknown>, number: number): Promise<void> {
   const error = await work.catch((error: unknown) => error);
   agree(

@@ -1,4 +1,7 @@
-/** Clients of the official SDKs, as they come, against the program as it is started: over HTTP, and over standard input and output. */
+/**
+ * Clients of the official SDKs, as they come, against the program as it is started: over HTTP, and over standard input and
+ * output.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -27,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => killServers(folder));
 
-/** What any of the clients can do, as far as this needs it. */
+/** Operations of all clients, as far as this needs it. */
 interface Speaker {
   listTools(): Promise<{ tools: { name: string }[] }>;
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;

@@ -35,7 +35,7 @@ function folderWithIntent(over: Manifest = {}): string {
   return folder;
 }
 
-/** So many processes on one database, and a client of each. */
+/** Starts this many processes on one database, and a client of each. */
 function start(count: number, state: string, args: readonly string[] = [], env: Record<string, string> = {}) {
   const folder = folderWithIntent();
   return Promise.all(

@@ -1,4 +1,4 @@
-/** What keeps the program from starting, and that it says so in one line. */
+/** Faults that keep the program from starting, each reported in one line. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

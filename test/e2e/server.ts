@@ -66,7 +66,7 @@ export interface Process {
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** What runs, and where. */
+/** Running programs and their folders. */
 const alive = new Map<ChildProcess, string>();
 
 /** Kills what tests left running. */

@@ -21,7 +21,7 @@ interface Costs {
   steps: number;
   /** Pages, where so much is shown or looked through; nothing else grows. */
   pages?: number;
-  /** How often the log's end is read. */
+  /** Number of reads of the log's end. */
   heads?: number;
 }
 

@@ -31,7 +31,7 @@ const COMMON: ErrorCode[] = [
   "intent_outdated",
 ];
 
-/** What a stack trace or a path of this machine looks like. */
+/** Pattern of a stack trace or a path of this machine. */
 const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var|dev)\//;
 
 /** A fetch whose answers are all checked; `secrets` must never show, `base` is the path that the service is mounted under. */

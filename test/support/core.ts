@@ -70,7 +70,7 @@ export const makeCore = (deps: TestDeps) => ({
   ...client(routed(ENDPOINTS, deps)),
   deps,
   change: (change_id: string) => changeView(deps, change_id),
-  /** What a cycle asks of governance. */
+  /** Runs the governance part of a cycle. */
   async cycle() {
     await sampleClock(deps);
     const changes = await deps.store.list("changes", { limit: 1000, keysOnly: true });

@@ -1,6 +1,6 @@
 import type { Store, Tx } from "../../lib/store/store.ts";
 
-/** What one transaction wrote, deletes with a minus, in order. */
+/** Keys that one transaction wrote, deletes with a minus, in order. */
 export type Written = string[];
 
 /** A real store, and what each transaction that was committed wrote; those that wrote nothing are left out. */
@@ -28,7 +28,7 @@ export function countingStore(store: Store): { store: Store; take(): Written[] }
   };
   return {
     store: { ...store, transact },
-    /** What was written since it was last asked. */
+    /** Returns the writes since the last call. */
     take() {
       const taken = transactions;
       transactions = [];

@@ -1,4 +1,4 @@
-/** Where tests keep what they write, and what is made once for all runs. */
+/** Folders of test output, and of files made once for all runs. */
 import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -9,7 +9,7 @@ import { type ContractOptions, type ContractService, type Make } from "../contra
 import type { Fetch } from "./client.ts";
 import { opened, type TestDeps } from "./deps.ts";
 
-/** What the service is mounted under. */
+/** Path under which the service is mounted. */
 export const BASE = "/governance";
 
 /** A handler as Node and Express call it. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 
-/** What is wrong with a whole chain and at which entry, or `null`. */
+/** Returns the first fault of a complete chain and its entry, or `null`. */
 export function chainFault(entries: readonly AuditEntry[]): string | null {
   let previous = "0".repeat(64);
   for (const [index, entry] of entries.entries()) {

@@ -130,7 +130,7 @@ export const submission = (old: number, proof: readonly Buffer[], note: string):
 export async function independentWitness(name: string, logs: () => readonly string[], now: () => number = Date.now) {
   const key = keyPair(name, 4);
   const state = {
-    /** What is answered in place of the truth. */
+    /** Answer that replaces the true one. */
     instead: undefined as { status: number; body: string } | undefined,
     /** Signature lines behind its own. */
     more: "",

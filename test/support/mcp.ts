@@ -4,7 +4,7 @@ import type { Manifest } from "./intents.ts";
 import { ORIGIN } from "./requests.ts";
 import type { Fetch } from "./client.ts";
 
-/** What an agent of these tests comes with. */
+/** Secret of the agent in these tests. */
 export const SECRET = "an-agents-own-secret";
 export const AGENT = "agent:pricing";
 
@@ -59,7 +59,7 @@ export function mcpClient(fetch: Fetch, given: Record<string, string> = {}, orig
   return {
     send,
     request,
-    /** What a tool answers: its result, or what it was refused with. */
+    /** Calls a tool; returns its result or its error. */
     async tool(name: string, args: Record<string, unknown> = {}, era: Era = "modern") {
       const { body } = await request("tools/call", { name, arguments: args }, era);
       if (!body?.result) throw new Error(JSON.stringify(body));

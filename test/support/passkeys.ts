@@ -13,7 +13,7 @@ import type { Proof } from "../../lib/changes/rules/proof.ts";
 const sha256 = (data: string | Uint8Array): Buffer => createHash("sha256").update(data).digest();
 const base64Url = (data: string | Uint8Array): string => Buffer.from(data).toString("base64url");
 
-/** What a test may bend of an assertion. */
+/** Parts of an assertion that a test may change. */
 export interface Bent {
   type?: string;
   origin?: string;

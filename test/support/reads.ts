@@ -1,6 +1,6 @@
 import { endpoints } from "../../handlers/index.ts";
 
-/** What a GET must be asked with. */
+/** Required query of each GET. */
 const QUERY: Record<string, string> = {
   "/api/gate": `?target=deploy/42/production&tenant_id=t1&head=${"a".repeat(40)}`,
   "/api/memory/search": "?q=banner",
@@ -22,7 +22,9 @@ const MANDATE = "/api/product/mandates/:mandate_id";
 
 const ABSENT = [WATCHED, ATTESTED, MANDATE];
 
-/** Every GET whose answer ends and is there; `CHANGE` stands for a change's id, `FILE` for the name of a file that is not there. */
+/**
+ * Every GET whose answer ends and is there; `CHANGE` stands for a change's id, `FILE` for the name of a file that is not there.
+ */
 export const READS: string[] = endpoints
   .filter(({ method, path }) => method === "GET" && !STREAMS.includes(path) && !ABSENT.includes(path))
   .map(({ path }) => path.replace(":change_id", "CHANGE").replace(":file", "FILE.md") + (QUERY[path] ?? ""));

@@ -1,4 +1,4 @@
-/** Where tests send their requests, unless a server is listening elsewhere. */
+/** Origin of test requests, unless a server is listening elsewhere. */
 export const ORIGIN = "http://127.0.0.1:8420";
 
 /** Field values as a form writes them. */

@@ -2,13 +2,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { Reads, Store } from "../../lib/store/store.ts";
 
-/** What was asked of a store meanwhile. */
+/** Requests to a store meanwhile. */
 export interface Trips {
   /** Requests: each `get`, `getMany`, `list`, `texts`, `others` and transaction is one. */
   requests: number;
   /** Of these, how many had to wait for the answer to one before: what is asked side by side is one step. */
   steps: number;
-  /** How often the chain's head was read. */
+  /** Number of reads of the chain's head. */
   heads: number;
   /** What each was, in the order in which they were asked. */
   asked: readonly string[];
@@ -43,7 +43,7 @@ export function roundTrips(store: Store, { prompt = false } = {}): { store: Stor
       transact: (decide) => trip("transact").then(() => store.transact(decide)),
       ...(store.others && { others: () => trip("others").then(() => store.others!()) }),
     },
-    /** What was asked since it was last taken. */
+    /** Returns the requests since the last call. */
     take() {
       const taken = { requests: asked.length, steps, heads: asked.filter(isHead).length, asked };
       asked = [];

@@ -8,12 +8,12 @@ import type {
 
 type Step = "validate" | "apply" | "verify" | "rollback";
 
-/** What a step does instead of its work; when it answers nothing, the work follows. May throw, wait, or never answer. */
+/** Replacement of a step's work; when it answers nothing, the work follows. May throw, wait, or never answer. */
 export type Script = (change: Change, signal: AbortSignal) => unknown;
 
 /** An adapter on a host product in memory, that does what it should until a step is configured otherwise. */
 export interface ScriptedAdapter extends ProductAdapter {
-  /** What the host product shows, by change. */
+  /** State of the host product, by change. */
   readonly host: Map<string, HostState>;
   /** The steps that were called, in order. */
   readonly calls: Step[];

@@ -22,9 +22,9 @@ export interface WebhookHost {
   url: string;
   port: number;
   received: Received[];
-  /** What was really done to the product, in order: `apply chg_1`. */
+  /** Operations on the product, in order: `apply chg_1`. */
   effects: string[];
-  /** What the product shows, by change. */
+  /** State of the product, by change. */
   states: Map<string, string>;
   /** The JSON that a target holds; undefined: nothing. */
   content(change: HostChange): string | undefined;

@@ -1,4 +1,4 @@
-/** What can be done to a log, by somebody who can write its file. */
+/** Attacks on a log, by somebody who can write its file. */
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -18,7 +18,7 @@ export interface Attack {
   hasKey?: true;
 }
 
-/** Where the log is tampered with: behind the older receipt and checkpoint, before the newer. */
+/** Range of tampering: behind the older receipt and checkpoint, before the newer. */
 export const PLACE = 150;
 
 const at = (entries: readonly AuditEntry[], place: number): AuditEntry => entries[place - 1]!;

@@ -24,7 +24,7 @@ import { makeCheckpoint, rehashed } from "./world.ts";
 
 type Pick = (below: number) => number;
 
-/** What an attack did, and whether it must be named by cycles alone. */
+/** Result of an attack; true if cycles alone must name it. */
 interface Done {
   /** Those whose records were edited; the log itself was not. */
   changes: string[];

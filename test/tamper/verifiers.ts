@@ -35,7 +35,7 @@ export interface Sample {
   kept: Kept[];
 }
 
-/** What both verifiers must agree on. */
+/** Facts that both verifiers must agree on. */
 export const summarizeReport = ({ verdict, entries, findings, findings_total: total, head, remarks }: Report) => ({
   verdict,
   entries,

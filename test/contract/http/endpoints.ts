@@ -1,4 +1,4 @@
-/** What every endpoint does: methods, tokens, other sites, and that a service without an intent has it disabled. */
+/** Behaviour of every endpoint: methods, tokens, other sites, and that a service without an intent has it disabled. */
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { isWrite } from "../../../lib/http/admission.ts";

@@ -1,4 +1,4 @@
-/** What each field accepts, the same from a form and from JSON. */
+/** Values that each field accepts, the same from a form and from JSON. */
 import { expect, test } from "vitest";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { Fields } from "../../support/requests.ts";

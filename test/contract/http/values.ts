@@ -1,4 +1,4 @@
-/** What each target should be, as pages and as OpenFeature's flags. */
+/** Expected values of targets, as pages and as OpenFeature's flags. */
 import { expect, test } from "vitest";
 import type { Open } from "../http_contract.ts";
 

@@ -1,4 +1,4 @@
-/** What is read of the runtime: identity, intent, changes, approvals, health. */
+/** Reads of the runtime: identity, intent, changes, approvals, health. */
 import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";

@@ -1,4 +1,4 @@
-/** What the script of the month can do: each act goes to the service as a request, and into the ledger as a line. */
+/** Actions of the month's script: each action goes to the service as a request, and into the ledger as a line. */
 import { app } from "../../../handlers/index.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
@@ -12,7 +12,7 @@ import { fails, type ScriptedAdapter, scriptedAdapter } from "../scripted_adapte
 import { type Act, changeNamed, type Ledger, type LedgerChange, type LedgerTask } from "./ledger.ts";
 import { GIL, INTENT, METRICS, MODEL, PERSON, PRICING, PRICING_SECRET } from "./who_and_what.ts";
 
-/** What the script states of a proposal; the rest is as the service has it by default. */
+/** Stated fields of a proposal; the rest is as the service has it by default. */
 export type Stated = Pick<LedgerChange, "tenant" | "kind" | "target" | "summary"> &
   Partial<Pick<LedgerChange, "rationale" | "risk" | "tier" | "reversible" | "affected_users" | "kpi" | "expected">>;
 
@@ -235,7 +235,7 @@ function acts(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger
   };
 }
 
-/** What the script of the month works with. */
+/** Context of the month's script. */
 export type Month = Awaited<ReturnType<typeof openMonth>>;
 
 const entryIn = ({ audit_entry }: { audit_entry?: { id: number } }): Pick<Act, "entry"> =>

@@ -1,6 +1,6 @@
-/** What was done in the simulated month, written down by the script that did it and never read from the service. */
+/** Actions of the simulated month, written down by the script that did it and never read from the service. */
 
-/** What an act of the month can be. */
+/** Kinds of actions of the month. */
 export type Did =
   | "proposed"
   | "approved"

@@ -33,7 +33,7 @@ interface Span {
   ended_by: "rollback" | "change" | "horizon";
 }
 
-/** What the ledger says as of a moment. */
+/** State of the ledger as of a moment. */
 export function reckon(ledger: Ledger, at: string) {
   const acts = ledger.acts.filter((act) => act.at <= at);
   const known = [...ledger.changes.values()].filter(({ name }) => actOf(name, "proposed"));
@@ -228,7 +228,7 @@ export function reckon(ledger: Ledger, at: string) {
     ];
   }
 
-  /** What is open of each kind, how much of it is overdue, and what that weighs. */
+  /** Open items of each kind, the overdue ones, and their weight. */
   function need() {
     const isOlder = (moment: string, hours: number): boolean => Date.parse(at) - Date.parse(moment) > hours * HOUR_MS;
     const changes = (standing: "pending_consent" | "approved", since: "proposed" | "approved") => {
@@ -260,7 +260,7 @@ export function reckon(ledger: Ledger, at: string) {
   };
 }
 
-/** What the ledger says as of a moment. */
+/** State of the ledger as of a moment. */
 export type Reckoning = ReturnType<typeof reckon>;
 
 const ENDED: Did[] = ["denied", "withdrawn", "expired", "revoked", "lapsed"];

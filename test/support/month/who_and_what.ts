@@ -17,7 +17,7 @@ export const GIL = "gil@acme.example";
 export const PRICING = "agent:pricing";
 /** A language model's drafts bear this name. */
 export const MODEL = "llm:assistant";
-/** What feeds the KPIs. */
+/** Actor that feeds the KPIs. */
 export const METRICS = "metrics";
 
 /** The secret of `agent:pricing`. */

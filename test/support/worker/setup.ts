@@ -4,7 +4,7 @@ export interface Setup {
   service: string;
   /** The Worker's settings. */
   env: Record<string, string>;
-  /** What the clock shows. */
+  /** Time of the clock. */
   now: number;
   /** The ids that it makes count on from here, or from the last one that its object made. */
   id: number;
