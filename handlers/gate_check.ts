@@ -6,7 +6,7 @@ import { gateAnswer, gateFields, gateOutput } from "../lib/http/gate_answer.ts";
 import { requireGateCaller } from "../lib/http/gate_caller.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 
-/** POST /api/gate: as GET, for a caller who says who it is; the answer is recorded. */
+/** POST /api/gate: like GET, but the caller identifies itself and the answer is recorded. */
 export const gateCheck = endpoint(
   {
     method: "POST",
@@ -20,7 +20,7 @@ export const gateCheck = endpoint(
       head: "6f1ed002ab5595859014ebf0951522d9c7a4b3f2",
     },
     product: true,
-    // A bearer is a CI job's here, and no agent's; the handler judges it with the fields.
+    // The bearer token here is a CI job's, not an agent's, so the handler verifies it, together with the fields.
     open: true,
     nameless: true,
     unnamed: true,

@@ -6,7 +6,7 @@ import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declara
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/audit/accept-clock: entries are dated by the clock as it is, though the last one is dated later. */
+/** POST /api/product/audit/accept-clock: entries are dated by the clock as it is now, though the newest entry has a later date. */
 export const auditAcceptClock = endpoint(
   {
     ...actTerms,

@@ -18,11 +18,11 @@ declare module "../audit/integrity.ts" {
   }
 }
 
-/** A look at the clock; milliseconds. */
+/** A reading of the clock. */
 export interface ClockSample {
   /** Time of the sample, in milliseconds. */
   at: number;
-  /** When that was, by the monotonic clock; where there is none, what it said. */
+  /** Time of the sample by the monotonic clock, in milliseconds; `at` on a host without one. */
   elapsed: number;
 }
 
@@ -45,7 +45,7 @@ export function addClockSample(
   look: ClockSample,
   moment = Infinity,
 ): readonly ClockSample[] {
-  // A clock that was set back takes with it what it saw of the future.
+  // A clock that was set back drops its samples of times that are future now.
   const past = kept.filter(({ elapsed }) => elapsed <= look.elapsed);
   const last = past.at(-1);
   const isFirst = last && last.at < moment && look.at >= moment;
@@ -53,7 +53,7 @@ export function addClockSample(
   return [...past.slice(Math.max(0, firstThatCounts(past, look))), look];
 }
 
-/** The newest look that is old enough: those before it say nothing more. */
+/** Returns the index of the newest sample that is old enough; earlier ones add nothing. */
 const firstThatCounts = (kept: readonly ClockSample[], look: ClockSample): number =>
   kept.findLastIndex(({ elapsed }) => look.elapsed - elapsed >= APART_MS);
 

@@ -1,6 +1,6 @@
 /**
- * The log with what it is about: behind the entry of a proposal the content that it was made of, behind that of an intent
- * the manifest. Entries stand as in any export; the other lines hold, to the byte, what an entry before them has the hash of.
+ * The log with contents: the entry of a proposal is followed by the content of its change, that of an intent by the manifest.
+ * Entries are as in any export. Each other line has, to the byte, the text whose hash an entry before it records.
  */
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { logRows, type Row } from "../audit/rows.ts";

@@ -19,9 +19,9 @@ import type { Toolbox } from "../llm/port.ts";
 import { recall } from "../memory/recall.ts";
 
 /** Maximum size of one tool's result, in bytes. */
-const RESULT_LIMIT = 16_000;
-/** A refusal names the fields that do not fit, as the model named them. */
-const LONGEST_REFUSAL = 1000;
+const MAX_RESULT_BYTES = 16_000;
+/** Maximum characters of an error, which may repeat names of fields that the model invented. */
+const MAX_ERROR_LENGTH = 1000;
 
 const GET_STATUS = tool({
   description: "State, counts of changes, intent, adapter, drift and audit log.",
@@ -96,7 +96,7 @@ const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>
 
 const UNCONFIRMED = "not stored until you confirm it";
 
-/** Hands out the tools that make sense here: product tools with a product, memory where it may be searched. */
+/** Returns the tools of a conversation: those of the product with a product, and memory search where it is allowed. */
 export function toolbox(context: ToolContext): Toolbox {
   const { memory, deps } = context;
   const tools = new Map<string, Tool>(
@@ -117,9 +117,9 @@ export function toolbox(context: ToolContext): Toolbox {
       if (!found) return `there is no tool ${JSON.stringify(name.slice(0, 100))}`;
       try {
         const result = await found.run(parseInput(found.input, requireFields(input)), context);
-        return oneLine(clipped({ data: result }, RESULT_LIMIT));
+        return oneLine(clipped({ data: result }, MAX_RESULT_BYTES));
       } catch (error) {
-        if (error instanceof AppError) return `refused: ${shorten(error.message, LONGEST_REFUSAL)}`;
+        if (error instanceof AppError) return `refused: ${shorten(error.message, MAX_ERROR_LENGTH)}`;
         throw error;
       }
     },
@@ -130,8 +130,8 @@ export function toolbox(context: ToolContext): Toolbox {
 function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema);
   if (typeof schema !== "object" || schema === null) return schema;
-  const kept = Object.entries(schema).filter(([name, value]) => !(isUnread(name) && typeof value === "string"));
+  const kept = Object.entries(schema).filter(([name, value]) => !(isDropped(name) && typeof value === "string"));
   return Object.fromEntries(kept.map(([name, value]) => [name, plainSchema(value)]));
 }
 
-const isUnread = (name: string): boolean => name === "pattern" || name === "format";
+const isDropped = (name: string): boolean => name === "pattern" || name === "format";

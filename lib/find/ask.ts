@@ -1,6 +1,6 @@
 /**
- * Answers a text of somebody from the records: a query is run, a saved question's title is answered by its query, and anything else
- * is looked up by its words. The answer shows what ran, and says that there is none only of that.
+ * Answers a text from the records: a query is run, the title of a saved question runs its query, and any other text is searched
+ * by its words. The answer shows the query that ran; "nothing found" is about that query alone.
  */
 import type { ChangesDeps } from "../changes/deps.ts";
 import { AppError } from "../kit/errors.ts";

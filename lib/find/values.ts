@@ -1,4 +1,4 @@
-/** The values of terms: parsed once, then tested against each change. */
+/** Parses the values of terms into tests, which are run on each change. */
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
 import { isNamed } from "../changes/rules/names.ts";
@@ -12,9 +12,9 @@ import type { Part } from "./split.ts";
 /** When and where dates are read. */
 export type Moment = Pick<Context, "now" | "zone">;
 
-/** A value, ready to be tested. */
+/** The test of a term's value on a change. */
 export interface Test {
-  /** As it stands in the normalised query. */
+  /** The value as the normalised query spells it. */
   text: string;
   holds(row: Row, context: Context): boolean;
   /** Names that must be known to the records or the intent. */
@@ -28,11 +28,11 @@ export function parseTest(name: FieldName, field: Field, part: Part, moment: Mom
   const value = part.value.trim();
   if (value === "") throw invalidField("q", `${name}: needs a value${hintOf(field)}`);
   if (value === "*" && field.type !== "is")
-    return { text: "*", holds: (row, context) => [ofRow(field, row, context)].flat().some((one) => one !== null) };
+    return { text: "*", holds: (row, context) => [readField(field, row, context)].flat().some((one) => one !== null) };
   switch (field.type) {
     case "words":
     case "is": {
-      const words = listIn(part).map((one) => wordIn(name, one, field.values));
+      const words = splitAlternatives(part).map((one) => parseWord(name, one, field.values));
       const holds = (row: Row, context: Context): boolean =>
         field.type === "is"
           ? words.some((word) => field.is(row, word, context))
@@ -40,15 +40,15 @@ export function parseTest(name: FieldName, field: Field, part: Part, moment: Mom
       return { text: words.join(","), holds };
     }
     case "number":
-      return anyOf(listIn(part).map((one) => numberTest(name, field, one)));
+      return anyOf(splitAlternatives(part).map((one) => numberTest(name, field, one)));
     case "date":
-      return anyOf(listIn(part).map((one) => dateTest(name, field, one, moment)));
+      return anyOf(splitAlternatives(part).map((one) => dateTest(name, field, one, moment)));
     default:
       return textTest(field, part);
   }
 }
 
-/** Combines tests of which one must hold. */
+/** Combines the tests of alternatives: one must hold. */
 function anyOf(tests: readonly Test[]): Test {
   const [first, ...more] = tests;
   if (first && more.length === 0) return first;
@@ -59,17 +59,17 @@ function anyOf(tests: readonly Test[]): Test {
   };
 }
 
-const ofRow = (
+const readField = (
   field: Exclude<Field, { type: "is" }>,
   row: Row,
   context: Context,
 ): string | number | null | readonly string[] => field.of(row, context);
 
-/** Alternatives, any of which may hold; what stands in quotes is one value. */
-const listIn = ({ value, isQuoted }: Part): string[] =>
+/** Splits a value into its alternatives at commas; a value in quotes is a single one. */
+const splitAlternatives = ({ value, isQuoted }: Part): string[] =>
   (isQuoted ? [value] : value.split(",")).map((one) => one.trim()).filter((one) => one !== "");
 
-function wordIn(name: string, given: string, known: readonly string[]): string {
+function parseWord(name: string, given: string, known: readonly string[]): string {
   const lower = given.toLowerCase().replaceAll("-", "_");
   const aliases = new Map(Object.entries(VALUE_ALIASES[name] ?? {}));
   const word = aliases.get(lower.replaceAll("_", "")) ?? aliases.get(lower) ?? lower;
@@ -87,7 +87,7 @@ const hintOf = (field: Field): string =>
   "values" in field ? `: one of ${field.values.join(", ")}` : field.type === "date" ? `: ${DATE_FORMS}` : "";
 
 function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, part: Part): Test {
-  const values = listIn(part);
+  const values = splitAlternatives(part);
   const same =
     field.type === "pattern"
       ? (one: string) => values.some((value) => matchesPattern(one, value))
@@ -118,10 +118,11 @@ function numberTest(name: string, field: Extract<Field, { type: "number" }>, val
     if (NUMBER.test(text)) return Number(text);
     throw invalidField("q", `${name}: must be a number, or a range such as >100, <100 or 10..100; not ${value}`);
   };
-  const { sign, from, to } = rangeIn(value);
+  const { sign, from, to } = parseRange(value);
   const [low, high] = [read(from, -Infinity), read(to, Infinity)];
+  // A sign alone is the same error as a value that is no number.
   if (sign !== "" && from === "") read("?", 0);
-  const fits =
+  const isInRange =
     sign === ">"
       ? (n: number) => n > low
       : sign === "<"
@@ -131,7 +132,7 @@ function numberTest(name: string, field: Extract<Field, { type: "number" }>, val
     text: value,
     holds: (row) => {
       const own = field.of(row);
-      return own !== null && fits(own);
+      return own !== null && isInRange(own);
     },
   };
 }
@@ -143,7 +144,7 @@ function dateTest(name: string, field: Extract<Field, { type: "date" }>, value: 
     if (!span) throw invalidField("q", `${name}: must be ${DATE_FORMS}, or a range such as >2026-10-01; not ${value}`);
     return span;
   };
-  const { sign, from, to } = rangeIn(value);
+  const { sign, from, to } = parseRange(value);
   if (sign !== "" && from === "") throw invalidField("q", `${name}: needs a date after ${sign}`);
   const [first, last] = [read(from), read(to)];
   const [begin, end] =
@@ -160,8 +161,8 @@ function dateTest(name: string, field: Extract<Field, { type: "date" }>, value: 
   };
 }
 
-/** The ends of a range; of a single value both are it. */
-function rangeIn(value: string): { sign: "" | ">" | "<"; from: string; to: string } {
+/** Parses a range; a single value is both of its ends. */
+function parseRange(value: string): { sign: "" | ">" | "<"; from: string; to: string } {
   const sign = value[0] === ">" || value[0] === "<" ? value[0] : "";
   if (sign !== "") return { sign, from: value.slice(1), to: "" };
   const at = value.indexOf("..");

@@ -19,8 +19,8 @@ export function findRelation(self: Product, peer: Product): Relation {
 export const trustWeight = (relation: Relation): number => TRUST[relation];
 
 /**
- * Returns whether a new connection replaces the one that is there, at both ends alike: of two dialled by the same end the newer
- * stays (the older may be half-open), else the one that the node with the smaller peer_id dialled.
+ * Returns whether a new connection replaces the present one; both ends decide alike. Of two connections that one end dialled, the
+ * newer stays (the older may be half-open); if each end dialled one, that of the node with the smaller peer_id stays.
  */
 export function replaces(
   own: string,

@@ -19,7 +19,7 @@ const IMPORTANCE: Record<MemoryKind, number> = {
   chat: 0.2,
 };
 
-/** A record comes before what was said when it holds this share of what the best of that holds: not by a common word alone. */
+/** A record ranks before talk if its share is at least this part of the best talk's share: one common word is not enough. */
 const FITS = 0.2;
 
 /** An empty index. */

@@ -1,4 +1,4 @@
-/** Evaluation in each cycle: the values, and what has become noteworthy about them. */
+/** Computes E, M, R and N in each cycle, and adds notices: E moved, a KPI became stale, the chain is broken. */
 import type { OperationsDeps } from "./deps.ts";
 import { withRequestCache } from "../kit/request_cache.ts";
 import { utcDay } from "../kit/days.ts";
@@ -18,22 +18,22 @@ declare module "../store/store.ts" {
   }
 }
 
-/** E is noted again when it has moved by this much. */
+/** Move of E since its last notice that makes another. */
 const NOTEWORTHY = 0.05;
-/** Maximum number of stale KPIs noted in a cycle. */
-const STALE_AT_ONCE = 5;
+/** Maximum number of notices of stale KPIs in a cycle. */
+const MAX_STALE_NOTICES = 5;
 
-/** The dimensions as they were last worked out: `meta/values`, and `values_days/<UTC day>` for the last of each day. */
+/** The last computed dimensions: `meta/values`, and `values_days/<UTC day>` for the last of each day. */
 type Values = Figures["values"] & { at: string };
 
-/** `meta/noticed`: the facts that the growth log has already. */
+/** `meta/noticed`: facts that have their notice already. */
 interface Noticed {
   E: number | null;
   stale: string[];
   breach: number | null;
 }
 
-/** Works the values out, keeps them, and notes what has become noteworthy. */
+/** Computes and stores the values, and adds notices of new facts. */
 export async function evaluate(deps: OperationsDeps): Promise<void> {
   const { effect, values } = await computeFigures(withRequestCache(deps));
   const now = deps.clock.now();
@@ -42,19 +42,19 @@ export async function evaluate(deps: OperationsDeps): Promise<void> {
     tx.put("meta", "values", { ...values, at });
     tx.put("values_days", utcDay(now), { ...values, at });
     const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
-    const kept = (await tx.get("meta", "breach"))?.value;
-    const { noticed, news } = newsOf(deps, effect, before, kept);
-    if (kept && !kept.noticed) tx.put("meta", "breach", { ...kept, noticed: true });
+    const storedBreach = (await tx.get("meta", "breach"))?.value;
+    const { noticed, news } = findNews(deps, effect, before, storedBreach);
+    if (storedBreach && !storedBreach.noticed) tx.put("meta", "breach", { ...storedBreach, noticed: true });
     for (const notice of news) await addNotice(deps, tx, { at, ...notice });
     if (JSON.stringify(noticed) !== JSON.stringify(before)) tx.put("meta", "noticed", noticed);
   });
 }
 
-function newsOf(
+function findNews(
   { clock, integrity }: OperationsDeps,
   { value, parts }: Effect,
   before: Noticed,
-  kept: { first_invalid: number; reason: string; noticed?: true } | undefined,
+  storedBreach: { first_invalid: number; reason: string; noticed?: true } | undefined,
 ): { noticed: Noticed; news: Omit<Notice, "at">[] } {
   const news: Omit<Notice, "at">[] = [];
   const { E } = before;
@@ -64,22 +64,22 @@ function newsOf(
     const detail = parts.map((part) => `${part.kpi} ${part.value} (${part.attainment?.toFixed(3) ?? "not counted"})`);
     news.push({ kind: "effect", title, detail: detail.join(", ") });
   }
-  const old = staleKpis({ value, parts }, clock.now());
-  const fresh = old.filter((name) => !before.stale.includes(name)).slice(0, STALE_AT_ONCE);
-  for (const kpi of fresh) {
+  const stale = staleKpis({ value, parts }, clock.now());
+  const newlyStale = stale.filter((name) => !before.stale.includes(name)).slice(0, MAX_STALE_NOTICES);
+  for (const kpi of newlyStale) {
     const title = `${kpi} was not fed for more than 7 days`;
     news.push({ kind: "stale_kpi", title, detail: "E still counts its last value.", ref: kpi });
   }
-  const { first_invalid: breach = null, reason = "" } = kept ?? integrity.breach ?? {};
-  // A stored breach is reported once, by any process, until a restart finds the chain repaired.
-  if (breach !== null && (kept ? !kept.noticed : breach !== before.breach)) {
+  const { first_invalid: breach = null, reason = "" } = storedBreach ?? integrity.breach ?? {};
+  // Processes share a stored breach, so that only one of them reports it; a restart that finds the chain repaired deletes it.
+  if (breach !== null && (storedBreach ? !storedBreach.noticed : breach !== before.breach)) {
     const title = `The audit chain does not hold at entry ${breach}`;
     news.push({ kind: "audit_chain", title, detail: reason });
   }
   const noticed = {
     E: moved ? value : E,
-    stale: old.filter((name) => before.stale.includes(name) || fresh.includes(name)),
-    // Another process may not know of the breach: this must not make it report the breach again each time.
+    stale: stale.filter((name) => before.stale.includes(name) || newlyStale.includes(name)),
+    // A process that does not know of the breach must not clear it here, or one that does would report it in each cycle.
     breach: breach ?? before.breach,
   };
   return { noticed, news };

@@ -68,7 +68,7 @@ async function nextOutcome(deps: OperationsDeps): Promise<number> {
   return state.due === null ? Infinity : Date.parse(state.due);
 }
 
-/** When the next of what waits comes into the last part of its time, or to its end. */
+/** The next time at which a waiting change enters the last part of its time, or expires. */
 async function nextLimit(deps: OperationsDeps): Promise<number> {
   if (!deps.product) return Infinity;
   const { consent_ttl_hours, approval_ttl_hours } = deps.product.intent.policy;

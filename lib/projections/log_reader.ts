@@ -8,7 +8,7 @@ import type { Facts, ProjectedChange, ProjectedIntent, ProjectionDeps } from "./
 
 declare module "../store/store.ts" {
   interface Collections {
-    /** `ticks/<log length>`: the last cycle that found the log so long. */
+    /** `ticks/<log length>`: the number of the last cycle at this length of the log. */
     ticks: { tick: number };
   }
 }
@@ -16,7 +16,7 @@ declare module "../store/store.ts" {
 /** Dependencies of reading the log. */
 export type LogReaderDeps = Pick<ProjectionDeps, "store" | "sha256" | "product">;
 
-/** Entries in chain order, and reads of what they name. */
+/** Entries in chain order, with reads of the changes and intents that they name. */
 export interface Batch {
   entries: readonly Entry[];
   facts: Facts;
@@ -26,7 +26,7 @@ export interface Batch {
 export type LogReader = (after: number, limit: number) => Promise<Batch>;
 
 const PAGE_SIZE = 64;
-/** Projections are some pages apart at most, so that what the first has read is there for the last. */
+/** Pages kept. Projections are only a few pages apart, so the last of them still finds the pages that the first one read. */
 const MAX_PAGES = 12;
 
 /** Creates a reader of a log of some length. Errors: a missing entry, since nothing can be projected beyond it. */
@@ -36,7 +36,7 @@ export function createLogReader(deps: LogReaderDeps, length: number): LogReader 
   return async (after, limit) => {
     if (limit === 0) return { entries: [], facts: createFacts(deps, []) };
     origin ??= after;
-    // Pages begin where the first projection stands, so that a new entry is not read with many old ones.
+    // Pages are counted from the first read, so that a new entry is not read with many old ones.
     const start = Math.max(0, origin + Math.floor((after - origin) / PAGE_SIZE) * PAGE_SIZE);
     let page = pages.get(start);
     if (!page) {
@@ -64,15 +64,15 @@ const manifests = new WeakMap<Store, Map<string, ProjectedIntent>>();
 const MAX_MANIFESTS = 16;
 
 /**
- * Creates the reads for a page; all changes that it names are read in one request. A page read before an erasure does not
- * contain the entry of that; a projection that applies it forgets what it made of the content.
+ * Creates the reads of a page; all changes that it names are read in one request. They may return content that is erased
+ * afterwards: a projection removes what it made of it when it comes to the entry of the erasure.
  */
 function createFacts({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): Facts {
   const today: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
   const known = manifests.get(store) ?? new Map<string, ProjectedIntent>();
   manifests.set(store, known);
   const changes = new Map<string, ProjectedChange>();
-  /** The cycle of the entries after one and up to another. */
+  /** The last cycle found: its number, and the entries `after` (exclusive) to `last` that it applies to. */
   let cycle = { after: 0, last: 0, tick: 0 };
 
   const readChanges = async (ids: readonly string[]): Promise<void> => {

@@ -52,7 +52,7 @@ export function targetStages(system: TargetSystem, { effects, read, newAttempt }
         ? { next: splitAt(change, entry, 0, before), stage: { step: 0, value: change.value } }
         : { next: { value: change.value } },
 
-    /** Requires that the stored split of a step is the one that the change makes of what it replaced. */
+    /** Requires that the stored split of a step is the one computed from the change and the value that it replaced. */
     requireOwn(change: Change & Staged, entry: Entry, { stage, previous, next }: EffectRecord): void {
       if (!stage || !previous || !next || isEqual(splitAt(change, entry, stage.step, previous), next)) return;
       throw new Error(`the stored record of what ${change.change_id} set was edited; roll it back by hand`);

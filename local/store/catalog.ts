@@ -28,21 +28,21 @@ export interface Catalog {
   size(collection: string): number;
   /** The next few records behind an id, or the first, with their places. */
   run(collection: string, after: string | undefined): Run | undefined;
-  /** Takes a run in, behind what is there of its collection. */
+  /** Appends a run after the records of its collection. */
   append(collection: string, run: Run): void;
   /** Every collection that has or had a record. */
   names(): string[];
-  /** The highest revision of what was deleted in a collection; a new record begins above it, so none ever comes twice. */
+  /** The highest revision of deleted records of a collection; a new record begins above it, so that no revision is used twice. */
   floor(collection: string): number;
   put(collection: string, id: string, place: number): void;
-  /** Takes a record out, if it is there; its last revision is under the floor from now on. */
+  /** Removes a record, if it is there, and raises the floor to its last revision. */
   bury(collection: string, id: string, revision: number): void;
   /**
-   * Shows the places of all records as they are kept, to be changed where a record was moved; other work gets its turn in
-   * between. Some are shown twice, and what is put meanwhile perhaps not.
+   * Visits the places of all records, which the visitor changes in place where a record was moved. It yields to the event loop
+   * in between; a place may be visited twice, and one that is put meanwhile may be missed.
    */
   sweep(visit: (places: number[] | Float64Array) => void): Promise<void>;
-  /** Takes out all that lies in a file; false when a sequence has something there, of which nothing can be taken out. */
+  /** Removes all records of a file; false if one of them is in a sequence, from which no record can be removed. */
   forget(file: number): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Commits that are written and synced together. */
+/** Batches of commits, each written as one line of the journal and synced once. */
 import { inner, type Version } from "../../lib/store/engine/view.ts";
 import { type lineWriter, operationText } from "./journal_format.ts";
 
@@ -11,20 +11,21 @@ interface Waiter {
   failed(error: Error): void;
 }
 
-/** Commits that are written and synced together, and who waits for that. */
+/** Commits of one line, with the callers that wait until it is durable. */
 export interface Batch {
   readonly commits: number;
   readonly waiters: readonly Waiter[];
   add(writes: readonly Version[]): void;
-  /** Makes a line of it, behind the commit `previous`. */
+  /** Writes the line of the batch, which continues the commit `previous`. */
   writeTo(line: ReturnType<typeof lineWriter>, previous: number): Placed[];
   /** Resolves when the write is durable. */
   done(): Promise<void>;
 }
 
-/** An empty batch. Of what is written several times only the last version goes into it: all are durable, or none. */
+/** Creates an empty batch. It has only the last version of each record, since its commits are durable together or not at all. */
 export function newBatch(sequences: readonly string[]): Batch {
   const changed = new Map<string, Map<string, Version>>();
+  /** The highest revision of a deletion that a later commit replaced, by collection; `Catalog.floor` must not lose it. */
   const floors = new Map<string, number>();
   const waiters: Waiter[] = [];
   let commits = 0;

@@ -1,4 +1,4 @@
-/** Narrowings of a mandate's limits: each keyword of a schema at least as strict, each step no wider, and nothing removed. */
+/** Verifies that a mandate's limits were only narrowed: no keyword is removed or less strict, and no step is wider. */
 import { type Detail, isObject } from "./json.ts";
 import { canonicalText } from "./mandate_statement.ts";
 import { isWholeMultiple } from "./multiple.ts";
@@ -7,12 +7,12 @@ import { isCount } from "./plan.ts";
 type IsAsStrict = (before: unknown, after: unknown) => boolean;
 
 const isSame: IsAsStrict = (before, after) => canonicalText(before ?? null) === canonicalText(after ?? null);
-const numbers =
+const compareNumbers =
   (holds: (before: number, after: number) => boolean): IsAsStrict =>
   (before, after) =>
     isCount(before) && isCount(after) && holds(before, after);
-const atLeast = numbers((before, after) => after >= before);
-const atMost = numbers((before, after) => after <= before);
+const atLeast = compareNumbers((before, after) => after >= before);
+const atMost = compareNumbers((before, after) => after <= before);
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 const isAmong: IsAsStrict = (before, after) =>
   listOf(after).every((one) => listOf(before).some((other) => isSame(one, other)));
@@ -30,7 +30,7 @@ const KEYWORDS: ReadonlyMap<string, IsAsStrict> = new Map<string, IsAsStrict>([
   ["pattern", isSame],
   ...["minimum", "exclusiveMinimum", "minLength", "minItems"].map((one) => [one, atLeast] as const),
   ...["maximum", "exclusiveMaximum", "maxLength", "maxItems"].map((one) => [one, atMost] as const),
-  ["multipleOf", numbers((before, after) => before > 0 && after > 0 && isWholeMultiple(after, before))],
+  ["multipleOf", compareNumbers((before, after) => before > 0 && after > 0 && isWholeMultiple(after, before))],
   ["items", isSchemaNarrower],
   ["uniqueItems", (before, after) => before === false || after === true],
   ["required", (before, after) => Array.isArray(before) && Array.isArray(after) && isAmong(after, before)],
@@ -50,11 +50,11 @@ const KEYWORDS: ReadonlyMap<string, IsAsStrict> = new Map<string, IsAsStrict>([
 
 function isSchemaNarrower(before: unknown, after: unknown): boolean {
   if (!isObject(before) || !isObject(after)) return false;
-  const keepsAll = Object.keys(before).every(
+  const isEachAsStrict = Object.keys(before).every(
     (keyword) => Object.hasOwn(after, keyword) && KEYWORDS.get(keyword)?.(before[keyword], after[keyword]) === true,
   );
-  if (!keepsAll) return false;
-  // A member that gets a schema of its own leaves that of all others.
+  if (!isEachAsStrict) return false;
+  // `additionalProperties` no longer applies to a property that gets its own schema, which must be at least as strict.
   const { additionalProperties: others = true, properties } = before;
   if (others === true || !isObject(after["properties"])) return true;
   const members = after["properties"];
@@ -64,16 +64,18 @@ function isSchemaNarrower(before: unknown, after: unknown): boolean {
 }
 
 function isStepNarrower(before: Detail, after: Detail): boolean {
-  const isKind = (kind: string): boolean =>
+  const isBoundKept = (kind: string): boolean =>
     before[kind] === undefined ? after[kind] === undefined : atMost(before[kind], after[kind]);
-  const isMembers =
+  const areMembersKept =
     before["members"] === undefined
       ? after["members"] === undefined
       : Array.isArray(after["members"]) && isAmong(after["members"], before["members"]);
-  return isKind("relative") && isKind("absolute") && atLeast(before["hours"], after["hours"]) && isMembers;
+  return (
+    isBoundKept("relative") && isBoundKept("absolute") && atLeast(before["hours"], after["hours"]) && areMembersKept
+  );
 }
 
-/** Checks that limits allow no value or step that those before exclude; undefined before: there were none. */
+/** Returns true if limits allow no value or step that the limits before exclude; undefined `before`: there were none. */
 export function areLimitsNarrower(before: unknown, after: unknown): boolean {
   if (!isObject(after)) return false;
   if (before === undefined) return true;

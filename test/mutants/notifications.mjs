@@ -89,7 +89,7 @@ export const notifications = [
   {
     file: "lib/operations/evaluate.ts",
     name: "a log that is broken anew after it was mended is not told of",
-    find: "(kept ? !kept.noticed : breach !== before.breach)",
+    find: "(storedBreach ? !storedBreach.noticed : breach !== before.breach)",
     replace: "breach !== before.breach",
     tests: NOTICES,
     only: "does not hold",

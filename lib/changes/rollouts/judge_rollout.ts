@@ -14,10 +14,10 @@ import { readSamples, type StoredRow, toFed } from "./samples.ts";
 /** A judgement of a rollout, and the facts of it for an entry. */
 export interface Verdict {
   decision: Decision["decision"];
-  /** Why; of a hold also `by_hand`, or the code of what an advance would meet. */
+  /** The reason; for a hold also `by_hand`, or the code of the error that prevents the advance. */
   reason: string;
   facts: object;
-  /** The error that an advance would meet, where its numbers allow it. */
+  /** The error that prevents an advance which the numbers allow. */
   error?: AppError | undefined;
 }
 

@@ -5,7 +5,7 @@ import { sameName } from "./names.ts";
 import { approvesOwn, type Electorate, listElectors, isDecider, requireDecider, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
-/** How many emergency consents stand, and how many the intent asks for; undefined where it has no break-glass. */
+/** Counts the valid emergency consents and those that the intent requires; undefined if it has no break-glass. */
 export function countEmergencyConsents(
   change: Change,
   intent: Electorate,
@@ -16,7 +16,7 @@ export function countEmergencyConsents(
   return { given, needed: intent.policy.break_glass.required };
 }
 
-/** Returns whether a change is approved by emergency consents under today's intent, and so that somebody reviews them. */
+/** Returns true if emergency consents approve a change under the current intent, and their review is requested or done. */
 export function isEmergency(change: Change, intent: Electorate): boolean {
   const emergency = countEmergencyConsents(change, intent);
   return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
@@ -37,7 +37,7 @@ export function requireReviewer(change: Change, name: string, intent: Electorate
     throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
 }
 
-/** Lists the people who may review, as far as the intent names who may decide; undefined: anybody who had no part in it. */
+/** Lists the people who may review; undefined if the intent lists no deciders: then anybody who had no part in the change. */
 export function listReviewers(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
   const electors = listElectors(intent);

@@ -37,7 +37,7 @@ export function findMovedValues(change: Change, intent: Intent, now: readonly Se
   const isBlocked = intent.policy.on_moved === "block";
   const saw = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
-    // A consent of before such a policy says nothing of what it saw, and so not that it saw this.
+    // A consent without digests, made before such a policy, does not show that it saw these values: they count as moved.
     ...change.approvals.flatMap((approval) =>
       isByMandate(approval) && !approval.inactive ? [approval.seen ?? []] : [],
     ),

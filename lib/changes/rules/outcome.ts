@@ -207,7 +207,7 @@ function computeTrend(latest: KpiValue, earlier: KpiValue | undefined, at: strin
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
-/** The moment up to whose day what came before an apply is looked at. */
+/** Start of the trend before an apply: its first value is the last one fed up to this day. */
 export const trendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
 /** Input of an outcome, apart from its record. */

@@ -1,4 +1,4 @@
-/** M, memory: the share of what should be on record of closed changes that is on record. */
+/** M, memory: how many of the items that records of closed changes should have are there, as a share. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../../changes/rules/actor.ts";

@@ -25,17 +25,17 @@ export interface Held {
   rows(page: Page): Rows | undefined;
   learn(key: Key, found: Found): void;
   learnPage(page: Page, rows: Rows): void;
-  /** Another process made this commit: nothing is known of what it left as it was. */
+  /** Another process made this commit, and any record may have changed: empties the cache. */
   moveTo(next: string): void;
   /** This process made this commit, directly after the one before. */
   follow(next: string, writes: readonly Version[]): void;
-  /** The same as guesses, for runs that show what has to be read; what is learnt here later is not learnt there. */
+  /** Copies the cache as guesses, for dry runs that find out what has to be read. */
   doubted(): Held;
-  /** Lets go of what was learnt first where it is too much. Not within a batch, which would ask for it again. */
+  /** Drops the oldest records of a cache that is too large. Not within a batch, which would read them again. */
   bound(): void;
 }
 
-/** Holds nothing yet, or what is guessed until it is moved to a commit. */
+/** Creates a cache that is empty, or that has guesses until `moveTo` or `follow`. */
 export function holding(
   versions = new Map<string, { found: Found }>(),
   pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>(),

@@ -22,13 +22,13 @@ export function sortKey(id: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** The id of which these are the bytes. */
+/** Returns the id of a sort key. */
 export function parseId(key: Uint8Array): string {
   const bytes = Uint8Array.from(key, (byte) => (byte < 0xee ? byte : byte >= 0xf3 ? byte - 5 : byte + 2));
   return decoder.decode(bytes);
 }
 
-/** The first and the last sort key that a page may show; what lies between them is in it too. */
+/** Bounds of the sort keys of a page, both inclusive. */
 export interface Bounds {
   from: Uint8Array<ArrayBuffer>;
   to: Uint8Array<ArrayBuffer>;

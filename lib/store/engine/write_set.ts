@@ -72,7 +72,7 @@ export function writeSet(view: View): WriteSet {
 
   const takeAsNew = (slot: Slot): void => {
     const [first] = slot.edits ?? [];
-    // A delete of what is not there writes nothing, so that no commit would find out.
+    // Not for a delete: that of an absent record writes nothing, so a commit would not notice that the record exists.
     const isPutAsNew = !slot.read && first?.expected === 0 && first.json !== undefined;
     const known = isPutAsNew ? view.untouched?.(slot) : undefined;
     if (known) Object.assign(slot, { read: true, before: known.found });
@@ -140,7 +140,7 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
   return version;
 }
 
-/** Lists what lies below with the versions of one collection over it; what they hide there is made up for. */
+/** Lists a page of `below` with the versions of one collection merged in; rows that they replace do not shorten the page. */
 export function mergeList<P extends Awaitable<readonly Row[]>>(
   versions: Pick<ReadonlyMap<string, Version>, "values"> | undefined,
   options: ListOptions<boolean>,

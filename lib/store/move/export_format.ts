@@ -1,7 +1,7 @@
 /**
- * The file of an export, `countersign-export/1`: JSON lines. The first names the format; then each record is a line
- * `[collection, id, revision, value]`, a deletion one without the value, and of what comes twice the later counts; the last
- * tells how many there were, where the log ends, and the SHA-256 of all bytes before it. So a file that was cut is none.
+ * The file of an export, `countersign-export/1`: JSON lines. The first names the format. Each record is a line
+ * `[collection, id, revision, value]`, a deletion a line without the value; of two lines for one record the later counts. The
+ * last line has the number of lines, the end of the log, and the SHA-256 of all bytes before it: a truncated file is rejected.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";

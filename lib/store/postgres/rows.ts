@@ -30,9 +30,9 @@ const VERSIONS = `select collection, id, revision::float8, value
   where store = $1`;
 
 /**
- * Moves the head from where it stood and writes each record over the version that was read, or where none was live, and
- * where something was not read ($11) only above the revision of what was deleted there. What is not so divides by zero, which
- * undoes the transaction. The writer's own row says which commit was its last.
+ * Moves the head from the one that was read, and writes each record over the version that was read or, if there was none, where
+ * no record is live. If records were not read ($11), a new revision must also be above that of the deleted one. Anything else
+ * divides by zero, which rolls the transaction back. The writer's own row has the number of its last commit.
  */
 const WRITE = `with put as materialized (
     select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])

@@ -1,4 +1,4 @@
-/** Acts on the service itself: freezes it, lifts that, and accepts its clock. */
+/** Actions on the service itself: freeze it, lift the freeze, accept the clock. */
 import { useState } from "preact/hooks";
 import { clockBehind } from "../core/api.ts";
 import { dateTime } from "../core/format.ts";
@@ -38,7 +38,7 @@ const ACTS = {
   },
 } as const satisfies Record<string, Act>;
 
-/** Asks for what an act on the service needs. */
+/** Dialog of such an action: asks for a note, and for the end of a freeze. */
 export function ServiceDialog({
   act,
   onClose,

@@ -1,8 +1,8 @@
-/** Forms in dialogs: on their way, refused, done. */
+/** The buttons of a form, the state of its request, and its idempotency keys. */
 import { useRef, useState } from "preact/hooks";
 import { type Fields, newKey, Refused } from "../core/api.ts";
 
-/** The end of a form in a dialog: do it, or leave. A button that is busy keeps the focus, which one that is disabled loses. */
+/** Submit and cancel buttons of a form. A busy submit button is not `disabled`, since it would lose the focus. */
 export const DialogEnd = ({
   verb,
   busy,
@@ -27,7 +27,7 @@ export const DialogEnd = ({
   </footer>
 );
 
-/** A form on its way: busy, refused, done. */
+/** Sends a form's request once at a time; returns whether it is busy, its error, and the error of each field. */
 export function useSending(request: () => Promise<unknown>, onDone: () => void) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -44,7 +44,7 @@ export function useSending(request: () => Promise<unknown>, onDone: () => void) 
   return { send, busy, error, faultOf: (field: string) => fields.find((one) => one.field === field)?.message };
 }
 
-/** A request that is sent again with the same content keeps its key, so that it is not done twice. */
+/** Returns a function that gives equal fields the same idempotency key, so that a request sent again is not done twice. */
 export function useKeys(): (fields: Fields) => string {
   const sent = useRef(new Map<string, string>());
   return (fields) => {
