@@ -204,7 +204,7 @@ if (LONG)
     service.hours(31 * 24);
     await service.cycle();
     const total = await readTotalCounts(service.deps);
-    // Names are taken at their word here: the intent has no principals.
-    expect(COUNTERS.filter((counter) => !total[counter])).toEqual(["level_unattributed"]);
+    // Names are taken at their word here: the intent has no principals, and allows no rollouts.
+    expect(COUNTERS.filter((counter) => !total[counter])).toEqual(["level_unattributed", "rollbacks_rollout"]);
     expect((await verifyProjections(service.deps)).mismatches).toEqual([]);
   });

@@ -105,7 +105,7 @@ describe("a peer's audit log", () => {
       expect(await readPeerRow(watcher, renamed)).toMatchObject({ log: "rewritten" });
       const rows = await watcher.deps.store.list("notices", { limit: 100 });
       expect(rows.find(({ value }) => value.kind === "peer_log_rewritten")!.value.detail).toMatch(
-        /had \d+ entries.*, by what acme@1 told of it$/,
+        /had \d+ entries.*, by what acme@1 reported of it$/,
       );
 
       const broken = { latest: () => Promise.reject(new Error("no")), consistency: () => Promise.resolve([]) };

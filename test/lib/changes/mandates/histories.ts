@@ -170,11 +170,14 @@ const ACTS: Record<Act["what"], (life: Life, roll: Roll) => Promise<void>> = {
     if (!mandate || model.showState(mandate, world) === "ended") return;
     const name = pick(model.PEOPLE, roll)!;
     const isSigned = mandate.state !== "draft" || mandate.signatures.length > 0;
-    const reasons = isSigned ? [] : ["illegal_transition"];
+    const reasons: string[] = [];
     if (mandate.state === "draft" && world.now > mandate.created + 7 * DAY) return;
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
     const reply = await decide(life, "mandate_revoke", "mandate-revoke", name, { mandate_id: mandate.id });
-    if (agree(life, "revoke a mandate", reply, reasons)) mandate.state = "ended";
+    if (!agree(life, "revoke a mandate", reply, reasons)) return;
+    // A draft that nobody signed is removed, and is in no log.
+    if (isSigned) mandate.state = "ended";
+    else world.mandates.splice(world.mandates.indexOf(mandate), 1);
   },
   propose,
   async approve(life, roll) {
