@@ -15,7 +15,7 @@ import { invalidField } from "../../lib/kit/errors.ts";
 
 const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
 
-/** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order, `contents` what it is about too. */
+/** GET /api/product/audit: a page of the log; `format=jsonl` streams all of it, with `contents` also contents and intents. */
 export const audit = endpoint(
   {
     method: "GET",
@@ -85,8 +85,8 @@ export const audit = endpoint(
         name: "audit.csv",
       });
     if (format !== "jsonl") return answer(await logPage(deps, filtersOf(query)));
-    const made = contents ? contentsExport : auditExport;
-    return download(request, () => wholeLogStream(deps, () => made(deps.store)), {
+    const exportLog = contents ? contentsExport : auditExport;
+    return download(request, () => wholeLogStream(deps, () => exportLog(deps.store)), {
       type: "application/x-ndjson",
       name: "audit.jsonl",
     });

@@ -7,7 +7,7 @@ import { invalidField } from "../../lib/kit/errors.ts";
 import { wholeNumber } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 
-/** GET /api/product/audit/proof: `id` asks for the proof that an entry is in the log, `from` that the log continues itself. */
+/** GET /api/product/audit/proof: with `id`, proves that the log has an entry; with `from`, that it only grew since. */
 export const auditProof = endpoint(
   {
     method: "GET",

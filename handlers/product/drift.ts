@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { driftReport, driftSchema } from "../../lib/changes/drift.ts";
 import { answer } from "../../lib/http/answer.ts";
 
-/** GET /api/product/drift: whether the host shows what was applied, as of the last check. */
+/** GET /api/product/drift: targets that no longer hold the applied value, as of the last check. */
 export const drift = endpoint(
   {
     method: "GET",

@@ -22,7 +22,7 @@ const TIMES = { pause: 100, poll: 1_000 };
 
 /** How one waits. */
 export interface Waiting {
-  /** At most so long; 0 only looks. */
+  /** The longest wait; 0 does not wait. */
   seconds: number;
   /** Returns true while the change is as the caller knows it; by default, while it has the status that was read first. */
   from?: ((change: Change) => boolean) | undefined;
@@ -33,8 +33,8 @@ export interface Waiting {
 }
 
 /**
- * Resolves with the change as soon as it is no longer as the caller has seen it, `moved`; as it is when the time is over or
- * the service closes, and at once where its status can move no more. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
+ * Resolves with the change once it differs from the one that the caller knows (`moved`), the time is over or the service
+ * closes; immediately where its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
   deps: Pick<ChangesDeps, "commits" | "longestWait" | "reader"> & Parameters<typeof showAtTime>[0],

@@ -111,7 +111,7 @@ export async function isTripLogged(
   return tripped !== undefined && Object.entries(kept).every(([name, member]) => expected[name] === member);
 }
 
-/** 409 `evidence_mismatch` unless the log tells of what a rollback is ordered for. */
+/** 409 `evidence_mismatch` unless the log records the guardrail trip for which a rollback is ordered. */
 export async function requireRecordedTrip(
   transaction: Pick<Transaction, "evidence">,
   changeId: string,

@@ -23,7 +23,7 @@ export class IdentityMismatch extends Error {
 
 /** How a store is opened. */
 export interface OpenOptions {
-  /** No other process can be using the store: what is half done is settled at once. */
+  /** No other process can be using the store: interrupted operations are resolved immediately. */
   exclusive?: boolean | undefined;
   /** How many of the newest entries are checked before anything is served. */
   tail?: number | undefined;

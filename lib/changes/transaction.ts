@@ -95,7 +95,7 @@ export async function governed<T>(
       const now = deps.clock.now();
       const { integrity, sha256 } = deps;
       const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
-      // Also where another process reported a breach: this one may know more of what was lost.
+      // A breach that only another process reported does not skip this: this one may know of more lost entries.
       const isSettled = afterLoss || (integrity.breach && stored);
       if (head && !isSettled) await requireContinued(tx, { integrity, head });
       if (!afterLoss) {

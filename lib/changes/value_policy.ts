@@ -43,7 +43,7 @@ export async function valuePolicy(
   const { policy } = deps.product!.intent;
   const rules = rulesFor({ target }, policy);
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
-  // No value is judged, so that any stands for one.
+  // Only the scope is checked, so any value will do.
   const asked = { tenant_id, target, kind, value: null };
   const { reader } = deps;
   // The numbers show what the target holds. An agent that reads its own changes gets them where its proposals do.

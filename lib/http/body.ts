@@ -99,7 +99,7 @@ const unsupported = (request: Request, accepted: string): AppError =>
     `content type ${JSON.stringify(mediaType(request))} is not accepted; send ${accepted}`,
   );
 
-/** The fields of what came by another way than a request, held to the limits of a request's body. */
+/** Returns fields that came otherwise than in a request, under the limits of a request's body. */
 export function requireFields(value: unknown): Record<string, unknown> {
   let text: string;
   try {

@@ -43,7 +43,7 @@ export interface HttpDeps {
   pause?: ((ms: number) => Promise<void>) | undefined;
   /** The same handler, measured under the declared path that it answers, `other` where there is none. */
   measured?: ((handler: Handler, path: string) => Handler) | undefined;
-  /** Resolves in the next turn of the event loop, on a host that is asked by many at once: what reads share is made then. */
+  /** Resolves in the next turn of the event loop, on a host with many concurrent callers: reads that they share are made then. */
   nextTurn?: (() => Promise<void>) | undefined;
   /** A faster `Response` where the host has one. */
   Response?: typeof Response | undefined;

@@ -59,7 +59,7 @@ export async function recall<T>(deps: ChangesDeps, key: string, evaluate: () => 
   return result;
 }
 
-/** Takes room for more bytes of what is remembered; false where there is none. */
+/** Reserves memory for more remembered bytes; false where there is none left. */
 export function claimMemory(store: Store, bytes: number): boolean {
   const memory = memories.get(store);
   if (!memory || memory.bytes + bytes > MAX_BYTES) return false;

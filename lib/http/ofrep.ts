@@ -28,7 +28,7 @@ export const FLAGS_PATH = "/ofrep/v1/evaluate/flags";
 /** The path of one flag; providers do not all encode a key that holds slashes. */
 export const FLAG_PATH = `${FLAGS_PATH}/:key`;
 
-/** More flags, or more bytes of them, are not answered at once. */
+/** The most flags in one answer. */
 const MOST_FLAGS = 1000;
 
 const tenant = line(200);

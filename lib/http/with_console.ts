@@ -1,4 +1,4 @@
-/** The console's files in memory, before an API: for hosts that have no folder to serve. */
+/** Serves the console's files from memory, in front of an API: for hosts that have no folder to serve. */
 import { consoleHeaders } from "./console_headers.ts";
 import type { Handler } from "./endpoint.ts";
 import { typeOfFile } from "./file_types.ts";
@@ -8,7 +8,7 @@ import { requestPath } from "./path.ts";
 /** The built files by their names (`index.html`, `chunks/…`), each with its ETag. */
 export type ConsoleFiles = Readonly<Record<string, { text: string; etag: string }>>;
 
-/** The files out of what the build makes of them: the base64 of their JSON, gzipped, which is a third of it. */
+/** Unpacks the files that the build packed as base64 of gzipped JSON, which takes a third of the room. */
 export async function unpackedConsole(packed: string): Promise<ConsoleFiles> {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   const unzipped = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -30,7 +30,7 @@ export function serveConsole(
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return api(request);
     const path = requestPath(request);
-    // Links of the console are relative: from an address without the slash they would lead astray.
+    // Links of the console are relative: from an address without the slash they would miss the base.
     if (base !== "" && path === base) return new Response(null, { status: 308, headers: { location: `${base}/` } });
     const name = path.startsWith(`${base}/`) ? path.slice(base.length + 1) || "index.html" : "";
     const all = name === "" ? {} : await files();

@@ -102,7 +102,7 @@ function fitFields(fields: readonly Field[], budget: number): unknown {
   return objectOf(gone === 0 ? shown : [...shown, { name: "…", value: `${gone} more fields left out` }]);
 }
 
-/** As many as there is room for; in a row, where what follows must not stand for what is missing. */
+/** Returns the parts that fit; with `inRow` it ends at the first that does not, so that no later part takes its place. */
 function taken<P extends Part>(parts: readonly P[], room: number, costOf: (part: P) => number, inRow = false): P[] {
   let left = room;
   const kept: P[] = [];

@@ -83,7 +83,7 @@ export function createCommitSignal(): CommitSignal {
           resolve(moved);
         };
         const go = (): void => leave(true);
-        // A look that was begun since, by whomever, is as good as one's own.
+        // A look of any waiter that began after this wait, and has ended, need not be repeated.
         const timeOver = async (): Promise<void> => leave(!(ended > before || (await look())) || count !== seen);
         const timer = setTimeout(timeOver, ms);
         waiting.add(go);

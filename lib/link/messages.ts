@@ -1,8 +1,8 @@
-/** The messages that travel, and what each asks and answers. */
+/** The messages between peers, with the bodies of their requests and answers. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 
-/** The messages that a person may have sent too: they need no further input. */
+/** Messages that `POST /api/peer/query` can send too: the caller provides no body for them. */
 export const PLAIN_MESSAGES = [
   "query_product_identity",
   "query_product_evolution",
@@ -11,7 +11,7 @@ export const PLAIN_MESSAGES = [
 ] as const;
 export type Message = (typeof PLAIN_MESSAGES)[number] | "query";
 
-/** The read endpoints that a peer may ask for, and nothing else. */
+/** The only endpoints that a peer may read. */
 export const READ_PATHS = [
   "/api/state",
   "/api/capabilities",
@@ -55,8 +55,8 @@ export const checkpointQuery = once(() => z.object({ from: count().nullable().de
 const hash = () => z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
- * An accepted loss of the log's end, as its entry states it: the log went on from `length` entries, and `known` had been
- * known before, the last with the hash `known_head` where that was known.
+ * An accepted loss of the log's end, from its entry: the log had `known` entries, the last with the hash `known_head` (null:
+ * not known), and continues from `length` entries.
  */
 const acceptedLoss = () =>
   z.object({
@@ -69,8 +69,8 @@ const acceptedLoss = () =>
 export type AcceptedLoss = z.infer<ReturnType<typeof acceptedLoss>>;
 
 /**
- * The log at one length. `head_at_from` is the hash of entry `from` as it stands now; `checkpoint` is the note over this
- * length, and `proof` the base64 hashes that lead from `from` to it; `loss` is the last accepted loss within it.
+ * The log at one length. `head_at_from`: the current hash of entry `from`; `checkpoint`: the signed note of this length;
+ * `proof`: the consistency proof from `from` to this length, base64 hashes; `loss`: the last accepted loss within it.
  */
 export const checkpointAnswer = once(() =>
   z.object({

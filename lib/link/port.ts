@@ -110,6 +110,6 @@ export interface LinkPort {
   capability(): Capability;
 }
 
-/** Questions that a person may ask peers: a read endpoint, or a message that needs no further input. */
+/** Queries that a person may send to peers: a read endpoint, or a message whose body the caller does not provide. */
 export const QUERIES = [...READ_PATHS, ...PLAIN_MESSAGES] as const;
 export type Query = (typeof QUERIES)[number];

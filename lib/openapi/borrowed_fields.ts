@@ -6,7 +6,7 @@ import type { JsonSchema } from "./json_schema.ts";
 
 type Schemas = Readonly<Record<string, unknown>>;
 
-/** A reference that is longer than what it stands for is none. */
+/** The fewest characters that a reference must save to replace a schema. */
 const WORTH = 30;
 
 /** Fields with schemas of their own. */

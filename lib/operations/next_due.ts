@@ -1,4 +1,4 @@
-/** When a cycle has something to do again if nobody commits anything: until then it need not look at what is stored. */
+/** The time at which a cycle next has work if nothing is committed: until then it need not read the store. */
 import { areAllCaughtUp } from "../projections/projector.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
@@ -19,7 +19,7 @@ const ANY = { limit: 1, keysOnly: true } as const;
 /** Returns the next due time in milliseconds since the epoch: `-Infinity` where work is left, `Infinity` where nothing is due. */
 export async function nextDue(given: OperationsDeps): Promise<number> {
   const deps = withRequestCache(given);
-  // Faults are checked in each cycle, and peers are asked in each.
+  // Every cycle checks a breach and mismatches again, and queries the peers.
   if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, outcome, limits, drift, apply] = await Promise.all([
     isAnythingLeft(deps),
@@ -28,7 +28,7 @@ export async function nextDue(given: OperationsDeps): Promise<number> {
     nextDriftCheck(deps),
     nextApply(deps),
   ]);
-  // The rows of what waits are right only where the projections are caught up.
+  // `outcome` is NOW also while the projections are behind: `limits` may then lack waiting changes.
   return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
 }
 
@@ -40,7 +40,7 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
     store.list("leases", ANY),
     store.list("guardrail_due", ANY),
     store.list("erasures_due", ANY),
-    // Hours and silence decide on them.
+    // A rollout also moves when time passes or samples stay out.
     store.list("rollouts_running", ANY),
     store.list("github_waiting", ANY),
   ]);
@@ -54,7 +54,7 @@ async function nextApply({ store }: OperationsDeps): Promise<number> {
   return first ? Date.parse(first.id.split("\n")[0]!) : Infinity;
 }
 
-/** Returns when time closes the next outcome; now where a projection is behind, or a retrospective is not written yet. */
+/** Returns when the next outcome closes; `NOW` where a projection is behind, or a retrospective is not written yet. */
 async function nextOutcome(deps: OperationsDeps): Promise<number> {
   const { store, evolved } = deps;
   const [isCurrent, written, cursor] = await Promise.all([

@@ -2,10 +2,10 @@
 import { inner, type Version } from "../../lib/store/engine/view.ts";
 import { type lineWriter, operationText } from "./journal_format.ts";
 
-/** A version, and where it lies in its batch. */
+/** A version, and its offset in the line of its batch. */
 export type Placed = readonly [version: Version, offset: number];
 
-/** Learns whether the write became durable; exactly one of the two is called. */
+/** Callbacks of a caller that waits for the write; exactly one of the two is called. */
 interface Waiter {
   durable(): void;
   failed(error: Error): void;
@@ -40,6 +40,7 @@ export function newBatch(sequences: readonly string[]): Batch {
       for (const version of writes) {
         const byId = inner(changed, version.collection);
         const before = byId.get(version.id);
+        // A replaced deletion still sets the revision above which a new record of the collection begins.
         if (before && !before.json)
           floors.set(version.collection, Math.max(floors.get(version.collection) ?? 0, before.revision));
         byId.set(version.id, version);

@@ -1,4 +1,4 @@
-/** The field `github` of a gate: the App whose deployments it decides. */
+/** The field `github` of a release gate in the targets file: the GitHub App whose deployments the gate decides. */
 import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
@@ -27,28 +27,30 @@ export const githubFields = () =>
       .optional(),
   });
 
-type Stated = { name: string } & Readonly<Record<string, unknown>>;
+/** A gate as the targets file declares it. */
+type DeclaredGate = { name: string } & Readonly<Record<string, unknown>>;
 type Secrets = Readonly<Record<string, string | undefined>>;
 
-/** Secrets and paths of the gate. */
-interface Facts {
+/** The gate's secrets and the folder of its file. */
+interface GateContext {
+  /** Values by the field that names their variable, such as `github.secret_env`. */
   secrets: Secrets;
   /** Resolves a path of the file against its folder. */
   path(name: string): string;
 }
 
-const readField = ({ github }: Stated) => github as z.output<ReturnType<typeof githubFields>> | undefined;
+const readField = ({ github }: DeclaredGate) => github as z.output<ReturnType<typeof githubFields>> | undefined;
 
 /** Requires one tenant, deployments, a secret that cannot be guessed, and an RSA key. */
 export function checkGithub(
-  stated: Stated,
+  gate: DeclaredGate,
   secrets: Secrets,
   wrong: (field: string, message: string) => Error,
-  path: Facts["path"],
+  path: GateContext["path"],
 ): void {
-  const github = readField(stated);
+  const github = readField(gate);
   if (!github) return;
-  const { tenants, match } = z.looseObject({ tenants: list(filled()).optional(), match: list(filled()) }).parse(stated);
+  const { tenants, match } = z.looseObject({ tenants: list(filled()).optional(), match: list(filled()) }).parse(gate);
   if (tenants?.length !== 1 || tenants[0] === "*")
     throw wrong("tenants", "must name exactly one tenant, since GitHub names none");
   if (!match.some(coversDeployments)) throw wrong("match", "must cover deploy/…, which GitHub asks for");
@@ -66,19 +68,22 @@ export function checkGithub(
 }
 
 /** Opens the App of a gate; undefined for a gate without one. */
-export function openGithub(stated: Stated, { secrets, clock, path }: Facts & { clock: Clock }): GithubGate | undefined {
-  const github = readField(stated);
+export function openGithub(
+  gate: DeclaredGate,
+  { secrets, clock, path }: GateContext & { clock: Clock },
+): GithubGate | undefined {
+  const github = readField(gate);
   if (!github) return undefined;
   const { app_id, key_file, api = API } = github;
   return {
-    name: stated.name,
-    tenant_id: (stated["tenants"] as string[])[0]!,
+    name: gate.name,
+    tenant_id: (gate["tenants"] as string[])[0]!,
     secret: secrets["github.secret_env"]!,
     app: githubApp({ app_id, key: readKey(path(key_file)), api }, { clock }),
   };
 }
 
-/** Reads an RSA key, as GitHub gives it or as PKCS#8, and returns it as PKCS#8. */
+/** Reads an RSA key in PEM, PKCS#1 as GitHub issues it or PKCS#8, and returns it as PKCS#8. */
 function readKey(path: string): string {
   const text = readFileSync(path, "utf8");
   let key;

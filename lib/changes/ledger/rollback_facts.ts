@@ -61,7 +61,7 @@ async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefi
   return false;
 }
 
-/** Returns the digest of what an operand replaced; where the change under it is no longer applied, of what that one replaced. */
+/** Returns the digest of the value that an operand replaced, past changes under it that are no longer applied. */
 async function replacedBy(log: Log, change: ChangeRecord, operand: Change): Promise<Pick<RollbackFacts, "digest">> {
   for (let top = change; top.applied;) {
     const id = await ownerBefore(log, top, operand);

@@ -8,7 +8,8 @@ import { type ChangeRecord, type ChangeState, differences } from "../rules/recor
 
 /**
  * Names of what does not match the log: fields of the record, `content` where that is not what its digest was made of, and indexes
- * of the store. `record`: it is missing or none; `audit`: it does not name its entries; `log`: these do not follow each other.
+ * of the store. `record`: it is missing or malformed; `audit`: it does not list its entries; `log`: these do not follow each
+ * other.
  */
 export type Mismatch = readonly string[];
 

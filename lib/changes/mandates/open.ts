@@ -12,7 +12,7 @@ interface Counted {
   open: ReadonlyMap<string, number>;
 }
 
-/** By what a process has read of a log, and by mandate: each consent is looked at once. */
+/** Cached counts by log index and mandate, so that each consent is read once. */
 const known = new WeakMap<Evidence["outline"], Map<string, Counted>>();
 
 /** Counts the changes of a mandate that are open. */

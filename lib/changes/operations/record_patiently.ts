@@ -9,8 +9,8 @@ import { OPERATION_VERBS } from "./lease.ts";
 const MAX_WRITE_ATTEMPTS = 5;
 
 /**
- * Records the host's result, with more patience than a request has otherwise: the host has changed already. For the same
- * reason a result that could not be written, or may not have been, is never reported as "nothing was changed".
+ * Records the adapter's result, with more attempts than other writes have: the target has changed already. For the same
+ * reason a result that was not written, or may not have been, is never reported as "nothing was changed".
  */
 export async function recordPatiently<T>(
   deps: ChangesDeps,

@@ -30,10 +30,10 @@ export function requireEmergencyApprover(change: Change, name: string, intent: E
     throw new AppError("self_approval_forbidden", `${name} proposed this change and may not approve it`);
 }
 
-/** 403 unless this person may review: one who could have decided in the ordinary way, and did not do so in the emergency. */
+/** 403 unless this person may review: one who may decide on the change and is not involved in it. */
 export function requireReviewer(change: Change, name: string, intent: Electorate): void {
   requireDecider(change, name, intent);
-  if (hadPart(change, name, intent))
+  if (isInvolved(change, name, intent))
     throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
 }
 
@@ -43,9 +43,10 @@ export function listReviewers(change: Change, intent: Electorate): string[] | un
   const electors = listElectors(intent);
   const able =
     electors && [...new Set([...electors, ...owners])].filter((name) => canSign(name, intent.policy.signing));
-  return able?.filter((name) => isDecider(change, name, intent) && !hadPart(change, name, intent));
+  return able?.filter((name) => isDecider(change, name, intent) && !isInvolved(change, name, intent));
 }
 
-const hadPart = (change: Change, name: string, { policy }: Electorate): boolean =>
+/** Returns true for a proposer who may not approve their own change, and for a person who gave an emergency consent. */
+const isInvolved = (change: Change, name: string, { policy }: Electorate): boolean =>
   approvesOwn(change, name, policy) ||
   change.approvals.some(({ emergency, approver }) => emergency && sameName(approver) === sameName(name));

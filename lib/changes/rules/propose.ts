@@ -122,7 +122,7 @@ export function grade(
   if (proposer_kind === "model") return waits("It is not minor: a model's draft waits for people.");
   if (proposer_kind === "agent" && !policy.minor?.agents)
     return waits("It is not minor: the intent lets no agent's change be minor.");
-  // The policy consents to replacing what is there, which nobody can name.
+  // The policy would consent to replacing a value that nobody can read.
   if (seen === null) return waits("It is not minor: its target system cannot be read now.");
   if (first_value !== undefined)
     return waits(`It is not minor: it is the first value of ${first_value}, from which its steps are counted.`);

@@ -37,10 +37,10 @@ export const stagesRule = () =>
 /** Rules for rollouts. */
 export type StagesRule = z.output<ReturnType<typeof stagesRule>>;
 
-/** A change that may have a plan. */
+/** A change that may be rolled out in steps. */
 export type Staged = ChangeEntry & { stages?: Stages | undefined };
 
-/** Explains why the intent does not allow the plan of a change; undefined where it does. */
+/** Explains why the intent does not allow the rollout of a change; undefined where it does. */
 export function findStagesProblem(change: Staged, rule: StagesRule | undefined): string | undefined {
   const { stages } = change;
   if (!stages || !rule) return undefined;
@@ -64,13 +64,13 @@ export function findStagesProblem(change: Staged, rule: StagesRule | undefined):
 const amountOf = (allowed: number | { relative: number }): number =>
   typeof allowed === "object" ? allowed.relative : allowed;
 
-/** Returns true where the rule sets everything without which no rollout is minor. */
+/** Returns true where the rule sets `fed_by`, `watch` and all of `max_allowed`: without these no rollout is minor. */
 export const boundsRollouts = (rule: StagesRule | undefined): boolean =>
   rule?.fed_by !== undefined &&
   rule.watch.length > 0 &&
   rule.watch.every((kpi) => Object.hasOwn(rule.max_allowed, kpi));
 
-/** Returns true where the rollout of a change stands in for guardrails on a KPI. */
+/** Returns true where the rollout of a change replaces the guardrails on a KPI. */
 export const replacesGuardrails = (change: Staged, kpi: string, rule: StagesRule | undefined): boolean =>
   rule?.replaces_guardrails === true &&
   Object.hasOwn(rule.max_allowed, kpi) &&

@@ -234,7 +234,7 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
   );
 
 /**
- * A consent for an emergency counts for that alone; at the quorum of those whom the intent names for it the change is approved.
+ * Records an emergency consent, which counts for no other quorum; the change is approved once enough of its approvers consent.
  */
 function emergencyApproval(
   change: Change,

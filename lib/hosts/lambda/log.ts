@@ -1,4 +1,4 @@
-/** The log of a function: one JSON object a line, with the ids that Lambda gives. */
+/** The log of a Lambda function: one JSON object a line, with the ids of the invocation. */
 import type { Logger } from "@aws-lambda-powertools/logger";
 import type { Log } from "../../kit/platform.ts";
 
@@ -19,10 +19,10 @@ export function lambdaLog(): LambdaLog {
   let last: Promise<void> = Promise.resolve();
 
   const write = (level: "info" | "warn" | "error", message: string, fields: Record<string, unknown> = {}): void => {
-    const spoken = context;
+    const invocation = context;
     logger ??= import("@aws-lambda-powertools/logger").then(({ Logger }) => new Logger({ serviceName: "countersign" }));
     last = Promise.all([logger, last]).then(([started]) => {
-      if (spoken) started.addContext(spoken);
+      if (invocation) started.addContext(invocation);
       started[level](message, fields);
     });
   };
