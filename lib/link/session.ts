@@ -38,7 +38,7 @@ export interface Step {
 export interface SessionOptions {
   role: Role;
   self: PeerIdentity;
-  /** The first one sends, all are accepted. */
+  /** A client uses the first, a server accepts any. */
   keys: readonly SecretKey[];
   /** 32 bytes, never used before. */
   nonce: Uint8Array;
