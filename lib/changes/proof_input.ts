@@ -25,8 +25,11 @@ const WINDOW_MS = 10 * 60 * 1000;
 /** The members that a client sends; the service adds the rest. */
 export type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
 
-/** Consents, and the end of a freeze: after a loss of the log's end they are given again. */
-const LOST: ReadonlySet<string> = new Set(["approve", "approve_emergency", "mandate", "mandate_resume", "unfreeze"]);
+/** Decisions that stop or undo something, and the acceptance of a loss itself: a loss of the log's end ends no signature of them. */
+const VALID_AFTER_LOSS: ReadonlySet<string> = new Set([
+  ...["deny", "revoke", "withdraw", "rollback", "freeze", "mandate_narrow", "mandate_revoke"],
+  "accept_loss",
+]);
 
 /** Returns when the last loss of the log's end was accepted; undefined where none was. */
 async function findLossTime({ evidence, lastLoss }: Transaction): Promise<string | undefined> {
@@ -56,7 +59,8 @@ export async function present(
   const verified = await verifyProof(proof, statement, listKeys(signerName(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
   // The store may have forgotten with the lost entries that it was used.
-  const lostAt = LOST.has(decided.decision) ? await findLossTime(transaction) : undefined;
+  const isValid = VALID_AFTER_LOSS.has(decided.decision) || ("action" in decided && decided.action === "hold");
+  const lostAt = isValid ? undefined : await findLossTime(transaction);
   if (lostAt !== undefined && Date.parse(at) < Date.parse(lostAt))
     return { refused: `at is before ${lostAt}, when a loss of the log's end was accepted; sign it again` };
   const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };

@@ -137,7 +137,7 @@ test("after an accepted loss the signatures of a draft and of a resumption start
   expect((await api.decideOn("mandate_resume", suspended, "ana")).body).toMatchObject({ state: "active" });
 });
 
-test("consents that were signed before a loss was accepted are not taken again after it", async () => {
+test("after an accepted loss only decisions that stop something count when signed before it", async () => {
   const rewinding = rewindingStore();
   const api = await mandated({ store: rewinding.store });
   const { deps } = api.api;
@@ -159,8 +159,11 @@ test("consents that were signed before a loss was accepted are not taken again a
     await sign("mandate-resume", "mandate_resume", { mandate_id: id }),
     await sign("unfreeze", "unfreeze", { note: "restored" }),
   ];
+  const applied = await sign("apply", "apply", { change_id: open });
+  const frozen = await sign("freeze", "freeze", { note: "look first" });
   const before = await rewinding.copy();
-  for (const [path, body] of signed.slice(0, 3)) expect(await api.send(path, body)).toMatchObject({ status: 200 });
+  for (const [path, body] of [...signed.slice(0, 3), applied])
+    expect(await api.send(path, body)).toMatchObject({ status: 200 });
   await rewinding.goBack(before);
   deps.clock.advance(MINUTE);
   await api.send("kpi", { csat: 4.2 });
@@ -169,8 +172,14 @@ test("consents that were signed before a loss was accepted are not taken again a
   expect(await api.send(...(await sign("audit/accept-loss", "accept_loss", loss)))).toMatchObject({ status: 200 });
   for (const [path, body] of signed)
     expect(await api.send(path, body), path).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
-  const again = await sign("mandate-resume", "mandate_resume", { mandate_id: id });
-  expect(await api.send(...again)).toMatchObject({ status: 200 });
+  for (const again of [
+    await sign("mandate-resume", "mandate_resume", { mandate_id: id }),
+    await sign("unfreeze", "unfreeze", { note: "compared" }),
+    await sign("approve", "approve", { change_id: open }),
+  ])
+    expect(await api.send(...again), again[0]).toMatchObject({ status: 200 });
+  expect(await api.send(...applied)).toMatchObject({ status: 403, body: { code: "proof_invalid" } });
+  expect(await api.send(...frozen)).toMatchObject({ status: 200 });
 });
 
 test("a mandate of an agent that the intent has no more approves and applies nothing", async () => {
