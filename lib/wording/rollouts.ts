@@ -1,5 +1,5 @@
 /** Rollouts in words: their events, and what the next step waits for. */
-import { by, type Facts, given, text } from "./facts.ts";
+import { by, type Facts, given, text, words } from "./facts.ts";
 import type { Part } from "./part.ts";
 
 /** Facts that a wait depends on; those that are not known are named in general. */
@@ -56,8 +56,7 @@ export const ROLLOUT_WORDS = {
   stage_held: {
     name: "Rollout held",
     what: (facts: Facts): Part[] => {
-      const { reason, kpi } = facts as { reason?: string; kpi?: string };
-      const wait = describeWait({ reason, kpi: kpi?.replaceAll("_", " ") });
+      const wait = describeWait({ reason: text(facts, "reason"), kpi: words(text(facts, "kpi")) || undefined });
       return [
         "rollout held",
         ...(typeof facts["step"] === "number" ? [` at step ${facts["step"] + 1}`] : []),

@@ -68,6 +68,11 @@ test.each([
     { step: 1, reason: "adapter_failed", error: "The flag service is down." },
     "Rollout held at step 2: “The flag service is down.”",
   ],
+  [
+    "stage_held",
+    { step: 0, reason: "not_yet", kpi: 7 },
+    "Rollout held at step 1, waiting for more users: a KPI may still be worse than allowed",
+  ],
   ["stage_stopped", { step: 0, reason: "worse", kpi: "csat" }, "Rollout stopped, and its rollback ordered, since csat is worse than allowed"], // prettier-ignore
   [
     "change_rolled_back",
