@@ -3,6 +3,7 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
+import { expireReadings } from "../seen.ts";
 import type { HostState, ProductAdapter, Staged } from "./adapter_port.ts";
 
 /** Returns the name of the system that carries a change; of a plan those of all. */
@@ -82,5 +83,6 @@ export async function undoOnHost(adapter: ProductAdapter, operands: readonly Cha
     await step((signal) => adapter.rollbackAll!([...operands].reverse(), signal)).catch(async (error: unknown) => {
       if (!(error instanceof Unanswered)) for (const one of [...operands].reverse()) await undo(one);
     });
+  for (const one of operands) expireReadings(adapter, one);
   return Promise.all(operands.map((one) => readState(adapter, one)));
 }

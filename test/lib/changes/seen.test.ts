@@ -1,5 +1,7 @@
 /** An approver's view of the target system, and an apply after the target has moved. */
 import { describe, expect, test } from "vitest";
+import { undoOnHost } from "../../../lib/changes/operations/ask_host.ts";
+import { readRecord } from "../../../lib/changes/records.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
@@ -69,6 +71,18 @@ test("an approver sees what our own apply, restore and rollback wrote, without w
   expect(await digest()).toBe(sha256('"edited"'));
   expect(await act("restore")).toBe(sha256("1"));
   expect(await act("rollback")).toBe(OLD);
+});
+
+test("an approver sees what was taken back after an interrupted apply, without waiting", async () => {
+  const { api } = await onMemory();
+  const { change_id } = await api.propose(VALUE);
+  await approve(api, change_id);
+  await api.post("apply", { change_id, actor: "ana" });
+  const digest = async () => (await api.get(`changes/${shown}?seen=1`)).body.seen[0].digest;
+  const shown = (await api.propose(VALUE)).change_id;
+  expect(await digest()).toBe(sha256("1"));
+  await undoOnHost(api.deps.product!.adapter!, [(await readRecord(api.deps.store, change_id))!.change]);
+  expect(await digest()).toBe(OLD);
 });
 
 test("a consent records what its approver saw, and any other number of digests is 400", async () => {
