@@ -23,14 +23,13 @@ const PLAIN_TEXT = /^(?![^]*__proto__)[\t\n\r -[\]-~]+$/;
 
 const ONE_FLAG = `${FLAGS_PATH}/`;
 
-const NO_HEADERS = { get: () => null, has: () => false };
+const NO_HEADERS = { get: () => null };
 
 /** Matches a path in which no segment begins with a dot or is encoded: most are. */
 export const PLAIN_PATH = /^(?:\/[\w-][\w.:-]*)+$/;
 
 /** One of the two endpoints. */
 interface Route {
-  path: string;
   answer: (key: string, context: Context | undefined, request: Request) => Promise<Answer>;
   refuse: Refusals["of"];
   observe: ObserveRequest;
@@ -49,13 +48,11 @@ export interface PlainEvaluations {
 /** Answers plain evaluations of a service; `observe` makes the observer of a route. */
 export function plainEvaluations(deps: Deps, observe: (route: string) => ObserveRequest): PlainEvaluations {
   const all: Route = {
-    path: FLAGS_PATH,
     answer: (_, context, request) => answerFlags({ context }, { deps, request }),
     refuse: bulkRefusals.of,
     observe: observe(FLAGS_PATH),
   };
   const one: Route = {
-    path: FLAG_PATH,
     answer: (key, context) => answerFlag({ key, context }, { deps }),
     refuse: flagRefusals.of,
     observe: observe(FLAG_PATH),
