@@ -128,7 +128,7 @@ const nullFlag = (key: string): Failure => ({
   errorDetails: `the value of ${key} is null, which no flag can be`,
 });
 
-/** Most arms of a value: treated, control, and that of users without the unit. */
+/** Maximum number of arms of a value: treated, control, and that of users without the unit. */
 const MAX_ARMS = 3;
 
 /** Lists the arms of a value: those of a rollout, or one. A user without the unit gets the value before it, uncounted. */

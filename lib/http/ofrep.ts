@@ -104,8 +104,8 @@ const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Recal
     return recalled(read, all, choose);
   });
 
-/** A request to evaluate. */
-interface Asking {
+/** Dependencies and request of an evaluation. */
+interface EvaluationCall {
   deps: ChangesDeps & Pick<HttpDeps, "ofrepTenant">;
   request: Request;
 }
@@ -113,7 +113,7 @@ interface Asking {
 /** Answers the evaluation of one flag. */
 export async function answerFlag(
   { key, context }: { key: string; context?: Context | undefined },
-  { deps }: Pick<Asking, "deps">,
+  { deps }: Pick<EvaluationCall, "deps">,
 ): Promise<Answer> {
   const outcome = await evaluateFlag(deps, key, readContext(context, deps.ofrepTenant));
   return textAnswer(outcome.text, flagStatus(outcome));
@@ -122,7 +122,7 @@ export async function answerFlag(
 /** Answers the evaluation of all flags of a tenant. */
 export async function answerFlags(
   { context }: { context?: Context | undefined },
-  { deps, request }: Asking,
+  { deps, request }: EvaluationCall,
 ): Promise<Answer> {
   const outcomes = await evaluateFlags(deps, readContext(context, deps.ofrepTenant));
   if (!outcomes) return tooManyFlags();

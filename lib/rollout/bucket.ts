@@ -19,13 +19,13 @@ export function bucketFinder(salt: string): (unit: string) => number {
 
 const encoder = new TextEncoder();
 
-/** Bytes that were mixed into a hash, in blocks of four. */
-interface Mixed {
+/** Hash of the bytes so far, and their number, a multiple of four. */
+interface HashState {
   hash: number;
   length: number;
 }
 
-const NONE: Mixed = { hash: 0, length: 0 };
+const NONE: HashState = { hash: 0, length: 0 };
 
 /** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, is its own bytes and needs no encoding. */
 export const hashText = (text: string, before = NONE): number =>
@@ -42,7 +42,7 @@ function isAscii(text: string): boolean {
   return true;
 }
 
-function hashBlocks(length: number, byteAt: (at: number) => number, before: Mixed): number {
+function hashBlocks(length: number, byteAt: (at: number) => number, before: HashState): number {
   const blocksEnd = length - (length % 4);
   let hash = mixBlocks(before.hash, blocksEnd, byteAt);
   let tail = 0;

@@ -110,9 +110,9 @@ const relatedText = ({ change_id, summary, proposer, status, resolution, relatio
 type Related = ChangeDetail["related"][number];
 
 /** Says which consents are missing, each by its rule. */
-export const missingTexts = (missing: readonly Lacking[]): string[] => missing.map(missingText);
+export const missingTexts = (missing: readonly MissingConsent[]): string[] => missing.map(missingText);
 
-type Lacking = Pick<ChangeDetail["missing"][number], "rule" | "count" | "of">;
+type MissingConsent = Pick<ChangeDetail["missing"][number], "rule" | "count" | "of">;
 
-const missingText = ({ rule, count, of }: Lacking): string =>
+const missingText = ({ rule, count, of }: MissingConsent): string =>
   `${rule}: ${count} of ${of.length === 0 ? "anybody" : of.join(", ")}`;

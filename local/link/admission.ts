@@ -4,7 +4,7 @@
 export const STRANGERS = { total: 64, perAddress: 8 } as const;
 
 /** A connection that has not proved itself yet. */
-export interface Unproven {
+export interface UnauthenticatedPeer {
   /** The address it comes from, without its port. */
   readonly from: string;
   /** It has named a shared secret; an idle socket has not. */
@@ -20,16 +20,16 @@ export interface Admission {
    * name can be overheard, so a peer that repeats one and then says nothing must not keep the others out until its time is
    * over. A good peer needs two round trips.
    */
-  admit(stranger: Unproven): void;
+  admit(stranger: UnauthenticatedPeer): void;
   /** Forgets one: it has proved itself, or is gone. */
-  release(stranger: Unproven): void;
+  release(stranger: UnauthenticatedPeer): void;
 }
 
 /** An empty door. */
 export function admission(limits: { total: number; perAddress: number } = STRANGERS): Admission {
-  const strangers = new Set<Unproven>();
+  const strangers = new Set<UnauthenticatedPeer>();
 
-  const makeRoom = (among: Unproven[], limit: number): void => {
+  const makeRoom = (among: UnauthenticatedPeer[], limit: number): void => {
     if (among.length < limit) return;
     const leaves = among.find(({ greeted }) => !greeted) ?? among[0]!;
     strangers.delete(leaves);

@@ -4,7 +4,7 @@ import type { Clock, Log } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
 import type { SecretKey } from "../../lib/link/keys.ts";
 import type { PeerAddress } from "../option_values.ts";
-import { admission, type Unproven } from "./admission.ts";
+import { admission, type UnauthenticatedPeer } from "./admission.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { addressText, type Dialer, dialer } from "./dialer.ts";
 import { listen, type Listener } from "./listener.ts";
@@ -94,7 +94,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
     return connection;
   };
 
-  const strangers = new Map<Connection, Unproven>();
+  const strangers = new Map<Connection, UnauthenticatedPeer>();
   const leaveDoor = (connection: Connection): void => {
     const unproven = strangers.get(connection);
     if (unproven) door.release(unproven);
@@ -103,7 +103,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
 
   const accept = (socket: Socket, from: string): void => {
     const connection = take(socket, "server", addressText(from, socket.remotePort ?? 0));
-    const unproven: Unproven = {
+    const unproven: UnauthenticatedPeer = {
       from,
       get greeted() {
         return connection.greeted;

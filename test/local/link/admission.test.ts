@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { admission, type Unproven } from "../../../local/link/admission.ts";
+import { admission, type UnauthenticatedPeer } from "../../../local/link/admission.ts";
 
 const outsider = (from: string, greeted = false) => {
   const made = { from, greeted, closed: false, close: () => void (made.closed = true) };
-  return made satisfies Unproven;
+  return made satisfies UnauthenticatedPeer;
 };
 
 test("64 strangers may wait, 8 of one address; the oldest that is idle makes way for the next", () => {
