@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
 import { keepMandates } from "../../../../lib/changes/mandates/brake.ts";
+import { listSigners } from "../../../../lib/changes/mandates/in_force.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
+import type { Reads } from "../../../../lib/store/store.ts";
 import { app } from "../../../../handlers/index.ts";
 import { DAY, HOUR, MINUTE } from "../../../support/clock.ts";
 import { AS_OTHER, INSIDE, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
@@ -266,4 +268,28 @@ test("a mandate that was resumed after a contest is over stays active", async ()
   await api.decideOn("mandate_resume", id, "bo");
   await keepMandates(deps);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
+});
+
+test("a signature that was valid counts for nothing but the same bytes", async () => {
+  const { active, api } = await mandated();
+  const { store, product, clock } = api.deps;
+  const mandate = (await store.get("mandates", await active()))!.value;
+  const { origin } = (await readHead(store))!;
+  /** Lists the signers while `edit` is what the entries of the signatures say. */
+  const listWith = (edit: (detail: Record<string, unknown>) => object): Promise<string[]> => {
+    const getMany = async (_: string, ids: readonly string[]) =>
+      (await store.getMany("audit", ids)).map((entry) => {
+        const detail = JSON.parse(entry!.value.detail) as Record<string, unknown>;
+        return { ...entry!, value: { ...entry!.value, detail: JSON.stringify({ ...detail, ...edit(detail) }) } };
+      });
+    const tx = { get: store.get, getMany } as Pick<Reads, "get" | "getMany">;
+    const sources = { tx, origin, product: product!, at: clock.iso(), lastLoss: async () => 0 };
+    return listSigners(sources, mandate, "mandate");
+  };
+  const other = { type: "ssh", signature: "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----" };
+  expect(await listWith(() => ({}))).toEqual(["ana", "bo"]);
+  expect(await listWith(() => ({}))).toEqual(["ana", "bo"]);
+  expect(await listWith(() => ({ bounds: { ...mandate.bounds, max_affected_users: 1_000_000 } }))).toEqual([]);
+  expect(await listWith(() => ({ note: "another one" }))).toEqual([]);
+  expect(await listWith(() => ({ proof: other }))).toEqual([]);
 });
