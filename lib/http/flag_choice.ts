@@ -30,6 +30,8 @@ export interface FlagChoice {
   choose: (asked: Evaluated) => number;
   /** Each made when a user first has it; undefined where there is no value. */
   outcomes: readonly (Outcome | undefined)[];
+  /** Attributes by which users are distinguished; nothing else of a request is looked at. */
+  units: readonly string[];
 }
 
 /** Returns the outcomes of all flags; undefined where they are more bytes than may be answered at once. */
@@ -48,6 +50,8 @@ interface Arm {
 /** The arms of a value, and what finds a user's. */
 interface Arms {
   arms: readonly Arm[];
+  /** The attribute that `find` reads. */
+  unit?: string;
   find: (asked: Evaluated) => number;
 }
 
@@ -89,8 +93,12 @@ export function flagChoice(values: readonly Value[], key?: string): FlagChoice {
     }
     return number;
   };
-  return { choose, outcomes };
+  const units = sources.flatMap(({ unit, arms }) => [unit, ...arms.map(({ split }) => split?.split.unit)]);
+  return { choose, outcomes, units: units.filter((unit) => unit !== undefined) };
 }
+
+/** Bytes of a remembered user, without the unit. */
+const ENTRY_BYTES = 100;
 
 /**
  * Makes the choice of all flags, in the order of their keys. An answer is made once for each combination of outcomes, while
@@ -101,7 +109,7 @@ export function flagsChoice(
   { sha256, mayKeep }: { sha256: Sha256; mayKeep: (bytes: number) => boolean },
 ): FlagsChoice {
   const combinations = new Map<string, Outcomes | undefined>();
-  return (asked) => {
+  const combine: FlagsChoice = (asked) => {
     const numbers = choices.map(({ choose }) => choose(asked));
     const combination = String.fromCharCode(...numbers);
     if (combinations.has(combination)) return combinations.get(combination);
@@ -111,6 +119,18 @@ export function flagsChoice(
     );
     if (mayKeep((joined?.text.length ?? 0) + combination.length)) combinations.set(combination, joined);
     return joined;
+  };
+  const [attribute, ...others] = new Set(choices.flatMap(({ units }) => units));
+  if (attribute === undefined || others.length > 0) return combine;
+  // Users who ask again get the answer that they had.
+  const known = new Map<string | undefined, Outcomes>();
+  return (asked) => {
+    const unit = asked.unit(attribute);
+    const last = known.get(unit);
+    if (last) return last;
+    const found = combine(asked);
+    if (found && mayKeep(ENTRY_BYTES + (unit?.length ?? 0))) known.set(unit, found);
+    return found;
   };
 }
 
@@ -144,6 +164,7 @@ function listArms(value: Value): Arms {
       { ...armOf(value), counted: { rollout: value, variant: "treated" } },
       { ...control, counted: { rollout: value, variant: "control" } },
     ],
+    unit: attribute,
     find: (asked) => {
       const unit = asked.unit(attribute);
       return unit === undefined ? 0 : findBucket(unit) < share ? 1 : 2;

@@ -1,6 +1,7 @@
 /** Outcomes are made once for users with the same arms and share; users with others must not get theirs. */
 import { expect, test } from "vitest";
-import { flagChoice } from "../../../lib/http/flag_choice.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { flagChoice, flagsChoice } from "../../../lib/http/flag_choice.ts";
 import { readContext } from "../../../lib/http/ofrep_schemas.ts";
 import type { Governed } from "../../../lib/operations/values.ts";
 
@@ -48,4 +49,24 @@ test.each(CASES)("%s: a remembered outcome is the one that would be made for the
     seen.add(number);
   }
   expect(seen.size).toBe(outcomes.length);
+});
+
+const named = (target: string, values: Governed[]): Governed[] => values.map((value) => ({ ...value, target }));
+const [SPLIT, ROLLOUT, BY_BOTH] = [1, 2, 5].map((at) => CASES[at]![1]) as [Governed[], Governed[], Governed[]];
+
+test.each([
+  ["one attribute", [named("a", SPLIT), named("b", ROLLOUT)]],
+  ["two attributes", [named("a", ROLLOUT), named("b", BY_BOTH)]],
+  ["no attribute", [named("a", [governed("t1", 1)])]],
+])("answers by %s: a user who asks again, and a user with the same unit, gets their own", (_, flags) => {
+  const make = () =>
+    flagsChoice(
+      flags.map((values) => flagChoice(values)),
+      { sha256: portableSha256, mayKeep: () => true },
+    );
+  const choose = make();
+  for (const context of [...CONTEXTS, ...CONTEXTS]) {
+    const asked = readContext(context);
+    expect(choose(asked)).toEqual(make()(asked));
+  }
 });
