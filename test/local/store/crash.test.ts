@@ -10,7 +10,7 @@ import { seeded } from "./model.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
 const from = (first: number): Trial =>
-  rounds({ first, step: 13 }, { first: 1 + (first % 6), step: 6 }, { first: 1, step: 1 });
+  rounds({ first, step: 21 }, { first: 1 + (first % 6), step: 6 }, { first: 1, step: 1 });
 
 test("without a fault the life writes several journal files, compacts them, and keeps everything", async () => {
   const disk = simulatedDisk();

@@ -333,7 +333,7 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
         : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
     // These are one letter away from freeze too.
     const slips = slipsOf(field).filter((slip) => !["ufreeze", "nfreeze"].includes(slip));
-    for (const slip of dealt(slips, 12)) expect(misspelt(slip), slip).toThrow(tells(slip));
+    for (const slip of dealt(slips, 4)) expect(misspelt(slip), slip).toThrow(tells(slip));
   },
 );
 
