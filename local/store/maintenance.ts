@@ -61,15 +61,15 @@ const MAX_UNINDEXED = 3;
 /** The work of one pass: the files that it compacts, and how many the catalog file may lack afterwards. */
 interface Pass {
   worthwhile(superseded: number, all: number): boolean;
-  mostUntold: number;
+  maxUnindexed: number;
 }
 
 const HALF_SUPERSEDED: Pass = {
   worthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
-  mostUntold: MAX_UNINDEXED,
+  maxUnindexed: MAX_UNINDEXED,
 };
 /** The catalog file, too, has the ids of what is removed. */
-const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, mostUntold: 0 };
+const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, maxUnindexed: 0 };
 
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
@@ -129,7 +129,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
-  const run = async ({ worthwhile, mostUntold }: Pass): Promise<void> => {
+  const run = async ({ worthwhile, maxUnindexed }: Pass): Promise<void> => {
     if (isUnsynced) await syncNames();
     for (const segment of [...unread]) if (!stopping && (await damage.verify(segment))) unread.delete(segment);
     const unclean: Segment[] = [];
@@ -150,7 +150,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       newest = Math.max(newest, sealed[index]!.file);
       if (!isClean(sealed[index]!)) unclean.push(sealed[index]!);
     }
-    if (!stopping && unindexed > mostUntold) await recordCatalog();
+    if (!stopping && unindexed > maxUnindexed) await recordCatalog();
   };
 
   /** After a failure only `isRetry` runs; and a retry does at least what failed. */

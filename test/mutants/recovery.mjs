@@ -174,8 +174,8 @@ export const recovery = [
   {
     ...maintenance,
     name: "the ids of what is gone stay in the catalog file",
-    find: "mostUntold: 0 }",
-    replace: "mostUntold: MOST_UNTOLD }",
+    find: "maxUnindexed: 0 }",
+    replace: "maxUnindexed: MAX_UNINDEXED }",
   },
   {
     name: "the highest revision of what was deleted and put again at once is known to the journal only",
