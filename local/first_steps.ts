@@ -1,7 +1,7 @@
 /** The commands that take a first change all the way: logged while there is none, to be copied into a shell. */
 import type { Intent } from "../lib/changes/rules/intent.ts";
 import { listElectors } from "../lib/changes/rules/policy.ts";
-import { listKeys, mustSign } from "../lib/changes/rules/signing.ts";
+import { listKeys, requiresSignature } from "../lib/changes/rules/signing.ts";
 
 /** Names that mean themselves to every shell. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9@._-]*$/;
@@ -18,7 +18,7 @@ export function firstSteps(url: string, intent: Intent, needsToken: { writes: bo
   const countersign = (verb: string) => `countersign ${verb} --url ${url}`;
   const approver = plainOne(listElectors(intent) ?? ["ana"]) ?? "APPROVER";
   const canUseFile = listKeys(approver, signing).some(({ type }) => type === "ssh");
-  const approve = !mustSign(approver, signing)
+  const approve = !requiresSignature(approver, signing)
     ? `${post} -d change_id=CHANGE_ID -d approver=${approver} ${api}/approve`
     : canUseFile
       ? `${countersign("approve")} CHANGE_ID --approver ${approver} --key KEY_FILE`

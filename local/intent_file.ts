@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import { loadIntent } from "../lib/changes/rules/intent.ts";
-import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
+import { describeRules } from "../lib/changes/rules/describe_rules.ts";
 import { about } from "./about.ts";
 import { sha256 } from "./node_ports.ts";
 import type { Environment } from "./secrets.ts";
@@ -45,7 +45,7 @@ export async function checkIntent(
   const lines = [
     `${product_id} ${version}, epoch ${update_epoch}, approved by ${approved_by}`,
     `manifest_hash ${manifest_hash}`,
-    ...rulesInForce(intent).map((rule) => `- ${rule}`),
+    ...describeRules(intent).map((rule) => `- ${rule}`),
     ...findContradictions(intent).map((contradiction) => `! ${contradiction}`),
   ];
   if (state !== undefined) {

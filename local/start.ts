@@ -10,7 +10,7 @@ import { IdentityMismatch, IntentOutdated } from "../lib/changes/open.ts";
 import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
 import { listUnconsented } from "../lib/changes/unconsented.ts";
-import { rulesInForce } from "../lib/changes/rules/rules_in_force.ts";
+import { describeRules } from "../lib/changes/rules/describe_rules.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import { personTokens } from "../lib/identity/person_token.ts";
@@ -181,7 +181,7 @@ function reportRules({ product, agents, log }: Deps, { adminToken, identityHeade
       "the intent names agents, and a caller who leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
     );
   if (!product) return;
-  log.info("rules in force", { rules: rulesInForce(product.intent) });
+  log.info("rules in force", { rules: describeRules(product.intent) });
   for (const contradiction of findContradictions(product.intent))
     log.warn(`a rule contradicts another: ${contradiction}`);
 }

@@ -14,7 +14,7 @@ import { rolloutSchema } from "../../lib/changes/rollouts/rollout_view.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";
 import { offersSchema } from "../../lib/changes/rules/offers.ts";
-import { seenSchema } from "../../lib/changes/rules/moved_value.ts";
+import { observedValueSchema } from "../../lib/changes/rules/moved_value.ts";
 import { missingSchema } from "../../lib/changes/rules/missing.ts";
 import { signerSchema } from "../../lib/changes/rules/signers.ts";
 import { isFinal } from "../../lib/changes/rules/transitions.ts";
@@ -63,7 +63,7 @@ export const change = endpoint(
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
         rollout: rolloutSchema().optional(),
         related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
-        seen: z.array(seenSchema()).optional().describe("With seen: what its places hold now."),
+        seen: z.array(observedValueSchema()).optional().describe("With seen: what its places hold now."),
         evidence: evidenceSchema().nullable().describe("Results of similar changes at peers; null without any."),
       }),
     shared: ({ wait, seen, person }) => wait === undefined && !seen && person === undefined,

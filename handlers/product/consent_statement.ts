@@ -13,7 +13,7 @@ import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
 import { kpiNames } from "../../lib/changes/rules/intent.ts";
 import { MANDATE_DECISIONS, narrowField } from "../../lib/changes/rules/mandate.ts";
-import { ACTS } from "../../lib/changes/rules/act_statement.ts";
+import { SERVICE_ACTIONS } from "../../lib/changes/rules/service_action.ts";
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
 export const consentStatementEndpoint = endpoint(
@@ -29,7 +29,7 @@ export const consentStatementEndpoint = endpoint(
     names: "approver",
     input: (deps: ChangesDeps) =>
       z.strictObject({
-        decision: word([...DECISIONS, ...ACTS, ...MANDATE_DECISIONS]).describe(
+        decision: word([...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS]).describe(
           "What is decided: on a change, or an act on the service.",
         ),
         approver: personName().describe("Who decides; of a proposal its proposer, of an act its actor."),

@@ -3,10 +3,10 @@ import { invalidField } from "../kit/errors.ts";
 import { findActor, type Caller, requirePerson } from "./caller.ts";
 import { actorBehind, present, type ProofInput, type Said } from "./proof_input.ts";
 import type { Actor } from "./rules/actor.ts";
-import type { Action } from "./rules/permission_lists.ts";
+import type { PermissionAction } from "./rules/permission_lists.ts";
 import { requirePermission } from "./rules/permissions.ts";
 import { signatureFacts } from "./rules/require_signature.ts";
-import type { Act, ActFacts } from "./rules/act_statement.ts";
+import type { ServiceAction, ServiceActionFacts } from "./rules/service_action.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The actor, the reason and the signature of an act. */
@@ -21,13 +21,17 @@ export interface ActInput extends ProofInput {
 }
 
 /** An act for its statement, apart from its actor and its note. */
-type ActStatement = Omit<Said<ActFacts>, "actor" | "note">;
+type ActStatement = Omit<Said<ServiceActionFacts>, "actor" | "note">;
 
 /**
  * Returns the actor by the stated name or the one that the proxy names; an act needs a name. Errors: 403
  * `identity_mismatch`, 403 `not_permitted`, 400 `invalid_field`.
  */
-export function namedActor(caller: Caller, action: Action, actor: string | undefined): Actor & { actor: string } {
+export function namedActor(
+  caller: Caller,
+  action: PermissionAction,
+  actor: string | undefined,
+): Actor & { actor: string } {
   requirePerson(caller, "actor", actor);
   const claimed = findActor(caller, actor);
   requirePermission(action, claimed, caller.deps.product!.intent);
@@ -36,7 +40,7 @@ export function namedActor(caller: Caller, action: Action, actor: string | undef
 }
 
 /** Returns the facts of an act for its entry: the actor, and the key of the signature. */
-export async function actFacts(transaction: Transaction, caller: Caller, act: Act, input: ActInput) {
+export async function actFacts(transaction: Transaction, caller: Caller, act: ServiceAction, input: ActInput) {
   const { note = "", until, length, head } = input;
   const claimed = namedActor(caller, act, input.actor);
   const by = await signedActor(transaction, claimed, { decision: act, until, length, head }, input);

@@ -2,7 +2,7 @@
 import { AppError } from "../kit/errors.ts";
 import { agentKey } from "./records.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
-import { sameName } from "./rules/names.ts";
+import { normalizeName } from "./rules/names.ts";
 import { agentLimits } from "./rules/principals.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -41,11 +41,11 @@ export async function limitReached(
 /** Counts a proposal of an agent. */
 export async function countProposal({ tx, at }: Transaction, agent: string, input: ChangeEntry): Promise<void> {
   const count = (await proposedToday(tx, agent, at)) + listEntries(input).length;
-  tx.put("proposed_by_agent", sameName(agent), { day: at.slice(0, 10), count });
+  tx.put("proposed_by_agent", normalizeName(agent), { day: at.slice(0, 10), count });
 }
 
 async function proposedToday(tx: Transaction["tx"], agent: string, at: string): Promise<number> {
-  const counted = (await tx.get("proposed_by_agent", sameName(agent)))?.value;
+  const counted = (await tx.get("proposed_by_agent", normalizeName(agent)))?.value;
   return counted?.day === at.slice(0, 10) ? counted.count : 0;
 }
 

@@ -10,7 +10,7 @@ import { unlessMismatched } from "./mismatch.ts";
 import { applyKey, readRecords } from "./records.ts";
 import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
 import { isScheduled, MAX_POSTPONED_MS } from "./rules/apply_when.ts";
-import { isEmergency } from "./rules/break_glass.ts";
+import { isEmergencyApproved } from "./rules/break_glass.ts";
 import type { Change } from "./rules/change.ts";
 import { governed } from "./transaction.ts";
 
@@ -101,7 +101,7 @@ async function attempt(
     if (certain > end) await stopAutomation(deps, changeId, TOO_LONG);
     return RETRY_MS;
   }
-  if (holds(change).length > 0 && !isEmergency(change, product!.intent)) return RETRY_MS;
+  if (holds(change).length > 0 && !isEmergencyApproved(change, product!.intent)) return RETRY_MS;
   const left = (busy.get(changeId) ?? 0) - clock.now();
   if (left > 0) return left;
   busy.delete(changeId);

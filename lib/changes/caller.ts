@@ -2,9 +2,9 @@
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Replies } from "./replies.ts";
-import { type Actor, serviceItself } from "./rules/actor.ts";
+import { type Actor, serviceActor } from "./rules/actor.ts";
 import { recordedGroups } from "./rules/idp_groups.ts";
-import { sameName } from "./rules/names.ts";
+import { normalizeName } from "./rules/names.ts";
 import { isAgent } from "./rules/principals.ts";
 
 /** The person or agent behind a request. */
@@ -41,7 +41,7 @@ export interface Caller {
 
 /** Returns the actor behind a caller; `stated` is the name that the request states. */
 export function findActor({ identity, deps }: Pick<Caller, "identity" | "deps">, stated?: string): Actor {
-  if (!identity) return serviceItself(stated);
+  if (!identity) return serviceActor(stated);
   const { agent, person, groups, hasToken } = identity;
   if (agent !== undefined) return { actor: agent, authenticated: "agent" };
   const { principals = {} } = deps.product?.intent ?? {};
@@ -67,7 +67,7 @@ export function requirePerson(
 ): void {
   const { agent, person, personSource = "" } = identity ?? {};
   const known = agent ?? person;
-  if (known !== undefined && stated !== undefined && sameName(known) !== sameName(stated)) {
+  if (known !== undefined && stated !== undefined && normalizeName(known) !== normalizeName(stated)) {
     const own = agent === undefined ? personSource : `${agent}, whose secret this request carries`;
     throw new AppError("identity_mismatch", `${field} must be ${own}`, { field });
   }

@@ -9,7 +9,7 @@ import { nameSystem } from "./operations/ask_host.ts";
 import { leaseKey } from "./operations/lease.ts";
 import { readRecords, targetKey } from "./records.ts";
 import { toChangeId } from "./rules/operands.ts";
-import { listLeft } from "./rules/record.ts";
+import { listAppliedOperands } from "./rules/record.ts";
 import { listRead } from "./seen.ts";
 import { type Owner, verifyOperand, verifyPlace } from "./verify_place.ts";
 
@@ -175,7 +175,7 @@ async function readFreeOwners(deps: ChangesDeps, owners: readonly OwnerKey[]): P
   const records = new Map((await readRecords(store, ids)).map((record, index) => [ids[index]!, record]));
   const operands = owners.flatMap(({ changeId, key }) => {
     const record = records.get(changeId);
-    if (record?.change.status === "applied") return listLeft(record).filter((one) => targetKey(one) === key);
+    if (record?.change.status === "applied") return listAppliedOperands(record).filter((one) => targetKey(one) === key);
     if (record) forgetPlace(deps, changeId);
     return [];
   });

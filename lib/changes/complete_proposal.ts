@@ -7,8 +7,8 @@ import { changeNotFound } from "./records.ts";
 import type { ProposeInput, RequestedProposal } from "./rules/command.ts";
 import type { Change } from "./rules/change.ts";
 import { isPlan } from "./rules/list_entries.ts";
-import { maySee } from "./rules/reader.ts";
-import { samePlace } from "./rules/same_target.ts";
+import { canRead } from "./rules/reader.ts";
+import { isSameTarget } from "./rules/target_key.ts";
 
 /**
  * Returns a proposal with its kind and target; one that promotes another change takes kind, value and, unless it names one, target
@@ -22,14 +22,14 @@ export async function completeProposal(deps: ChangesDeps, requested: RequestedPr
   const { record, fields } = await readLedger(deps, (ledger) => ledger.change(requested.promotes!));
   const { change } = record;
   const { change_id } = change;
-  if (!maySee(deps.reader, change)) throw changeNotFound(change_id);
+  if (!canRead(deps.reader, change)) throw changeNotFound(change_id);
   if (fields.length > 0) throw mismatch(change_id, fields);
   if (change.erased) throw invalidField("promotes", `names ${change_id}, whose content was erased`);
   const { kind, value } = change;
   if (isPlan(change)) return promotePlan(requested, change);
   const target = requested.target ?? change.target;
   const completed = { ...requested, kind, target, ...(value !== undefined && { value }) };
-  if (samePlace(completed, change))
+  if (isSameTarget(completed, change))
     throw invalidField("tenant_id", `is where ${change_id} is already; name another place`);
   return completed;
 }
@@ -42,7 +42,7 @@ function promotePlan(requested: RequestedProposal, { change_id, kind, target, se
   if (sets.every((entry) => entry.tenant_id === tenant_id))
     throw invalidField("tenant_id", `is where ${change_id} is already; name another one`);
   const promoted = sets.map((entry) => ({ ...entry, tenant_id }));
-  const coinciding = promoted.find((entry, index) => promoted.findIndex((one) => samePlace(one, entry)) < index);
+  const coinciding = promoted.find((entry, index) => promoted.findIndex((one) => isSameTarget(one, entry)) < index);
   if (coinciding)
     throw invalidField("promotes", `names a plan that would set ${coinciding.target} of tenant ${tenant_id} twice`);
   return { ...requested, kind, target, sets: promoted };

@@ -16,24 +16,24 @@ import { findMandate } from "./mandates/read_mandate.ts";
 import { MANDATE_DECISIONS, type MandateDecision } from "./rules/mandate.ts";
 import { narrowBounds, type Narrowing } from "./rules/mandate_narrow.ts";
 import { kpiDirection } from "./rules/kpi.ts";
-import { type Act, ACTS } from "./rules/act_statement.ts";
+import { type ServiceAction, SERVICE_ACTIONS } from "./rules/service_action.ts";
 import { type Content, contentDigest } from "./rules/content.ts";
 import { signerActor } from "./rules/actor.ts";
 import type { RequestedProposal } from "./rules/command.ts";
-import type { LateItem, Verdict } from "./rules/change.ts";
+import type { LateItem, ReviewVerdict } from "./rules/change.ts";
 import type { StageFacts } from "./rules/stage_action.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
 import { changeFacts, type Decision, isConsent, statementText } from "./rules/statement.ts";
 
 /** The decision or act, and its author. */
 export interface StatementInput extends Partial<StageFacts> {
-  decision: Decision | Act | MandateDecision;
+  decision: Decision | ServiceAction | MandateDecision;
   mandate_id?: string | undefined;
   narrow?: Narrowing | undefined;
   approver: string;
   change_id?: string | undefined;
   note?: string | undefined;
-  verdict?: Verdict | undefined;
+  verdict?: ReviewVerdict | undefined;
   item?: LateItem | undefined;
   seen?: readonly string[] | undefined;
   over_drift?: boolean | undefined;
@@ -91,7 +91,7 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
       ? statementText({ ...shared, ...decided.about, approver })
       : statementText({
           ...shared,
-          decision: decision as Act,
+          decision: decision as ServiceAction,
           actor: approver,
           until,
           length,
@@ -103,9 +103,10 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
   return { statement, challenge, ...(decided?.content && { content: decided.content }) };
 }
 
-type Signed = Decision | Act | MandateDecision;
+type Signed = Decision | ServiceAction | MandateDecision;
 
-const isAct = (decision: Signed): decision is Act => (ACTS as readonly string[]).includes(decision);
+const isAct = (decision: Signed): decision is ServiceAction =>
+  (SERVICE_ACTIONS as readonly string[]).includes(decision);
 const isMandateDecision = (decision: Signed): decision is MandateDecision =>
   (MANDATE_DECISIONS as readonly string[]).includes(decision);
 

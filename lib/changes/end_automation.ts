@@ -1,6 +1,6 @@
 /** The end of an automatic apply, and the wake-up for one. */
 import type { ChangesDeps } from "./deps.ts";
-import { serviceItself } from "./rules/actor.ts";
+import { serviceActor } from "./rules/actor.ts";
 import { automationDue } from "./rules/apply_when.ts";
 import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
 import type { Change } from "./rules/change.ts";
@@ -24,7 +24,7 @@ export const endAutomation = (
   transaction: Pick<Transaction, "enact">,
   before: ChangeRecord,
   end: AutomationEnd,
-): Enacted => transaction.enact(before, { type: "stop_automation", ...end }, serviceItself(POLICY_APPLY_WHEN));
+): Enacted => transaction.enact(before, { type: "stop_automation", ...end }, serviceActor(POLICY_APPLY_WHEN));
 
 /** Asks for a cycle where one applies an approved change by itself; a process that lasts has a timer of its own. */
 export function wakeForApply({ wake, longLived }: ChangesDeps, change: Change): void {

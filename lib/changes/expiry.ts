@@ -5,15 +5,15 @@ import type { ChangesDeps } from "./deps.ts";
 import { unlessMismatched } from "./mismatch.ts";
 import { leaseKeys, readLease } from "./operations/lease.ts";
 import { readRecords } from "./records.ts";
-import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
+import { POLICY_EXPIRY, serviceActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { findDeadline } from "./rules/in_force.ts";
-import { overdueStep, WAITED } from "./rules/overdue.ts";
+import { findOverdueStep, WAITED } from "./rules/overdue.ts";
 import { evolve } from "./rules/evolve.ts";
-import { maySee } from "./rules/reader.ts";
+import { canRead } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { decide } from "./rules/state_machine.ts";
-import { allowedActions } from "./rules/transitions.ts";
+import { listAllowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** Changes denied in one transaction: each takes three writes. */
@@ -35,7 +35,7 @@ export async function showAtTime<S extends Shown>(
 ): Promise<readonly S[]> {
   const { clock, product, sha256, store } = deps;
   const { intent, manifest_hash } = product!;
-  const isOverdue = (at: number) => (one: S) => overdueStep(one.change as Change, intent.policy, at) !== undefined;
+  const isOverdue = (at: number) => (one: S) => findOverdueStep(one.change as Change, intent.policy, at) !== undefined;
   const overdue = shown.filter(isOverdue(clock.now()));
   if (overdue.length === 0) return shown;
   const due = new Set(overdue.filter(isOverdue(await certainNow(deps))));
@@ -49,7 +49,7 @@ export async function showAtTime<S extends Shown>(
         );
   const busy = new Set(leases.flatMap((lease) => lease?.value.change_id ?? []));
   for (const one of lapsing) if (busy.has(one.change.change_id)) due.delete(one);
-  const context = { intent, manifest_hash, sha256, actor: serviceItself(POLICY_EXPIRY) };
+  const context = { intent, manifest_hash, sha256, actor: serviceActor(POLICY_EXPIRY) };
   return shown.map((one) => {
     if (!due.has(one)) return one;
     const change = one.change as Change;
@@ -69,7 +69,7 @@ export async function readRecordsAtTime(
   const records = await readRecords(deps.store, changeIds);
   return showAtTime(
     deps,
-    records.flatMap((record) => (record && maySee(deps.reader, record.change) ? record : [])),
+    records.flatMap((record) => (record && canRead(deps.reader, record.change) ? record : [])),
   );
 }
 
@@ -83,17 +83,17 @@ export async function expireIfDue(
   before: ChangeRecord,
 ): Promise<AppError | undefined> {
   const { policy } = transaction.product.intent;
-  if (overdueStep(before.change, policy, transaction.now) === undefined) return undefined;
-  const type = overdueStep(before.change, policy, await certainNow(deps, transaction.tx));
+  if (findOverdueStep(before.change, policy, transaction.now) === undefined) return undefined;
+  const type = findOverdueStep(before.change, policy, await certainNow(deps, transaction.tx));
   if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change)))) return undefined;
-  const { change } = transaction.enact(before, { type }, serviceItself(POLICY_EXPIRY)).record;
+  const { change } = transaction.enact(before, { type }, serviceActor(POLICY_EXPIRY)).record;
   return new AppError(
     "illegal_transition",
     `${change.change_id} ${WAITED[type]} longer than the intent allows and is denied; propose it again`,
     {
       change_id: change.change_id,
       current_status: change.status,
-      allowed: allowedActions(change, transaction.product.intent),
+      allowed: listAllowedActions(change, transaction.product.intent),
     },
   );
 }
@@ -109,7 +109,7 @@ export async function expireDue(deps: ChangesDeps, changeIds: readonly string[])
     const records = await readRecords(deps.store, ids);
     const due = ids.filter((_, index) => {
       const change = records[index]?.change;
-      return change && overdueStep(change, policy, certain);
+      return change && findOverdueStep(change, policy, certain);
     });
     if (due.length > 0) expired += await expireAll(deps, due);
   }

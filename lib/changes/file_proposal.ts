@@ -12,15 +12,15 @@ import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
 import { requireApplyWhen } from "./rules/apply_when.ts";
 import type { PlanEntry } from "./rules/change.ts";
-import type { Asked, ProposeInput } from "./rules/command.ts";
+import type { DraftRequester, ProposeInput } from "./rules/command.ts";
 import { contentDigest } from "./rules/content.ts";
 import { findCovered, listEntries } from "./rules/list_entries.ts";
-import { type Missing, missingConsents } from "./rules/missing.ts";
+import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
-import { maySee } from "./rules/reader.ts";
-import type { Presented } from "./rules/require_signature.ts";
-import { whyNotSuperseding } from "./rules/supersede.ts";
+import { canRead } from "./rules/reader.ts";
+import type { SignatureResult } from "./rules/require_signature.ts";
+import { findSupersedeProblem } from "./rules/supersede.ts";
 import type { Findings } from "./examine_proposal.ts";
 import type { Enacted, Transaction } from "./transaction.ts";
 
@@ -29,7 +29,7 @@ export interface ProposalResult extends Enacted {
   /** Ids of other live changes on the same tenant and target. */
   conflicts: string[];
   /** Consents that it needs before it can be applied. */
-  missing: Missing[];
+  missing: MissingConsent[];
   /** Why no mandate of its agent approves it. */
   outside?: Outside[];
   /** Says that the target is recorded in another spelling than requested. */
@@ -42,7 +42,7 @@ export async function fileProposal(
   requested: ProposeInput,
   stated: Actor,
   proof: ProofInput,
-  { asked, seen, not_allowed, readings }: Findings & { asked?: Asked } = {},
+  { asked, seen, not_allowed, readings }: Findings & { asked?: DraftRequester } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at, ledger, evidence, reader } = transaction;
   const { policy } = transaction.product.intent;
@@ -63,7 +63,8 @@ export async function fileProposal(
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
-    const problem = superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : "names no change";
+    const problem =
+      superseded && canRead(reader, superseded) ? findSupersedeProblem(superseded, input) : "names no change";
     if (problem !== undefined) throw invalidField("supersedes", problem);
   }
   const limit_reached = agent ? await limitReached(transaction, agent, input) : undefined;
@@ -93,7 +94,7 @@ export async function fileProposal(
   if (agent) await countProposal(transaction, agent, input);
   const decided = await decideByMandate(transaction, enacted, { input, actor, places, seen, readings });
   enacted = decided.enacted ?? enacted;
-  const missing = missingConsents(enacted.record.change, transaction.product.intent);
+  const missing = listMissingConsents(enacted.record.change, transaction.product.intent);
   const named = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
   const { outside } = decided;
   return {
@@ -130,7 +131,7 @@ async function verifySignature(
   transaction: Transaction,
   proposal: Graded,
   proof: ProofInput,
-): Promise<Presented | undefined> {
+): Promise<SignatureResult | undefined> {
   const { proposer } = proposal.input;
   if (proof.proof === undefined && proof.at === undefined) return undefined;
   if (proposer === undefined) throw invalidField("proposer", "is required with proof");

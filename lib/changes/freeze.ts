@@ -2,8 +2,8 @@
 import type { ChangesDeps } from "./deps.ts";
 import { parseFreeze } from "./latest_from_log.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
-import { inForce } from "./rules/in_force.ts";
-import { type Hold, holdsAt } from "./rules/hold.ts";
+import { findActiveFreeze } from "./rules/in_force.ts";
+import { type Hold, listHolds } from "./rules/hold.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import { isNarrow } from "./rules/windows.ts";
 import type { Transaction } from "./transaction.ts";
@@ -30,12 +30,12 @@ export async function heldNow({ store, product, clock }: ChangesDeps): Promise<F
   const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
   const now = clock.now();
-  const shared = policy.windows.deny.some(isNarrow) ? undefined : holdsAt(policy, freeze, now);
-  return (change) => shared ?? holdsAt(policy, freeze, now, change);
+  const shared = policy.windows.deny.some(isNarrow) ? undefined : listHolds(policy, freeze, now);
+  return (change) => shared ?? listHolds(policy, freeze, now, change);
 }
 
 /** Returns the freeze in force, for display. */
 export async function shownFreeze({ store, clock }: Pick<ChangesDeps, "store" | "clock">) {
-  const freeze = inForce((await store.get("meta", "freeze"))?.value, clock.now());
+  const freeze = findActiveFreeze((await store.get("meta", "freeze"))?.value, clock.now());
   return freeze ? freezeSchema().parse(freeze) : null;
 }

@@ -2,7 +2,7 @@
 import type { AuditEvent } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Tx } from "../store/store.ts";
-import { serviceItself } from "./rules/actor.ts";
+import { serviceActor } from "./rules/actor.ts";
 import { recordedPrincipals } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
@@ -38,7 +38,7 @@ async function comingTargets(tx: Tx, { adapter }: ProductRuntime): Promise<Comin
   const { hash = null, systems = [] } = adapter?.configuration ?? {};
   if (((await tx.get("meta", "targets"))?.value.hash ?? null) === hash) return undefined;
   return {
-    event: { event_type: "targets_in_force", detail: { hash, systems, ...serviceItself() } },
+    event: { event_type: "targets_in_force", detail: { hash, systems, ...serviceActor() } },
     keep() {
       if (hash === null) tx.delete("meta", "targets");
       else tx.put("meta", "targets", { hash });
@@ -53,7 +53,7 @@ async function comingIntent(tx: Tx, product: ProductRuntime): Promise<ComingInto
   if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
   const { product_id, version, update_epoch, approved_by } = intent;
   const principals = recordedPrincipals(intent);
-  const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceItself() };
+  const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceActor() };
   return {
     event: { event_type: "intent_in_force", detail },
     keep() {

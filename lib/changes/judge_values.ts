@@ -13,7 +13,7 @@ import { parseDetail } from "./rules/event.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import type { Policy } from "./rules/intent.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import { samePlace } from "./rules/same_target.ts";
+import { isSameTarget } from "./rules/target_key.ts";
 import {
   type FoundBase,
   type Judged,
@@ -90,13 +90,13 @@ export async function findBase(ledger: Ledger, step: Step, by: ValueFacts): Prom
 }
 
 function baseInSystem({ entry, member }: Step, { readings = [] }: ValueFacts): FoundBase | undefined {
-  const reading = readings.find((one) => samePlace(one, entry));
+  const reading = readings.find((one) => isSameTarget(one, entry));
   if (!reading) return undefined;
   return "failed" in reading ? NOT_READ : baseIn(reading, member);
 }
 
 const numbersIn = (bases: readonly StepBase[], { entry, member }: Step): FoundBase | undefined => {
-  const found = bases.find((base) => base.member === member && samePlace(base, entry));
+  const found = bases.find((base) => base.member === member && isSameTarget(base, entry));
   return found && found.numbers.length > 0 ? { numbers: found.numbers } : undefined;
 };
 
@@ -116,7 +116,7 @@ async function findUnowned(ledger: Ledger, steps: readonly Step[], by: ValueFact
   for (const step of steps) {
     const { entry, member } = step;
     const { tenant_id, target } = entry;
-    if (found.some((base) => base.member === member && samePlace(base, entry))) continue;
+    if (found.some((base) => base.member === member && isSameTarget(base, entry))) continue;
     if (await ledger.heldNow(entry)) continue;
     const last = await ledger.lastValue(entry);
     const bases = [numbersIn(by.recorded ?? [], step), baseInSystem(step, by), last && baseIn(last, member)];
@@ -148,7 +148,7 @@ export async function readUnowned(
   const readings: SystemReading[] = [];
   for (const { entry } of steps) {
     const { tenant_id, target } = entry;
-    if ([...readings, ...recorded].some((one) => samePlace(one, entry))) continue;
+    if ([...readings, ...recorded].some((one) => isSameTarget(one, entry))) continue;
     const read = readerOf(adapter, { ...entry, kind: change.kind });
     if (!read || (await readLedger(deps, (ledger) => ledger.heldNow(entry)))) continue;
     const value = await withinLimit(read).then(

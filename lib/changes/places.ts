@@ -3,11 +3,11 @@ import { AppError } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
-import type { Change, ValuePlace } from "./rules/change.ts";
+import type { Change, TargetLocation } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import type { Reader } from "./rules/reader.ts";
-import { samePlace } from "./rules/same_target.ts";
+import { isSameTarget } from "./rules/target_key.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -17,12 +17,12 @@ declare module "../store/store.ts" {
 }
 
 /** The first tenant and target that a place was set for. */
-export type PlaceOwner = Pick<ValuePlace, "tenant_id" | "target">;
+export type PlaceOwner = Pick<TargetLocation, "tenant_id" | "target">;
 
 type Placed = ChangeEntry & Pick<Content, "kind">;
 
 /** Lists the places of the values that a change sets; undefined where it sets none. Errors: 400 `no_target_system`. */
-export function findPlaces(adapter: ProductAdapter | undefined, change: Placed): ValuePlace[] | undefined {
+export function findPlaces(adapter: ProductAdapter | undefined, change: Placed): TargetLocation[] | undefined {
   if (!adapter) return undefined;
   const places = listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const location = locate(adapter, { tenant_id, target, value, kind: change.kind });
@@ -36,7 +36,7 @@ export function findPlaces(adapter: ProductAdapter | undefined, change: Placed):
 function locate(
   adapter: ProductAdapter,
   entry: Parameters<NonNullable<ProductAdapter["locate"]>>[0],
-): Pick<ValuePlace, "system" | "place"> | undefined {
+): Pick<TargetLocation, "system" | "place"> | undefined {
   try {
     if (adapter.carries?.(entry) === false) return undefined;
     return adapter.locate?.(entry) ?? { system: adapter.name, place: adapter.name };
@@ -60,8 +60,8 @@ export function findCarrier(adapter: ProductAdapter | undefined, change: Placed)
 
 /** The recorded places, and those that the configuration gives now. */
 export interface MovedPlaces {
-  recorded: readonly ValuePlace[];
-  now: readonly ValuePlace[];
+  recorded: readonly TargetLocation[];
+  now: readonly TargetLocation[];
 }
 
 /** Compares the recorded places with those of the configuration; undefined where they are the same. */
@@ -71,7 +71,7 @@ export function findMove(
   spelled: Pick<Change, "target" | "sets"> = change,
 ): MovedPlaces | undefined {
   const { places: recorded = [] } = change;
-  let now: readonly ValuePlace[] = [];
+  let now: readonly TargetLocation[] = [];
   try {
     now = findPlaces(adapter, { ...change, ...spelled }) ?? [];
   } catch (error) {
@@ -90,18 +90,18 @@ export function findMoves(adapter: ProductAdapter | undefined, operands: readonl
 
 /** Says where a change would be set, in place of where it was to be. */
 export function describeMove({ recorded, now }: MovedPlaces): string {
-  const shown = (places: readonly ValuePlace[]): string =>
+  const shown = (places: readonly TargetLocation[]): string =>
     places.map(({ system, place }) => (place === system ? place : `${place} (${system})`)).join(", ") || "nowhere";
   return `by the configuration it is set at ${shown(now)}, and by its proposal at ${shown(recorded)}`;
 }
 
 /** A place that is only the name of its system does not say which targets share it. */
-const isOwned = ({ system, place }: ValuePlace): boolean => place !== system;
+const isOwned = ({ system, place }: TargetLocation): boolean => place !== system;
 
 /** Requires that no other tenant or target, one of the same plan included, has a place. Errors: 409 `target_conflict`, which names the owner unless there is a reader. */
 export async function requireFreePlaces(
   reads: Pick<Reads, "get">,
-  places: readonly ValuePlace[] | undefined,
+  places: readonly TargetLocation[] | undefined,
   sha256: Sha256,
   reader?: Reader,
 ): Promise<void> {
@@ -109,7 +109,7 @@ export async function requireFreePlaces(
   for (const place of owned) {
     const first = owned.find((one) => one.place === place.place);
     const owner = first !== place ? first : (await reads.get("places", sha256(place.place)))?.value;
-    if (!owner || samePlace(owner, place)) continue;
+    if (!owner || isSameTarget(owner, place)) continue;
     const named = reader ? "another target" : `${owner.target} of tenant ${owner.tenant_id}`;
     throw new AppError(
       "target_conflict",

@@ -7,8 +7,8 @@ import { requireAgentScope } from "./rules/agent_scope.ts";
 import { type Change, TIERS } from "./rules/change.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Intent } from "./rules/intent.ts";
-import { missingConsents, missingSchema } from "./rules/missing.ts";
-import { refuseForbiddenTarget, requiredApprovers } from "./rules/policy.ts";
+import { listMissingConsents, missingSchema } from "./rules/missing.ts";
+import { requireAllowedTarget, countRequiredApprovers } from "./rules/policy.ts";
 import { isAgent } from "./rules/principals.ts";
 import { grade, proposedContent } from "./rules/propose.ts";
 
@@ -36,17 +36,17 @@ export function previewProposal(stated: Previewed, actor: Actor, intent: Intent)
     { intent, actor },
   ] as const;
   const content = proposedContent(...graded);
-  const required_approvers = requiredApprovers(content.tier, intent.policy);
+  const required_approvers = countRequiredApprovers(content.tier, intent.policy);
   const { proposer } = stated;
   const change = { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change;
   return {
     refused: findRejection(() => {
       if (proposer !== undefined && isAgent(proposer, intent)) requireAgentScope(proposer, proposal, intent);
-      refuseForbiddenTarget(proposal, intent.policy);
+      requireAllowedTarget(proposal, intent.policy);
     }),
     tier: content.tier,
     tier_reason: grade(...graded).tier_reason ?? null,
-    missing: missingConsents(change, intent),
+    missing: listMissingConsents(change, intent),
   };
 }
 

@@ -13,11 +13,11 @@ import type { Hold } from "./rules/hold.ts";
 import type { Intent } from "./rules/intent.ts";
 import { NO_KPIS } from "./rules/kpi.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
-import { makeOutcome, type OutcomeRecord, type Verdict } from "./rules/outcome.ts";
+import { makeOutcome, type OutcomeRecord, type OutcomeVerdict } from "./rules/outcome.ts";
 import { describePromotion, type PromotionRule, selectPromotionRules } from "./rules/promotion_rule.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
-import { samePlace } from "./rules/same_target.ts";
+import { isSameTarget } from "./rules/target_key.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -98,10 +98,10 @@ async function findProblem(
   if (!verified || verified.fields.length > 0) return `has ${owner}, whose record does not match the log`;
   const { record } = verified;
   const { change } = record;
-  const value = listEntries(change).find((one) => samePlace(one, place))?.value;
+  const value = listEntries(change).find((one) => isSameTarget(one, place))?.value;
   if (change.erased || change.kind !== entry.kind || !isEqual(value, entry.value))
     return `has the value of ${owner}, which is another one`;
-  if ((await listEpisodes(tx, owner)).some((episode) => samePlace(episode, place)))
+  if ((await listEpisodes(tx, owner)).some((episode) => isSameTarget(episode, place)))
     return `does not hold the value of ${owner} now: it was changed outside`;
   if (await readLease(tx, change)) return `has ${owner}, on which an operation is under way`;
   if (isRollingOut(change)) return `has ${owner}, which is still being rolled out`;
@@ -136,7 +136,7 @@ async function readVerdict(
   tx: PromotionSources["tx"],
   changeId: string,
   { intent, now }: { intent: Intent; now: number },
-): Promise<Verdict | undefined> {
+): Promise<OutcomeVerdict | undefined> {
   const record = (await tx.get("outcomes", changeId))?.value;
   if (!record) return "too_early";
   if (record.final) return record.final.verdict;

@@ -5,9 +5,9 @@ import { verifyProof } from "./proofs/verify.ts";
 import type { MandateFacts } from "./mandates/mandate_facts.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Proof } from "./rules/proof.ts";
-import { type ActFacts, signerName } from "./rules/act_statement.ts";
+import { type ServiceActionFacts, signerName } from "./rules/service_action.ts";
 import type { Key } from "./rules/keys.ts";
-import type { Presented } from "./rules/require_signature.ts";
+import type { SignatureResult } from "./rules/require_signature.ts";
 import { listKeys } from "./rules/signing.ts";
 import { type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
@@ -44,10 +44,10 @@ async function findLossTime({ evidence, lastLoss }: Transaction): Promise<string
  */
 export async function present(
   transaction: Transaction,
-  decided: Said<StatementFacts> | Said<ActFacts> | Said<MandateFacts>,
+  decided: Said<StatementFacts> | Said<ServiceActionFacts> | Said<MandateFacts>,
   { proof, at }: ProofInput,
   isDryRun = false,
-): Promise<Presented | undefined> {
+): Promise<SignatureResult | undefined> {
   const { tx, origin, product, now, at: stamped, sha256 } = transaction;
   if (proof === undefined && at === undefined) return undefined;
   if (proof === undefined) throw invalidField("proof", "is required with at");
@@ -70,7 +70,7 @@ export async function present(
 }
 
 /** The actor: the signer if there is one, otherwise as in the request. */
-export const actorBehind = (name: string, signature: Presented | undefined, otherwise: Actor): Actor =>
+export const actorBehind = (name: string, signature: SignatureResult | undefined, otherwise: Actor): Actor =>
   signature && "key" in signature
     ? { ...otherwise, actor: name, authenticated: authenticatedBy(signature.key) }
     : otherwise;

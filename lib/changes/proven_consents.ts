@@ -5,17 +5,17 @@ import type { ChangesDeps } from "./deps.ts";
 import { isGiven } from "./proofs/consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
 import { type ChangeEvent, parseEvent } from "./rules/event.ts";
-import { sameName } from "./rules/names.ts";
+import { normalizeName } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import { mustSign, type Signing } from "./rules/signing.ts";
+import { requiresSignature, type Signing } from "./rules/signing.ts";
 import { changeFacts } from "./rules/statement.ts";
 import type { ProductRuntime } from "./runtime.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 import type { Evidence } from "./evidence.ts";
 import { isInForce } from "./mandates/in_force.ts";
-import { mandateNamed } from "./rules/mandate.ts";
-import { approvingMandate, isByMandate } from "./rules/mandate_approval.ts";
+import { parseMandateName } from "./rules/mandate.ts";
+import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approval.ts";
 
 /**
  * The change with those consents alone that were given since the last accepted loss of the log's end, and need no signature
@@ -30,7 +30,7 @@ export async function asProven(
   const counted = await withoutLostConsents(tx, record, await lastLoss());
   const change = await markInactive(sources, counted);
   const { signing } = product.intent.policy;
-  const asked = change.approvals.filter((one) => !isByMandate(one) && mustSign(one.approver, signing));
+  const asked = change.approvals.filter((one) => !isMandateApproval(one) && requiresSignature(one.approver, signing));
   if (asked.length === 0) return change;
   const entries = await tx.getMany("audit", audit.map(entryKey));
   const events = entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : []));
@@ -50,10 +50,10 @@ interface ProvingSources extends Pick<Transaction, "origin" | "lastLoss" | "at">
 
 /** The change with the consents of mandates marked that are not active. */
 async function markInactive(sources: ProvingSources, change: Change): Promise<Change> {
-  if (approvingMandate(change) === undefined) return change;
+  if (findApprovingMandate(change) === undefined) return change;
   const approvals: Approval[] = [];
   for (const approval of change.approvals) {
-    const mandate = mandateNamed(approval.approver);
+    const mandate = parseMandateName(approval.approver);
     const isInactive = mandate !== undefined && !(await isInForce(sources, mandate));
     approvals.push(isInactive ? { ...approval, inactive: true } : approval);
   }
@@ -77,7 +77,7 @@ export async function allProven(
   const asked = records.filter(
     ({ change, audit }) =>
       mayHaveLost({ change, audit }, loss) ||
-      change.approvals.some((one) => isByMandate(one) || mustSign(one.approver, signing)),
+      change.approvals.some((one) => isMandateApproval(one) || requiresSignature(one.approver, signing)),
   );
   if (asked.length === 0) return records.map(({ change }) => change);
   const keys = [...new Set(asked.flatMap(({ audit }) => audit.map(entryKey)))];
@@ -91,7 +91,7 @@ export async function allProven(
         : deps.store.getMany(collection as "audit", ids),
   };
   const lastLoss = async (): Promise<number> => loss;
-  const at = asked.some(({ change }) => approvingMandate(change) !== undefined)
+  const at = asked.some(({ change }) => findApprovingMandate(change) !== undefined)
     ? new Date(Math.max(deps.clock.now(), Date.parse(head?.at ?? "") || 0)).toISOString()
     : undefined;
   const read = {
@@ -117,7 +117,7 @@ async function isProven(
       timestamp === at &&
       used === key &&
       urgent === (emergency ?? false) &&
-      sameName(named ?? "") === sameName(approver),
+      normalizeName(named ?? "") === normalizeName(approver),
   );
   const decision = emergency ? ("approve_emergency" as const) : ("approve" as const);
   for (const { detail } of telling) {

@@ -3,7 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { changeNotFound, findChange, readRecord, readRecords } from "./records.ts";
 import type { Reader } from "./rules/reader.ts";
-import { maySee } from "./rules/reader.ts";
+import { canRead } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
 type Reading = Pick<ChangesDeps, "store" | "reader">;
@@ -16,7 +16,7 @@ export async function findVisibleChange(deps: Reading, changeId: string): Promis
   const { store, reader } = deps;
   if (reader === undefined) return findChange(store, changeId);
   const record = await readRecord(store, changeId);
-  if (record && maySee(reader, record.change)) return record;
+  if (record && canRead(reader, record.change)) return record;
   throw changeNotFound(changeId);
 }
 
@@ -27,7 +27,7 @@ export async function listVisibleIds(
 ): Promise<readonly string[]> {
   if (reader === undefined || changeIds.length === 0) return changeIds;
   const records = await readRecords(store, changeIds);
-  return changeIds.filter((_, index) => records[index] !== undefined && maySee(reader, records[index].change));
+  return changeIds.filter((_, index) => records[index] !== undefined && canRead(reader, records[index].change));
 }
 
 /** 403 `agent_may_not` for a read of the service as a whole, which no selection of changes can answer. */

@@ -4,8 +4,8 @@ import { indexRows } from "./ledger/scan_records.ts";
 import { storeMandate } from "./mandates/collections.ts";
 import { latestFromLog } from "./latest_from_log.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
-import { serviceItself } from "./rules/actor.ts";
-import { asRead } from "./rules/written_record.ts";
+import { serviceActor } from "./rules/actor.ts";
+import { fromStoredChange } from "./rules/stored_record.ts";
 import { governed } from "./transaction.ts";
 
 /** Records that were rebuilt, and those that could not be. */
@@ -33,9 +33,9 @@ const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch):
   governed<boolean>({ deps }, async (transaction) => {
     const { tx, ledger } = transaction;
     const kept = await tx.get("changes", change_id);
-    const made = kept && (await ledger.rebuild(change_id, asRead(kept)));
+    const made = kept && (await ledger.rebuild(change_id, fromStoredChange(kept)));
     if (!made) return false;
-    const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceItself());
+    const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceActor());
     for (const { index, id, value } of indexRows(record))
       if (value === undefined) tx.delete(index, id);
       else tx.put(index, id, value as never);
@@ -51,7 +51,7 @@ async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Prom
       const { tx, append } = transaction;
       const { length, freeze, kpis, mandates } = latest.logged();
       if (length !== transaction.length) return false;
-      append({ event_type: "record_rebuilt", detail: { fields, ...serviceItself() } });
+      append({ event_type: "record_rebuilt", detail: { fields, ...serviceActor() } });
       if (fields.includes("mandates")) for (const mandate of mandates.values()) storeMandate(tx, mandate);
       if (fields.includes("kpi")) tx.put("kpi", "latest", kpis);
       if (fields.includes("freeze") && freeze) tx.put("meta", "freeze", freeze);

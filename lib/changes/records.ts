@@ -8,10 +8,10 @@ import type { Change } from "./rules/change.ts";
 import type { Operation, OperationState } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
-import { sameName } from "./rules/names.ts";
-import { sameTarget } from "./rules/same_target.ts";
+import { normalizeName } from "./rules/names.ts";
+import { normalizeTarget } from "./rules/target_key.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
-import { asRead, type Written } from "./rules/written_record.ts";
+import { fromStoredChange, type StoredChange } from "./rules/stored_record.ts";
 import type { MovedPlaces } from "./places.ts";
 import type { StepBase } from "./rules/value_limits.ts";
 import type { MovedValues } from "./rules/moved_value.ts";
@@ -20,7 +20,7 @@ import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    changes: Written;
+    changes: StoredChange;
     counts: Singles<{ refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     /** `<target\ntenant\nchange_id>` */
@@ -144,7 +144,7 @@ export interface DayCount {
 export async function readStoredChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const found = await reads.get("changes", changeId);
   if (!found) throw changeNotFound(changeId);
-  return asRead(found);
+  return fromStoredChange(found);
 }
 
 /** 404 for an id that names no change, or none that the caller may see. */
@@ -174,7 +174,7 @@ export async function readRecords(
 }
 
 function shown(kept: Stored<CollectionRecord<"changes">>): ChangeRecord | undefined {
-  const record = asRead(kept);
+  const record = fromStoredChange(kept);
   return isRecord(record) ? record : undefined;
 }
 
@@ -182,14 +182,14 @@ function shown(kept: Stored<CollectionRecord<"changes">>): ChangeRecord | undefi
 export type Place = Pick<Change, "target" | "tenant_id">;
 
 /** The place of a change's tenant and target in a view by target; neither holds a line break. */
-export const targetKey = ({ target, tenant_id }: Place): string => `${sameTarget(target)}\n${tenant_id}\n`;
+export const targetKey = ({ target, tenant_id }: Place): string => `${normalizeTarget(target)}\n${tenant_id}\n`;
 
 /** The place of a change among those of its target. */
 export const openTargetKey = (change: Place & Pick<Change, "change_id">): string =>
   targetKey(change) + change.change_id;
 
 /** The key of an agent in a view by agent; no name holds a line break. */
-export const agentKey = (agent: string): string => `${sameName(agent)}\n`;
+export const agentKey = (agent: string): string => `${normalizeName(agent)}\n`;
 
 /** The key of a change among those of its agent; undefined where no agent proposed it. */
 export const agentPlace = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>

@@ -1,6 +1,6 @@
 /** Proposals that the intent forbids stand in the log, a bounded number of them. */
 import type { AppError } from "../kit/errors.ts";
-import { type Actor, serviceItself } from "./rules/actor.ts";
+import { type Actor, serviceActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -20,7 +20,7 @@ export async function recordRefusal(
   if (kept && kept.day !== day && kept.count > RECORDED_A_DAY)
     append({
       event_type: "proposal_refused",
-      detail: { count: kept.count - RECORDED_A_DAY, day: kept.day, ...serviceItself() },
+      detail: { count: kept.count - RECORDED_A_DAY, day: kept.day, ...serviceActor() },
     });
   if (before < RECORDED_A_DAY) {
     const { manifest_hash } = product;

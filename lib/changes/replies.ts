@@ -13,7 +13,7 @@ import type { Change } from "./rules/change.ts";
 import { CONTENT_FIELDS, contentDigest } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
-import { differences } from "./rules/record.ts";
+import { listDifferences } from "./rules/record.ts";
 
 /** The result of a command; `entry` is its receipt, null for a dry run. */
 export interface Result {
@@ -94,7 +94,7 @@ async function matchesLog(
       .map(({ detail }) => parseDetail(detail).remaining_digest)
       .find((digest) => digest !== undefined);
     const differs = (field: string) => field !== "content" || contentDigest(change!, sha256) !== left;
-    if (!state || differences(state, { ...state, change: change! }, sha256).some(differs)) return false;
+    if (!state || listDifferences(state, { ...state, change: change! }, sha256).some(differs)) return false;
     for (const [name, value] of Object.entries(state.change)) recorded.set(name, value);
     // The content is the one of the digest. Of some of its fields an entry has a summary under the same name.
     for (const name of CONTENT_FIELDS) recorded.delete(name);

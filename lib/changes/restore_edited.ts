@@ -5,7 +5,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { driftMemory, forgetPlace } from "./drift_memory.ts";
 import { readRecord } from "./records.ts";
 import { toChangeId } from "./rules/operands.ts";
-import { listLeft } from "./rules/record.ts";
+import { listAppliedOperands } from "./rules/record.ts";
 import { verifyOperand } from "./verify_place.ts";
 
 /** How long values are restored in one cycle. */
@@ -46,7 +46,7 @@ async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean
   if (episode) return !episode.contested_until || clock.now() >= Date.parse(episode.contested_until);
   const change_id = toChangeId(operandId);
   const record = await readRecord(store, change_id);
-  const left = record?.change.status === "applied" ? listLeft(record) : [];
+  const left = record?.change.status === "applied" ? listAppliedOperands(record) : [];
   const operand = left.find((one) => one.change_id === operandId);
   if (operand) await deps.mutex(change_id, () => verifyOperand(deps, operand));
   else forgetPlace(deps, operandId);

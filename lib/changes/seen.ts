@@ -6,8 +6,8 @@ import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
-import { type Place, samePlace } from "./rules/same_target.ts";
-import { digestReading, type Seen } from "./rules/moved_value.ts";
+import { type TargetKey, isSameTarget } from "./rules/target_key.ts";
+import { digestObservedValue, type ObservedValue } from "./rules/moved_value.ts";
 
 /** Dependencies of a reading. */
 interface ReadingDeps {
@@ -25,24 +25,24 @@ const MAX_READINGS = 1000;
 /** The current value of a place; `problem` explains why the value of the change cannot be set there. */
 interface Examined {
   target: string;
-  seen: Seen;
+  seen: ObservedValue;
   problem: string | undefined;
 }
-type Readings = Map<string, Place & { at: number; reading: Promise<Examined> }>;
+type Readings = Map<string, TargetKey & { at: number; reading: Promise<Examined> }>;
 
 /** The newest readings of each adapter, by place and value. */
 const readings = new WeakMap<ProductAdapter, Readings>();
 
 /** Lists the targets that were read last, the newest first. */
-export const listRead = (adapter: ProductAdapter, limit: number): Place[] =>
+export const listRead = (adapter: ProductAdapter, limit: number): TargetKey[] =>
   [...(readings.get(adapter)?.values() ?? [])]
     .slice(-limit)
     .reverse()
     .map(({ tenant_id, target }) => ({ tenant_id, target }));
 
 /** Has the places of a change that was just written read again: what was read before says nothing of them now. */
-export function expireReadings(adapter: ProductAdapter, written: Place): void {
-  for (const one of readings.get(adapter)?.values() ?? []) if (samePlace(one, written)) one.at = -Infinity;
+export function expireReadings(adapter: ProductAdapter, written: TargetKey): void {
+  for (const one of readings.get(adapter)?.values() ?? []) if (isSameTarget(one, written)) one.at = -Infinity;
 }
 
 /** Lists the readers of the places of a change; empty where the system cannot be read. */
@@ -54,7 +54,7 @@ function listReaders(adapter: ProductAdapter | undefined, change: Placed | Chang
   return listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const { kind, stages } = change;
     // An entry that is only recorded has no place.
-    const found = places.find((place) => samePlace(place, { tenant_id, target }));
+    const found = places.find((place) => isSameTarget(place, { tenant_id, target }));
     const read = found && adapter.reader!({ tenant_id, target, value, kind, stages });
     return read ? [{ place: found.place, tenant_id, target, value, read }] : [];
   });
@@ -69,7 +69,7 @@ export const readSeen = async (
   deps: ReadingDeps,
   change: Placed | Change,
   isFresh = false,
-): Promise<Seen[] | undefined> => (await examinePlaces(deps, change, isFresh))?.map(({ seen }) => seen);
+): Promise<ObservedValue[] | undefined> => (await examinePlaces(deps, change, isFresh))?.map(({ seen }) => seen);
 
 /** Reads the places of a change, and judges its values by what they hold. */
 export async function examinePlaces(
@@ -87,7 +87,7 @@ export async function examinePlaces(
   return Promise.all(
     readers.map(({ place, tenant_id, target, value, read }) => {
       // A system may show what it holds in the terms of the value.
-      const key = JSON.stringify([place, tenant_id, target, digestReading({ value }, sha256)]);
+      const key = JSON.stringify([place, tenant_id, target, digestObservedValue({ value }, sha256)]);
       const last = known.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
@@ -106,9 +106,12 @@ export async function examinePlaces(
 }
 
 /** A reading as a consent records it: the digest in place of the value. */
-export const toSeen = (found: Reading, { place, at, sha256 }: { place: string; at: string; sha256: Sha256 }): Seen => ({
+export const toSeen = (
+  found: Reading,
+  { place, at, sha256 }: { place: string; at: string; sha256: Sha256 },
+): ObservedValue => ({
   place,
-  digest: digestReading(found, sha256),
+  digest: digestObservedValue(found, sha256),
   version: found.version,
   at,
 });

@@ -15,9 +15,9 @@ import { type Circumstances, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/in_force.ts";
 import { isPlan, listEntries } from "./rules/list_entries.ts";
-import { approvingMandate } from "./rules/mandate_approval.ts";
-import { type Missing, missingConsents } from "./rules/missing.ts";
-import { allowedInTime, whyOverdue } from "./rules/overdue.ts";
+import { findApprovingMandate } from "./rules/mandate_approval.ts";
+import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
+import { listAllowedInTime, explainOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import { rulesFor } from "./rules/value_limits.ts";
@@ -26,7 +26,7 @@ import { rulesFor } from "./rules/value_limits.ts";
 export interface Standing {
   allowed_actions: string[];
   /** Whose consent is still missing. */
-  missing: Missing[];
+  missing: MissingConsent[];
   gates: Gate[];
 }
 
@@ -105,7 +105,8 @@ async function markOutside(
   records: readonly ChangeRecord[],
   proven: readonly Change[],
 ): Promise<readonly Change[]> {
-  if (!proven.some((change) => change.status === "approved" && approvingMandate(change) !== undefined)) return proven;
+  if (!proven.some((change) => change.status === "approved" && findApprovingMandate(change) !== undefined))
+    return proven;
   const { store: tx, clock } = deps;
   const product = deps.product!;
   return readLedger(deps, (ledger, evidence, head) => {
@@ -160,9 +161,9 @@ function standingIn({ clock, product }: ChangesDeps, change: Change, around: Aro
   const timed = { intent, now: clock.now() };
   return {
     proven: change,
-    allowed_actions: allowedInTime(change, timed),
-    missing: isLive(change.status) || isRollingOut(change) ? missingConsents(change, intent) : [],
-    gates: listGates(change, { ...around, intent, overdue: whyOverdue(change, timed) }),
+    allowed_actions: listAllowedInTime(change, timed),
+    missing: isLive(change.status) || isRollingOut(change) ? listMissingConsents(change, intent) : [],
+    gates: listGates(change, { ...around, intent, overdue: explainOverdue(change, timed) }),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Query, FindSubjects } from "../audit/outline_piece.ts";
 import { targetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
-import { listTakenBack } from "./rules/taken_back.ts";
+import { listRolledBackTargets } from "./rules/rolled_back_targets.ts";
 
 /** The lowest bit of a subject tells of a minor change. */
 const MINOR = 1;
@@ -49,7 +49,7 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
   const first = of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
   const isFailed = event_type === "change_rollback_failed";
   if (detail.includes(SETS)) {
-    return [first, ...listTakenBack({ event_type, tenant, detail }).map((place) => placed(of, place))];
+    return [first, ...listRolledBackTargets({ event_type, tenant, detail }).map((place) => placed(of, place))];
   }
   if (isFailed) return [first];
   const target = TARGET.exec(detail)?.[1];

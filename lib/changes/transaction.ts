@@ -33,9 +33,9 @@ import { isLive, isReviewDue } from "./rules/in_force.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
-import { maySee } from "./rules/reader.ts";
+import { canRead } from "./rules/reader.ts";
 import { toChange, type ChangeRecord } from "./rules/record.ts";
-import { written } from "./rules/written_record.ts";
+import { toStoredChange } from "./rules/stored_record.ts";
 import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
@@ -229,7 +229,7 @@ function begin(
      */
     async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
-      if (reader && !maySee(reader, record.change)) throw changeNotFound(changeId);
+      if (reader && !canRead(reader, record.change)) throw changeNotFound(changeId);
       if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
       const made = use !== "any" && use !== "closing" && (await ledger.rebuild(changeId, record));
       if (made) return made;
@@ -260,7 +260,7 @@ function begin(
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
       const change = json(toChange(state, content));
       const record = Object.freeze({ ...frozen(state), change: change.value });
-      const kept = written(record);
+      const kept = toStoredChange(record);
       tx.put("changes", change_id, new Json(JSON.stringify(kept), kept), before ? undefined : 0);
       if (isLive(before?.change.status) !== isLive(record.change.status)) moveLive(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);

@@ -5,7 +5,7 @@
 import type { Tx } from "../store/store.ts";
 import type { Decision } from "./rules/statement.ts";
 import type { MandateDecision } from "./rules/mandate.ts";
-import type { Act } from "./rules/act_statement.ts";
+import type { ServiceAction } from "./rules/service_action.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -15,7 +15,7 @@ declare module "../store/store.ts" {
 }
 
 /** A change takes each of these once by itself. */
-const REPEATABLE: ReadonlySet<Decision | Act | MandateDecision> = new Set([
+const REPEATABLE: ReadonlySet<Decision | ServiceAction | MandateDecision> = new Set([
   "approve",
   "approve_emergency",
   "deny",
@@ -27,7 +27,7 @@ const DIGITS = 15;
 const FORGOTTEN = 2;
 
 /** Returns whether a statement of this may be used once only. */
-export const isForOneUse = (decision: Decision | Act | MandateDecision): boolean => !REPEATABLE.has(decision);
+export const isForOneUse = (decision: Decision | ServiceAction | MandateDecision): boolean => !REPEATABLE.has(decision);
 
 /**
  * Notes the use of a statement; false where it was used before. `at`: when it says it was made; none that says so before `over`

@@ -9,7 +9,7 @@ import { readLease } from "./operations/lease.ts";
 import { askHeld, askInForce, nameSystem } from "./operations/ask_host.ts";
 import { describeMove, findCarrier, findMove } from "./places.ts";
 import { readRecord } from "./records.ts";
-import { serviceItself } from "./rules/actor.ts";
+import { serviceActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { isPlan } from "./rules/list_entries.ts";
 import { toChangeId } from "./rules/operands.ts";
@@ -93,7 +93,7 @@ const recordState = (deps: ChangesDeps, change: Change, { state, host, ...held }
     const until = contested_until === undefined ? {} : { contested_until };
     tx.put("drift", id, { change_id, target, tenant_id, state, host, ...held, since, ...until });
     const sets = isPlan(current.change) ? { sets: [{ tenant_id, target }] } : {};
-    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceItself());
+    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceActor());
   }) as Promise<void>;
 
 /** Returns the digest of what a place holds instead: the value itself is for those who may ask the host. */

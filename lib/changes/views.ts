@@ -12,7 +12,7 @@ import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { parseDetail } from "./rules/event.ts";
 import { judgeOffers, type Offers } from "./rules/offers.ts";
-import { maySee } from "./rules/reader.ts";
+import { canRead } from "./rules/reader.ts";
 import { type Signer, listSigners } from "./rules/signers.ts";
 import { type Standing, readStandings } from "./standings.ts";
 
@@ -62,7 +62,7 @@ export async function logPage(
 ): Promise<AuditText> {
   if (change_id === undefined) return auditPage(deps, { ...query, ...visibleEntries(deps) });
   const record = await readRecord(deps.store, change_id);
-  return auditPage(deps, { ...query, ids: record && maySee(deps.reader, record.change) ? record.audit : [] });
+  return auditPage(deps, { ...query, ids: record && canRead(deps.reader, record.change) ? record.audit : [] });
 }
 
 /** Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected proposal. */

@@ -1,7 +1,7 @@
 /** Stores a draft of the model as a proposal when the person for whom it was made confirms it. */
 import { cite, lines } from "../find/found_text.ts";
 import { type NotFiled, OPEN_DRAFTS } from "../changes/drafts.ts";
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { submitDraft } from "../changes/commands/submit_draft.ts";
 import { parseInput } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
@@ -19,7 +19,7 @@ export async function draftFor(
 ): Promise<UnconfirmedDraft> {
   const draft = await readDraft(store, draftId);
   if (!draft) throw new AppError("not_found", `there is no draft ${draftId}; it may be too old: ask for it again`);
-  if (sameName(draft.author ?? "") !== sameName(author ?? ""))
+  if (normalizeName(draft.author ?? "") !== normalizeName(author ?? ""))
     throw new AppError("identity_mismatch", "the draft was made for another person, and only they can confirm it");
   return draft;
 }

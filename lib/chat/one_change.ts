@@ -1,5 +1,5 @@
 /** One change described from its record and its entries: why it was proposed, who decided and why, and what came of it. */
-import { basisWords, verdictWord } from "../changes/rules/outcome_words.ts";
+import { describeBasis, describeVerdict } from "../changes/rules/outcome_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
 import { describe, describeDrift, inOneSentence } from "../wording/describe.ts";
@@ -25,7 +25,7 @@ export function explainChange(change: ChangeDetail): Answer {
       `Proposed by ${joinParts(nameProposer(change))}${rationale === "" ? ", without a reason." : `, because: ${said(rationale)}`}`,
       lacking.length === 0 ? "" : `Consent still missing: ${lacking.join("; ")}.`,
       entries.map(eventLine),
-      outcome ? `Outcome: ${verdictWord(outcome)}. ${outcome.words} ${basisWords(outcome)}` : "",
+      outcome ? `Outcome: ${describeVerdict(outcome)}. ${outcome.words} ${describeBasis(outcome)}` : "",
       drift ? `Since ${minuteText(drift.since)} ${describeDrift(drift.state)}.` : "",
     ),
     citations: [

@@ -1,5 +1,5 @@
 /** Prompts of a language model. Records and memories are data: quoted, fenced, and never a part of the instructions. */
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { clipped } from "../kit/clip.ts";
 import { oneLine, quote, shorten } from "../kit/quote.ts";
 import type { Turn } from "../memory/history.ts";
@@ -72,4 +72,4 @@ export function promptMessages(
 const isOwn = (turn: Turn, asked: Turn): boolean =>
   turn.role === "user" &&
   Boolean(turn.known && asked.known) &&
-  sameName(turn.author ?? "") === sameName(asked.author ?? "");
+  normalizeName(turn.author ?? "") === normalizeName(asked.author ?? "");

@@ -4,9 +4,9 @@
  */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import type { AuditDeps } from "../audit/deps.ts";
-import { maySee, type Reader } from "../changes/rules/reader.ts";
+import { canRead, type Reader } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
-import { parseRecord } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/stored_record.ts";
 import { runWithScanLimit } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store, Text } from "../store/store.ts";
@@ -53,7 +53,7 @@ export async function rowsNow(deps: Reading): Promise<Rows> {
   const rows = byReader.get(reader.name) ?? {
     ...all,
     reader,
-    rows: all.rows.filter(({ change }) => maySee(reader, change)),
+    rows: all.rows.filter(({ change }) => canRead(reader, change)),
   };
   byReader.set(reader.name, rows);
   return rows;
@@ -81,7 +81,7 @@ export async function* readSlices(store: Store, { rows, rest, reader }: Rows): A
     yield rows.slice(begin, begin + SLICE);
   }
   if (rest === undefined) return;
-  for await (const slice of stored(store, rest)) yield slice.filter(({ change }) => maySee(reader, change));
+  for await (const slice of stored(store, rest)) yield slice.filter(({ change }) => canRead(reader, change));
 }
 
 /** Returns the ids of the changes that the reader may see and that match, newest first. */

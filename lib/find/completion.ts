@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { listGoverned } from "../changes/rules/list_entries.ts";
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import { nearest } from "../kit/nearest.ts";
 import { once } from "../kit/once.ts";
@@ -59,7 +59,7 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
   const kpis = new Set<string>(Object.keys(intent.kpis));
   const systems = new Set<string>(product!.adapter?.systems?.map(({ name }) => name));
   const add = (to: Map<string, string>, name: string | null | undefined): void => {
-    if (typeof name === "string" && name !== "" && !to.has(sameName(name))) to.set(sameName(name), name);
+    if (typeof name === "string" && name !== "" && !to.has(normalizeName(name))) to.set(normalizeName(name), name);
   };
   const stated = [Object.keys(principals), policy.approvers, ...policy.owners.map(({ approvers }) => approvers)];
   for (const name of stated.flatMap((names) => names ?? [])) add(people, name);
@@ -107,8 +107,8 @@ export async function requireKnown(
     if (source === undefined) continue;
     const isName = source === "people" || source === "agents";
     const own = [...known[source], ...(isName && caller !== null ? [caller] : [])];
-    const same = new Set(isName ? own.flatMap(shortNames).map(sameName) : own);
-    const unknown = names.find((name) => !same.has(isName ? sameName(name) : name));
+    const same = new Set(isName ? own.flatMap(shortNames).map(normalizeName) : own);
+    const unknown = names.find((name) => !same.has(isName ? normalizeName(name) : name));
     if (unknown === undefined) continue;
     const meant = own.length === 0 ? "nothing is on record yet" : `did you mean ${nearest(unknown, own)}?`;
     throw invalidField("q", `${field}: nothing on record has ${unknown}: ${meant}`);

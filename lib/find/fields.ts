@@ -5,9 +5,9 @@ import { awaits } from "../changes/rules/awaits.ts";
 import { isLive, isReviewDue, findTimeLimit } from "../changes/rules/in_force.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { isPlan, listGoverned } from "../changes/rules/list_entries.ts";
-import { missingConsents } from "../changes/rules/missing.ts";
+import { listMissingConsents } from "../changes/rules/missing.ts";
 import { isNamed } from "../changes/rules/names.ts";
-import { type Verdict, VERDICTS } from "../changes/rules/outcome.ts";
+import { type OutcomeVerdict, VERDICTS } from "../changes/rules/outcome.ts";
 import { isRollingOut } from "../changes/rules/rollout_state.ts";
 import { TIME_LIMITS } from "../projections/overdue.ts";
 import { listApprovers, findDenier, type Row, listTimes } from "./row.ts";
@@ -23,7 +23,7 @@ export interface Context {
   /** The changes whose host drifted. */
   drifted: ReadonlySet<string>;
   /** The verdict of each applied change. */
-  verdicts: ReadonlyMap<string, Verdict>;
+  verdicts: ReadonlyMap<string, OutcomeVerdict>;
 }
 
 /**
@@ -88,7 +88,7 @@ function isOverdue(change: Change, now: number): boolean {
 function isWaiting(change: Change, caller: string | null, intent: Intent): boolean {
   if (!isLive(change.status)) return false;
   if (caller !== null) return awaits(change, caller, intent);
-  return change.status === "pending_consent" || missingConsents(change, intent).length > 0;
+  return change.status === "pending_consent" || listMissingConsents(change, intent).length > 0;
 }
 
 const BY_MANDATE = "mandate:";

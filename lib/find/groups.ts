@@ -1,6 +1,6 @@
 /** Counts of found rows by what they have in common. */
-import { sameName } from "../changes/rules/names.ts";
-import { sameTarget } from "../changes/rules/same_target.ts";
+import { normalizeName } from "../changes/rules/names.ts";
+import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { isoWeek } from "../kit/days.ts";
 import { localDay } from "./dates.ts";
 import { type Context, type Field, FIELDS, type FieldName } from "./fields.ts";
@@ -34,8 +34,8 @@ export function sortGroups(counts: Counts, by: string): Group[] {
 }
 
 function comparedAs(by: string, key: string): string {
-  if (by === "target") return sameTarget(key);
-  return by === "proposer" || by === "approver" || by === "denied-by" ? sameName(key) : key;
+  if (by === "target") return normalizeTarget(key);
+  return by === "proposer" || by === "approver" || by === "denied-by" ? normalizeName(key) : key;
 }
 
 function keysOf(row: Row, query: Query, context: Context): readonly string[] {

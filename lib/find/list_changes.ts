@@ -4,12 +4,12 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
-import { isOfTenant, listGoverned } from "../changes/rules/list_entries.ts";
+import { hasTenant, listGoverned } from "../changes/rules/list_entries.ts";
 import { isNamed } from "../changes/rules/names.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
-import { parseRecord } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/stored_record.ts";
 import { flag, freeText, line, time, word } from "../kit/fields.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
@@ -102,7 +102,7 @@ function matches(row: Row, filter: Filter): boolean {
   return (
     same &&
     (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
-    (tenant_id === undefined || isOfTenant(change, tenant_id)) &&
+    (tenant_id === undefined || hasTenant(change, tenant_id)) &&
     (person === undefined || peopleIn(row, role).some((name) => isNamed(name, person))) &&
     (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
     (!isDated ||

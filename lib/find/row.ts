@@ -2,7 +2,7 @@
 import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { textTerms } from "../memory/tokens.ts";
 
 /** A change in the index. Rows are immutable: a later state of the change is another row. */
@@ -80,7 +80,9 @@ const isTime = (value: unknown): value is string => typeof value === "string" &&
 /** The people who consented, each once; a policy or a mandate is nobody. */
 export const listApprovers = ({ change }: Row): string[] => [
   ...new Map(
-    change.approvals.filter(({ approver }) => !isRule(approver)).map(({ approver }) => [sameName(approver), approver]),
+    change.approvals
+      .filter(({ approver }) => !isRule(approver))
+      .map(({ approver }) => [normalizeName(approver), approver]),
   ).values(),
 ];
 

@@ -3,8 +3,8 @@ import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { DriftEpisode } from "../changes/drift.ts";
-import { parseRecord } from "../changes/rules/written_record.ts";
-import { maySee } from "../changes/rules/reader.ts";
+import { parseRecord } from "../changes/rules/stored_record.ts";
+import { canRead } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
@@ -149,7 +149,7 @@ class Run {
   async #cursor(id: string): Promise<Found> {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && parseRecord(text);
-    if (!record || !isRecord(record) || !maySee(this.deps.reader, record.change))
+    if (!record || !isRecord(record) || !canRead(this.deps.reader, record.change))
       throw invalidField(this.options.cursorField ?? "after", "is no change; send the next of the previous page");
     const [row] = await showRowsAtTime(this.deps, [makeRow(record.change)]);
     return this.#found(row!);

@@ -1,5 +1,5 @@
 /** Saved questions: queries with names, in English and Chinese. */
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { queryTerms } from "../memory/tokens.ts";
 
 /** Questions that are suggested for a text. */
@@ -41,7 +41,7 @@ export const SAVED_QUESTIONS: readonly SavedQuestion[] = [
 ];
 
 /** A title as it is compared: without case, spaces and the marks at its end. */
-const plain = (text: string): string => sameName(text.replaceAll(/[\s?？.。!！]+/g, " "));
+const plain = (text: string): string => normalizeName(text.replaceAll(/[\s?？.。!！]+/g, " "));
 
 /** The saved question with this id or title, in either language. */
 export const savedQuestionNamed = (text: string): SavedQuestion | undefined =>

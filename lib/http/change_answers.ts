@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
-import { seenSchema } from "../changes/rules/moved_value.ts";
+import { observedValueSchema } from "../changes/rules/moved_value.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
 
@@ -74,7 +74,7 @@ export const operationAnswer = once(() =>
         })
         .nullable()
         .describe("What the host product did, or in a dry run would do; null without an adapter."),
-      seen: z.array(seenSchema()).optional().describe("Of a dry run: what its places hold now."),
+      seen: z.array(observedValueSchema()).optional().describe("Of a dry run: what its places hold now."),
       audit_entry: entrySchema().nullable().describe("The receipt; null for a dry run."),
     })
     .describe("An apply or rollback, or its dry run."),

@@ -9,9 +9,9 @@ import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { hasGroups } from "../changes/rules/idp_groups.ts";
 import type { Intent } from "../changes/rules/intent.ts";
-import { sameName } from "../changes/rules/names.ts";
-import { permittedNames } from "../changes/rules/permissions.ts";
-import { mayDecide } from "../changes/rules/policy.ts";
+import { normalizeName } from "../changes/rules/names.ts";
+import { listPermittedNames } from "../changes/rules/permissions.ts";
+import { canDecide } from "../changes/rules/policy.ts";
 import { isAgent, findPrincipal } from "../changes/rules/principals.ts";
 
 const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
@@ -86,9 +86,9 @@ function mayRead(request: Request, deps: ChangesDeps): boolean {
 /** Returns the names that an act is reserved for; undefined: every authorised caller. */
 const reservedFor = (act: Act, intent: Intent): string[] | undefined =>
   act === "apply" || act === "rollback"
-    ? permittedNames(act, intent)
+    ? listPermittedNames(act, intent)
     : act === "kpi"
-      ? permittedNames("feed_kpis", intent)
+      ? listPermittedNames("feed_kpis", intent)
       : undefined;
 
 /** The writes of the product that are not refused for want of a token or a person. */
@@ -108,10 +108,10 @@ function writes({
   // Behind a proxy that names nobody, only a program that feeds KPIs may write.
   if (person !== undefined && name === null) return ["kpi"];
   const counts = name === null || hasGroups(name, groups, product.intent);
-  const decides = name === null || (counts && mayDecide(name, product.intent));
+  const decides = name === null || (counts && canDecide(name, product.intent));
   const isOpen = (act: Act): boolean => {
     const names = reservedFor(act, product.intent);
-    return name === null || names === undefined || (counts && names.includes(sameName(name)));
+    return name === null || names === undefined || (counts && names.includes(normalizeName(name)));
   };
   return ACTS.filter((act) => act !== "read" && isOpen(act) && (decides || (act !== "approve" && act !== "deny")));
 }

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { sameTarget } from "../changes/rules/same_target.ts";
+import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { SHARED_VERDICTS } from "../changes/rules/outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";
@@ -43,9 +43,9 @@ export function peerEvidence(
   const alike = insights.filter(
     (insight) => insight.kind === kind && insight.kpi === kpi && insight.realised_delta !== null && insight.trust > 0,
   );
-  const place = sameTarget(change.target);
-  const exact = alike.filter(({ target }) => sameTarget(target) === place);
-  const found = exact.length > 0 ? exact : alike.filter(({ target }) => isSibling(sameTarget(target), place));
+  const place = normalizeTarget(change.target);
+  const exact = alike.filter(({ target }) => normalizeTarget(target) === place);
+  const found = exact.length > 0 ? exact : alike.filter(({ target }) => isSibling(normalizeTarget(target), place));
   if (found.length === 0) return null;
   const sum = (weigh: (insight: Insight) => number) => found.reduce((total, insight) => total + weigh(insight), 0);
   const weights = sum(({ trust }) => trust);

@@ -7,7 +7,7 @@ import { once } from "../kit/once.ts";
 import { line, target } from "../kit/fields.ts";
 import { type Change, KINDS } from "../changes/rules/change.ts";
 import { type Outcome, SHARED_VERDICTS } from "../changes/rules/outcome.ts";
-import { sharedWords } from "../changes/rules/outcome_words.ts";
+import { describeSharing } from "../changes/rules/outcome_words.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
 const time = () => z.iso.datetime();
@@ -74,7 +74,7 @@ type Facts = Pick<
 export function insightSummary(facts: Facts): string {
   const { kind, target, kpi, expected_delta_k, realised_delta, shared_count, verdict } = facts;
   const figures = `expected ${signed(expected_delta_k)}, realised ${signed(realised_delta)} on ${kpi}`;
-  return `${kind} on ${target}: ${figures} (${[verdict, sharedWords({ shared_count })].filter(Boolean).join(", ")})`;
+  return `${kind} on ${target}: ${figures} (${[verdict, describeSharing({ shared_count })].filter(Boolean).join(", ")})`;
 }
 
 const signed = (delta: number | null): string =>

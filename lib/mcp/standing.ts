@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
-import { type Missing, missingSchema } from "../changes/rules/missing.ts";
+import { type MissingConsent, missingSchema } from "../changes/rules/missing.ts";
 import { signerSchema } from "../changes/rules/signers.ts";
 import { changeView, type ChangeView } from "../changes/views.ts";
 import { findChangePage } from "../operations/page_address.ts";
@@ -70,7 +70,7 @@ export function describeNext(
   }
 }
 
-const lacking = (missing: readonly Missing[]): string =>
+const lacking = (missing: readonly MissingConsent[]): string =>
   missing
     .map(
       ({ count, of }) =>

@@ -1,6 +1,6 @@
 /** The conversation as it was: what people wrote and what was answered. Bounded. */
 import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
@@ -48,7 +48,7 @@ export const PERSONAL = "person:";
 
 /** Returns the default conversation of a caller: their own, or the common one for unnamed callers. */
 export const conversationId = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
-  person === null ? "main" : `${PERSONAL}${sha256(sameName(person))}`;
+  person === null ? "main" : `${PERSONAL}${sha256(normalizeName(person))}`;
 
 /** The id in the view by conversation; its last 16 characters are the message's. */
 const placeOf = (conversation: string, key: string): string => `${conversation}\n${key}`;

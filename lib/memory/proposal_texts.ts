@@ -4,7 +4,7 @@ import { describeProposal } from "../projections/memory.ts";
 import { readVerifiedChanges } from "../changes/ledger/read_changes.ts";
 import { readRecords } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { isWhole } from "../changes/rules/record.ts";
+import { isCompleteRecord } from "../changes/rules/record.ts";
 import { shorten } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
 import type { Reads } from "../store/store.ts";
@@ -32,7 +32,7 @@ export const asStored =
     const changes: (Change | undefined)[] = [];
     for (let begin = 0; begin < ids.length; begin += AT_ONCE, await turn())
       for (const record of await readRecords(store, ids.slice(begin, begin + AT_ONCE)))
-        changes.push(record && isWhole(record) ? record.change : undefined);
+        changes.push(record && isCompleteRecord(record) ? record.change : undefined);
     return changes;
   };
 

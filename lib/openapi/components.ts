@@ -10,8 +10,8 @@ import { gateOutput } from "../http/gate_answer.ts";
 import { signedAt } from "../http/proof_fields.ts";
 import { rpcAnswerSchema } from "../http/rpc_answer.ts";
 import { episodeSchema } from "../changes/drift.ts";
-import { seenSchema } from "../changes/rules/moved_value.ts";
-import { approvalSchema, changeSchema, lateNoteSchema, placeSchema, reviewSchema } from "../changes/rules/change.ts";
+import { observedValueSchema } from "../changes/rules/moved_value.ts";
+import { approvalSchema, changeSchema, lateNoteSchema, locationSchema, reviewSchema } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
 import { intentSummary } from "../operations/intent_view.ts";
 import { freezeSchema } from "../changes/rules/freeze.ts";
@@ -45,8 +45,8 @@ export const NAMED: Named = new Map<unknown, string>([
   [outcomeSchema(), "Outcome"],
   [gateSchema(), "Gate"],
   [missingSchema(), "MissingConsent"],
-  [placeSchema(), "Place"],
-  [seenSchema(), "Seen"],
+  [locationSchema(), "Place"],
+  [observedValueSchema(), "Seen"],
   [signerSchema(), "Signer"],
   [evidenceSchema(), "Evidence"],
   [proofSchema(), "Proof"],

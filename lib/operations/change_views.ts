@@ -13,7 +13,7 @@ import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/in_force.ts";
 import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
-import { outcomeWords } from "../changes/rules/outcome_words.ts";
+import { describeOutcome } from "../changes/rules/outcome_words.ts";
 import { listVisibleIds } from "../changes/read_scope.ts";
 import { listEpisodes } from "../changes/drift.ts";
 import { readSeen } from "../changes/seen.ts";
@@ -22,7 +22,7 @@ import { readStandings } from "../changes/standings.ts";
 import { viewRollout } from "../changes/rollouts/rollout_view.ts";
 import { changeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
-import { parseRecord } from "../changes/rules/written_record.ts";
+import { parseRecord } from "../changes/rules/stored_record.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/places.ts";
@@ -278,5 +278,5 @@ async function withoutOthers(deps: ChangesDeps, outcome: Outcome): Promise<Outco
     shared_count: shared_with.filter((id) => visible.includes(id)).length,
     replaced_by: replaced_by !== null && visible.includes(replaced_by) ? replaced_by : null,
   };
-  return { ...shown, words: outcomeWords(shown) };
+  return { ...shown, words: describeOutcome(shown) };
 }

@@ -2,7 +2,7 @@
 import type { Change } from "../changes/rules/change.ts";
 import { ERASED_FIELDS } from "../changes/rules/erasure.ts";
 import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
-import { samePlace } from "../changes/rules/same_target.ts";
+import { isSameTarget } from "../changes/rules/target_key.ts";
 
 /** Changes as they are now, by their ids: what they do not hold any more is erased. */
 export type Erased = ReadonlyMap<string, Change>;
@@ -49,7 +49,7 @@ function withoutPreview(object: Members, erased: Erased): Members {
   if (!adapter || !("preview" in adapter) || !change) return object;
   const shown = isPlace(change) ? listEntries(change) : [];
   const isThere = [...erased.values()].some((one) =>
-    listEntries(one).some((entry) => shown.some((place) => samePlace(place, entry))),
+    listEntries(one).some((entry) => shown.some((place) => isSameTarget(place, entry))),
   );
   if (!isThere) return object;
   const { preview: _, ...rest } = adapter;

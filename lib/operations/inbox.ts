@@ -14,7 +14,7 @@ import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
 import { expiryTime, findDeadline, LAST_PART } from "../changes/rules/in_force.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
-import { maySee } from "../changes/rules/reader.ts";
+import { canRead } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
 import { type Standing, readStandings } from "../changes/standings.ts";
 import { listIds } from "../find/change_index.ts";
@@ -237,7 +237,7 @@ async function driftedNow({ store, reader }: ChangesDeps) {
     episodes.map(({ change_id }) => change_id),
   );
   return episodes.flatMap(({ state: drift, since }, index) =>
-    records[index] && maySee(reader, records[index].change)
+    records[index] && canRead(reader, records[index].change)
       ? [{ record: keptOf(records[index]), episode: { drift, since } }]
       : [],
   );

@@ -6,7 +6,7 @@ import { findRows } from "../find/run.ts";
 import { computeEffect as effectE } from "../changes/rules/effect.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { goodDirection, type KpiState, roundDelta } from "../changes/rules/kpi.ts";
-import { effectWord, movedWords } from "../changes/rules/kpi_words.ts";
+import { nameEffect, describeDelta } from "../changes/rules/kpi_words.ts";
 import type { OutcomeRecord } from "../changes/rules/outcome.ts";
 import { DAY_MS } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -51,8 +51,8 @@ export function movesBetween(before: Values, after: Values, intent: Pick<Intent,
       kpi,
       from,
       to,
-      effect: effectWord(delta, good),
-      words: movedWords(delta, good),
+      effect: nameEffect(delta, good),
+      words: describeDelta(delta, good),
       size: Math.abs(delta / from),
     };
   });

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { listMandates } from "../changes/mandates/list.ts";
 import { MANDATE_STATES } from "../changes/rules/mandate.ts";
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { DAY_MS } from "../kit/days.ts";
 
 export const dueMandate = z
@@ -29,6 +29,6 @@ export async function listMandatesDue(deps: ChangesDeps, person: string | null):
     .filter(({ state, until }) => state !== "active" || Date.parse(until) <= soon)
     .map(({ mandate_id, agent, state, until, suspension, missing }) => ({
       ...{ mandate_id, agent, state, until, reason: suspension?.reason ?? null },
-      waits_for_you: person !== null && missing.some(({ of }) => of.includes(sameName(person))),
+      waits_for_you: person !== null && missing.some(({ of }) => of.includes(normalizeName(person))),
     }));
 }

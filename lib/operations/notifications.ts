@@ -7,11 +7,11 @@ import { readProjection } from "../projections/snapshot.ts";
 import { askHeld } from "../changes/operations/ask_host.ts";
 import { findCarrier, findMove } from "../changes/places.ts";
 import { readRecord } from "../changes/records.ts";
-import { isEmergency, listReviewers } from "../changes/rules/break_glass.ts";
+import { isEmergencyApproved, listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { parseDetail } from "../changes/rules/event.ts";
 import { isLive, isReviewDue, findTimeLimit, reviewDueAt } from "../changes/rules/in_force.ts";
-import { missingConsents } from "../changes/rules/missing.ts";
+import { listMissingConsents } from "../changes/rules/missing.ts";
 import { pick, shownOutcomes } from "./change_views.ts";
 import type { OperationsDeps } from "./deps.ts";
 import type { StreamEvent } from "./event_cursor.ts";
@@ -145,7 +145,7 @@ function standingOf(
   const { intent } = product!;
   if (!change) return { missing: [], expires_at: null };
   return {
-    missing: isLive(change.status) && !isEmergency(change, intent) ? missingConsents(change, intent) : [],
+    missing: isLive(change.status) && !isEmergencyApproved(change, intent) ? listMissingConsents(change, intent) : [],
     expires_at: type === "change.review_due" ? reviewDueAt(change) : findTimeLimit(change, intent.policy),
     reviewers: isReviewDue(change) ? listReviewers(change, intent) : undefined,
   };

@@ -8,7 +8,7 @@ import { findChange } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { lateItems } from "../changes/rules/late_items.ts";
 import type { Outcome } from "../changes/rules/outcome.ts";
-import { basisWords, verdictWord } from "../changes/rules/outcome_words.ts";
+import { describeBasis, describeVerdict } from "../changes/rules/outcome_words.ts";
 import type { Store } from "../store/store.ts";
 import { describe } from "../wording/describe.ts";
 import { joinParts, showGiven } from "../wording/part.ts";
@@ -88,5 +88,5 @@ function resultOf(outcome: Outcome | null, failures: number): string {
   if (!outcome) return "It was never applied.";
   const others = outcome.side_effects.map(({ words }) => words).join("; ");
   const failed = failures === 0 ? "" : ` ${failures} operations failed on the way.`;
-  return `Verdict: ${verdictWord(outcome)}. ${outcome.words}${others && ` Other KPIs: ${others}.`} ${basisWords(outcome)}${failed}`;
+  return `Verdict: ${describeVerdict(outcome)}. ${outcome.words}${others && ` Other KPIs: ${others}.`} ${describeBasis(outcome)}${failed}`;
 }

@@ -1,5 +1,5 @@
 import { addNotice } from "../projections/activity_log.ts";
-import { sameName } from "../changes/rules/names.ts";
+import { normalizeName } from "../changes/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
 import { remember } from "../projections/memory.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -16,7 +16,7 @@ export async function rateTask(
   const at = new Date(clock.now()).toISOString();
   const given: Feedback = { ...rating, at };
   const isEarlier = ({ rater }: Feedback): boolean =>
-    rater !== null && given.rater !== null && sameName(rater) === sameName(given.rater);
+    rater !== null && given.rater !== null && normalizeName(rater) === normalizeName(given.rater);
   return store.transact(async (tx) => {
     const record = await readTask(tx, task_id);
     const { status, title: task } = record.task;

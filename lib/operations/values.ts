@@ -7,11 +7,11 @@ import { listLaterOwners, readVerifiedChanges, type VerifiedChange } from "../ch
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Place, readRecords } from "../changes/records.ts";
 import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
-import { appliedAt } from "../changes/rules/record.ts";
-import { samePlace } from "../changes/rules/same_target.ts";
+import { findApplied } from "../changes/rules/record.ts";
+import { isSameTarget } from "../changes/rules/target_key.ts";
 import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import type { Exposure } from "../rollout/exposure.ts";
-import { maySee } from "../changes/rules/reader.ts";
+import { canRead } from "../changes/rules/reader.ts";
 import { findExposure, isRollingOut } from "../changes/rules/rollout_state.ts";
 import { base64UrlBytes, toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
@@ -233,7 +233,7 @@ async function valueInRollout(
   const earlier = await findEarlier(read, one);
   if (!earlier) return { ...value, before: null };
   const [source] = await readVerifiedChanges(deps, [earlier.source.change_id]);
-  if (deps.reader && !("change" in source! && maySee(deps.reader, source.change)))
+  if (deps.reader && !("change" in source! && canRead(deps.reader, source.change)))
     return { ...value, before: hidden(earlier) };
   const before = await valueOf(deps, earlier, source!, value.change_id);
   return before === MOVED ? MOVED : { ...value, before };
@@ -260,7 +260,7 @@ async function valueOf(
   const { entry } = one.source;
   if (erased) return withheld(one, ERASED);
   if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
-  const { rolled_back_at, target_spelling = set.target } = appliedAt({ applied }, set) ?? {};
+  const { rolled_back_at, target_spelling = set.target } = findApplied({ applied }, set) ?? {};
   if (rolled_back_at !== undefined) return MOVED;
   const { tenant_id, value } = set;
   const target = target_spelling;
@@ -279,7 +279,7 @@ async function valueOf(
 
 /** Returns true for a change that sets a value at a place. */
 const setsTarget = (change: ChangeEntry, place: Place): boolean =>
-  listEntries(change).some((entry) => entry.value !== undefined && samePlace(entry, place));
+  listEntries(change).some((entry) => entry.value !== undefined && isSameTarget(entry, place));
 
 /** Returns true where an applied change sets the target, as far as this process has read the log. */
 async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> {

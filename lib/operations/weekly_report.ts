@@ -13,7 +13,7 @@ import { listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { goalDeadline } from "../changes/rules/kpi.ts";
-import { describeMovement, verdictWord } from "../changes/rules/outcome_words.ts";
+import { describeMovement, describeVerdict } from "../changes/rules/outcome_words.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
 import { describeDrift } from "../wording/describe.ts";
@@ -187,7 +187,7 @@ async function promiseLines(week: Week): Promise<string[]> {
   const lines = (await readOutcomes(deps, rows.map(({ ref }) => ref!).toReversed())).flatMap(({ change, outcome }) => {
     const verdict = order.indexOf(outcome.final?.verdict ?? "");
     if (verdict === -1) return [];
-    const word = verdictWord(outcome.final!);
+    const word = describeVerdict(outcome.final!);
     const words = `${linkTo(week, change)}: ${word === "regressed" ? "**regressed**" : word}. ${describeMovement(outcome.final!)}`;
     return { verdict, words };
   });

@@ -1,10 +1,10 @@
 /** Projection of daily counts, so that no figure needs a scan; its state is the sum over all time. */
 import type { Reads } from "../store/store.ts";
 import { DAY_MS, utcDay, countDays, type Window } from "../kit/days.ts";
-import { POLICY_GUARDRAIL, POLICY_STAGES, proposerKind } from "../changes/rules/actor.ts";
+import { POLICY_GUARDRAIL, POLICY_STAGES, classifyProposer } from "../changes/rules/actor.ts";
 import { type Level, autonomyLevel, type ModelDraft } from "../changes/rules/autonomy_level.ts";
 import type { Resolution } from "../changes/rules/change.ts";
-import type { Verdict } from "../changes/rules/outcome.ts";
+import type { OutcomeVerdict } from "../changes/rules/outcome.ts";
 import { targetKey } from "../changes/records.ts";
 import type { Entry } from "./entries.ts";
 import type { Projection, ProjectionContext } from "./projection.ts";
@@ -33,7 +33,7 @@ export type Counter =
   | "present_items"
   | "late_items"
   | `missing_${"rationale" | "decider" | "note" | "verdict"}`
-  | `verdict_${Verdict}`
+  | `verdict_${OutcomeVerdict}`
   | "drift_episodes"
   | "kpi_feeds";
 
@@ -125,7 +125,7 @@ export const counts: Projection<State> = {
 };
 
 function storeDraft({ tx }: ProjectionContext<State>, { change_id, tenant, timestamp, facts }: Entry): void {
-  if (facts.status === "approved" || proposerKind(facts.proposer ?? null) !== "model") return;
+  if (facts.status === "approved" || classifyProposer(facts.proposer ?? null) !== "model") return;
   tx.put("tally_drafts", targetKey({ target: facts.target ?? "", tenant_id: tenant }), { change_id, at: timestamp });
 }
 

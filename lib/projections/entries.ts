@@ -2,11 +2,11 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { type Detail, parseDetail } from "../changes/rules/event.ts";
+import { type EventDetail, parseDetail } from "../changes/rules/event.ts";
 import type { Reading } from "../rollout/rule.ts";
 
 /** Members of an entry's detail that projections read, depending on its type. */
-interface Facts extends Detail {
+interface Facts extends EventDetail {
   manifest_hash?: string;
   proposer?: Change["proposer"];
   authenticated?: Actor["authenticated"];

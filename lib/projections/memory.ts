@@ -1,7 +1,7 @@
 /** Memories of the service: what the log reports, in sentences, and what users said. Each source is bounded by itself. */
 import type { EventType } from "../audit/entry.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { signedWords } from "../changes/rules/kpi_words.ts";
+import { formatDelta } from "../changes/rules/kpi_words.ts";
 import { quote, shorten } from "../kit/quote.ts";
 import type { Tx } from "../store/store.ts";
 import { describe, describeValues, inOneSentence } from "../wording/describe.ts";
@@ -145,7 +145,7 @@ export function describeMemory(entry: Entry, change?: ProjectedChange): MemoryTe
 export function describeProposal(change: Change): MemoryText {
   const { kpi, expected_delta_k: gain, rationale, proposer } = change;
   const promise: Part[] =
-    kpi === null ? [] : ["; promised gain: ", { given: kpi }, gain === null ? " not stated" : ` ${signedWords(gain)}`];
+    kpi === null ? [] : ["; promised gain: ", { given: kpi }, gain === null ? " not stated" : ` ${formatDelta(gain)}`];
   const reason: Part[] = rationale.trim() === "" ? [] : ["; rationale: ", { given: rationale, quoted: true }];
   const sentence = inOneSentence(describe({ event_type: "change_proposed", detail: change }, change));
   return { kind: "proposal", author: proposer, text: joinParts([...sentence, ...promise, ...reason]) };

@@ -1,7 +1,7 @@
 /** Projection of the value that each target should have: that of its newest applied change that sets one. */
 import { entryKey } from "../audit/chain.ts";
 import type { PlanEntry } from "../changes/rules/change.ts";
-import { listTakenBack } from "../changes/rules/taken_back.ts";
+import { listRolledBackTargets } from "../changes/rules/rolled_back_targets.ts";
 import { listEntries as listTargets } from "../changes/rules/list_entries.ts";
 import { MAX_WRITES_PER_STEP, type ProjectedChange, type Projection, type ProjectionContext } from "./projection.ts";
 
@@ -36,7 +36,7 @@ export const values: Projection<null> = {
     const isApply = event_type === "change_applied";
     if (!isApply && event_type !== "change_rolled_back" && event_type !== "change_rollback_failed") return;
     const change = await context.readChange(change_id);
-    const targets = isApply ? listTargets(change) : listTakenBack({ event_type, tenant, detail });
+    const targets = isApply ? listTargets(change) : listRolledBackTargets({ event_type, tenant, detail });
     // A target takes two writes, and a plan has up to twenty of them.
     const begin = Number(step);
     const source = { change_id, entry: id, applied_at: timestamp };

@@ -7,7 +7,7 @@ import {
   type ProductAdapter,
   type TargetsInForce,
 } from "../changes/operations/adapter_port.ts";
-import { sameTarget } from "../changes/rules/same_target.ts";
+import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { findRest } from "../changes/rules/target_pattern.ts";
 import type { Entry } from "./port.ts";
 
@@ -26,7 +26,7 @@ export interface RoutedSystem {
 /** Returns the target that a pattern covers with this rest; undefined where the pattern leaves more open than that. */
 function fillRest(pattern: string, rest: string): string | undefined {
   const [begin, end, ...more] = pattern.split("*") as [string, ...string[]];
-  if (end === undefined) return sameTarget(begin) === sameTarget(rest) ? begin : undefined;
+  if (end === undefined) return normalizeTarget(begin) === normalizeTarget(rest) ? begin : undefined;
   return more.length > 0 ? undefined : begin + rest + end;
 }
 

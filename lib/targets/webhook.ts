@@ -8,7 +8,7 @@ import { traceHeaders } from "../kit/trace.ts";
 import { webhookKey, signWebhook } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { sameTarget } from "../changes/rules/same_target.ts";
+import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { reportCalls, type TargetReports } from "./observed.ts";
 import { reachability } from "./reachability.ts";
 
@@ -175,7 +175,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     name,
     locate: ({ tenant_id, target }) => ({
       system: name,
-      place: `webhook ${address} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+      place: `webhook ${address} ${JSON.stringify([tenant_id, normalizeTarget(target)])}`,
     }),
     validate: (change, signal) => ask("validate", change, signal),
     apply: (change, signal) => ask("apply", change, signal),

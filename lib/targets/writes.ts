@@ -1,7 +1,7 @@
 /** Writes of values on one target system: one, or several as one transaction of it. Each is on record before the system is asked. */
 import { type AdapterResult, type Staged, TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { digestReading } from "../changes/rules/moved_value.ts";
+import { digestObservedValue } from "../changes/rules/moved_value.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { type EffectRecord, type Effects, ownValue } from "./effects.ts";
 import { isEqual, toHeld } from "./entry.ts";
@@ -45,7 +45,7 @@ export function requireExpected(
   { change, expected }: Pick<ApplyWrite, "change" | "expected">,
   sha256: Sha256,
 ): void {
-  if (expected && !expected.includes(digestReading({ value }, sha256)))
+  if (expected && !expected.includes(digestObservedValue({ value }, sha256)))
     throw new TargetMoved({ value, version }, change.change_id);
 }
 

@@ -1,7 +1,7 @@
 /** Entries of the audit log in words: the only place that says what an event was. */
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { parseDetail } from "../changes/rules/event.ts";
-import { worsenedWords } from "../changes/rules/kpi_words.ts";
+import { describeRegression } from "../changes/rules/kpi_words.ts";
 import { label } from "../kit/quote.ts";
 import { by, type Facts, given, moment, text, when, words } from "./facts.ts";
 import { MANDATE_WORDS } from "./mandates.ts";
@@ -117,7 +117,7 @@ export const describeDrift = (state: unknown): string =>
 
 /** A KPI that a guardrail found worse: `incident_rate rose by 0.03 (worse)`. */
 export const describeTrip = ({ kpi, baseline, value }: { kpi: string; baseline: number; value: number }): string =>
-  `${label(kpi)} ${worsenedWords(baseline, value)}`;
+  `${label(kpi)} ${describeRegression(baseline, value)}`;
 
 /** The targets of a plan that an entry is about, after our word: ` of ui.a, ui.b`; empty for another change. */
 const planTargets = ({ sets }: Facts, before: string): Part[] =>

@@ -6,7 +6,7 @@ import { changeFacts, type Decision, isConsent, statementText } from "../../lib/
 import { mandateFacts } from "../../lib/changes/mandates/mandate_facts.ts";
 import type { MandateView } from "../../lib/changes/mandates/view.ts";
 import { BOUNDS, type MandateDecision } from "../../lib/changes/rules/mandate.ts";
-import type { Act } from "../../lib/changes/rules/act_statement.ts";
+import type { ServiceAction } from "../../lib/changes/rules/service_action.ts";
 import type { StageAction } from "../../lib/changes/rules/stage_action.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
@@ -55,7 +55,7 @@ export interface Proposed {
 
 /** An act on the service. */
 interface Done {
-  decision: Act;
+  decision: ServiceAction;
   actor: string;
   note: string;
   until?: string | undefined;

@@ -4,10 +4,10 @@ import { requireEmergencyApprover } from "../../lib/changes/rules/break_glass.ts
 import { KINDS } from "../../lib/changes/rules/change_terms.ts";
 import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
-import type { Action } from "../../lib/changes/rules/permission_lists.ts";
-import { permittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
+import type { PermissionAction } from "../../lib/changes/rules/permission_lists.ts";
+import { listPermittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
 import { agentLimits, listAgents } from "../../lib/changes/rules/principals.ts";
-import { ACTIONS } from "../../lib/changes/rules/rules_in_force.ts";
+import { ACTIONS } from "../../lib/changes/rules/describe_rules.ts";
 import { atPlaces, byEffect, type Difference, difference, compareNumbers, passes } from "./difference.ts";
 import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
 
@@ -19,9 +19,9 @@ export const compareActions = (old: Intent, next: Intent, universe: Universe): D
 ];
 
 function comparePermissions(old: Intent, next: Intent, { names }: Universe): Difference[] {
-  const may = (action: Action, intent: Intent) => (name: string) =>
+  const may = (action: PermissionAction, intent: Intent) => (name: string) =>
     passes(() => requirePermission(action, { actor: name, authenticated: "proxy" }, intent));
-  return (Object.entries(ACTIONS) as [Action, string][]).flatMap(([action, what]) =>
+  return (Object.entries(ACTIONS) as [PermissionAction, string][]).flatMap(([action, what]) =>
     byEffect(names, [may(action, old), may(action, next)]).map(([effect, changed]) =>
       difference(
         `policy.permissions.${action === "note" ? "notes" : action}`,
@@ -29,7 +29,7 @@ function comparePermissions(old: Intent, next: Intent, { names }: Universe): Dif
         effect,
         effect === "wider"
           ? `${sentence(what)} now also by ${describeNames(changed)}.`
-          : `${sentence(what)} no longer by ${describeNames(changed)}${stillBy(permittedNames(action, next))}.`,
+          : `${sentence(what)} no longer by ${describeNames(changed)}${stillBy(listPermittedNames(action, next))}.`,
       ),
     ),
   );

@@ -1,14 +1,14 @@
 /** Differences in who must consent to a change: forbidden targets, quorum, owners, deciders, minor changes. */
-import { missingOrdinary, QUORUM } from "../../lib/changes/rules/missing.ts";
+import { listMissingOrdinaryConsents, QUORUM } from "../../lib/changes/rules/missing.ts";
 import { type Actor, signerActor } from "../../lib/changes/rules/actor.ts";
 import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
 import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
 import { requiredGroups } from "../../lib/changes/rules/idp_groups.ts";
-import { approvesOwn, isDecider, refuseForbiddenTarget } from "../../lib/changes/rules/policy.ts";
+import { isForbiddenSelfApproval, isDecider, requireAllowedTarget } from "../../lib/changes/rules/policy.ts";
 import { listAgents } from "../../lib/changes/rules/principals.ts";
 import { proposedContent } from "../../lib/changes/rules/propose.ts";
-import { canSign, mustSign } from "../../lib/changes/rules/signing.ts";
+import { canSign, requiresSignature } from "../../lib/changes/rules/signing.ts";
 import {
   type AtPlace,
   atPlaces,
@@ -24,7 +24,7 @@ import { ANYBODY, makeChange, describeNames, type Place, type Universe } from ".
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
 const isAllowed = (place: Place, { policy }: Intent): boolean =>
-  passes(() => refuseForbiddenTarget(makeChange(place), policy));
+  passes(() => requireAllowedTarget(makeChange(place), policy));
 
 /** Lists the differences in what a change needs before it may be applied. */
 export function compareConsent(old: Intent, next: Intent, universe: Universe): Difference[] {
@@ -49,7 +49,8 @@ export function compareConsent(old: Intent, next: Intent, universe: Universe): D
 
 function compareQuorum(old: Intent, next: Intent, universe: Universe): Difference[] {
   const needed = (tier: "standard" | "major", intent: Intent): number =>
-    missingOrdinary(makeChange(universe.places[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)?.count ?? 0;
+    listMissingOrdinaryConsents(makeChange(universe.places[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)
+      ?.count ?? 0;
   return (["standard", "major"] as const).flatMap((tier) => {
     if (universe.places.length === 0) return [];
     const [was, is] = [needed(tier, old), needed(tier, next)];
@@ -60,7 +61,7 @@ function compareQuorum(old: Intent, next: Intent, universe: Universe): Differenc
 
 /** Lists the owners' rules of a place, each as how many consents of whom. */
 const ownersAt = (place: Place, intent: Intent) =>
-  missingOrdinary(makeChange(place), intent)
+  listMissingOrdinaryConsents(makeChange(place), intent)
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ count, of }) => ({ count, of: of.toSorted() }));
 
@@ -96,7 +97,7 @@ function compareDeciders(old: Intent, next: Intent, universe: Universe): Differe
 }
 
 function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
-  const isFree = (intent: Intent) => (name: string) => !mustSign(name, intent.policy.signing);
+  const isFree = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
   const found: Difference[] = byEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
     difference(
       changed.includes(ANYBODY) ? "policy.signed_only" : "principals.keys",
@@ -135,7 +136,7 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
       );
   }
   const own = ({ policy }: Intent) =>
-    approvesOwn(makeChange({ target: "*", tenant: "" }, { proposer: ANYBODY }), ANYBODY, policy);
+    isForbiddenSelfApproval(makeChange({ target: "*", tenant: "" }, { proposer: ANYBODY }), ANYBODY, policy);
   if (own(old) !== own(next))
     found.push(
       own(old)

@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Intent, kpiNames } from "../../lib/changes/rules/intent.ts";
 import { requireApplyWhen } from "../../lib/changes/rules/apply_when.ts";
-import { describeGuardrail, describeValueRule } from "../../lib/changes/rules/rules_in_force.ts";
+import { describeGuardrail, describeValueRule } from "../../lib/changes/rules/describe_rules.ts";
 import { compareActions } from "./actions.ts";
 import { compareConsent } from "./consent.ts";
 import { byEffect, type Difference, difference, passes } from "./difference.ts";

@@ -2,7 +2,7 @@
 import { type KeyObject, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { wireString } from "../../lib/changes/rules/ssh_wire.ts";
 import { NAMESPACE } from "../../lib/changes/proofs/ssh_signature.ts";
-import { sameName } from "../../lib/changes/rules/names.ts";
+import { normalizeName } from "../../lib/changes/rules/names.ts";
 import type { Proof } from "../../lib/changes/rules/proof.ts";
 import { sha256 } from "../node_ports.ts";
 
@@ -32,7 +32,7 @@ export function equip(manifest: string): Equipped {
   const secrets = new Map<string, string>();
   const signers = new Map<string, Sign>();
   for (const [stated, principal] of Object.entries(intent.principals ?? {})) {
-    const name = sameName(stated);
+    const name = normalizeName(stated);
     if (principal.token_sha256 !== undefined) {
       const secret = randomBytes(32).toString("hex");
       secrets.set(name, secret);

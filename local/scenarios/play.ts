@@ -2,7 +2,7 @@
 import { app, countersign, targetAdapter } from "../../handlers/index.ts";
 import { isAgent } from "../../lib/changes/rules/principals.ts";
 import { suggestion } from "../../lib/changes/rules/fields.ts";
-import { sameName } from "../../lib/changes/rules/names.ts";
+import { normalizeName } from "../../lib/changes/rules/names.ts";
 import type { Handler } from "../../lib/http/deps.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
@@ -117,7 +117,7 @@ async function openRun(manifest: string, start: string) {
       answerOf(fetch, new Request(`http://localhost${path}`, init(method, fields, secret)));
     if (method === "GET") return ask(path, {}, "GET");
     const shown = await addSeen(path, fields, ask);
-    const sign = by === undefined ? undefined : signers.get(sameName(by));
+    const sign = by === undefined ? undefined : signers.get(normalizeName(by));
     return ask(path, sign ? await prove(path, shown, by!, { sign, post: ask }) : shown);
   };
 
@@ -133,7 +133,7 @@ async function openRun(manifest: string, start: string) {
   /** Returns the secret of an agent; undefined for a person. */
   const secretOf = (by: string, place: readonly PropertyKey[]): string | undefined => {
     if (!isAgent(by, service.deps.product!.intent)) return undefined;
-    const secret = secrets.get(sameName(by));
+    const secret = secrets.get(normalizeName(by));
     if (secret !== undefined) return secret;
     const known = [...secrets.keys()];
     const hint = known.length > 0 ? suggestion(by, known) : "it has no agents";

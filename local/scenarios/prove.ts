@@ -1,5 +1,5 @@
 /** Signs a request of a scenario as the person who sends it, where the endpoint takes a signature. */
-import type { Act } from "../../lib/changes/rules/act_statement.ts";
+import type { ServiceAction } from "../../lib/changes/rules/service_action.ts";
 import type { Decision } from "../../lib/changes/rules/statement.ts";
 import type { Sign } from "./credentials.ts";
 
@@ -8,7 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** A decision, and the field that names its author. */
 interface Signed {
-  decision: Decision | Act;
+  decision: Decision | ServiceAction;
   author: "approver" | "proposer" | "actor";
 }
 

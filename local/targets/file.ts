@@ -4,7 +4,7 @@ import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
 import { formatOperandId } from "../../lib/changes/rules/operands.ts";
-import { sameTarget } from "../../lib/changes/rules/same_target.ts";
+import { normalizeTarget } from "../../lib/changes/rules/target_key.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
@@ -112,7 +112,7 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     name,
     guard: "checked",
     check: () => undefined,
-    place: ({ tenant_id, target }) => `file ${shownPath} ${JSON.stringify([tenant_id, sameTarget(target)])}`,
+    place: ({ tenant_id, target }) => `file ${shownPath} ${JSON.stringify([tenant_id, normalizeTarget(target)])}`,
 
     read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
 
@@ -149,7 +149,7 @@ function tenantValues(config: Config, tenant_id: string): JsonObject | undefined
 
 /** The file's own spelling of a target. */
 const findKey = (values: JsonObject, target: string): string | undefined =>
-  Object.keys(values).find((name) => sameTarget(name) === sameTarget(target));
+  Object.keys(values).find((name) => normalizeTarget(name) === normalizeTarget(target));
 
 function valueIn(config: Config, { tenant_id, target }: Entry): TargetValue {
   const values = tenantValues(config, tenant_id) ?? {};

@@ -1,7 +1,7 @@
 /** Frame of every page: its place, the current user, its freshness. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { inForce } from "../../lib/changes/rules/in_force.ts";
+import { findActiveFreeze } from "../../lib/changes/rules/in_force.ts";
 import { clockBehind } from "./core/api.ts";
 import { timeOfDay } from "./core/format.ts";
 import { useNow, useValue, waitingCount } from "./core/hooks.tsx";
@@ -159,7 +159,7 @@ function ClockBehind() {
 function Frozen() {
   const { data } = useServiceState();
   const lifting = useServiceAct("unfreeze");
-  const freeze = inForce(data?.freeze, useNow());
+  const freeze = findActiveFreeze(data?.freeze, useNow());
   return (
     <>
       {freeze && (

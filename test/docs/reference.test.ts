@@ -5,7 +5,7 @@ import { format } from "prettier";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { EVENT_REFERENCE } from "./reference/events.ts";
-import { ACTS } from "../../lib/changes/rules/act_statement.ts";
+import { SERVICE_ACTIONS } from "../../lib/changes/rules/service_action.ts";
 import { intentJsonSchema } from "../support/intent_json_schema.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { MANDATE_DECISIONS } from "../../lib/changes/rules/mandate.ts";
@@ -116,7 +116,9 @@ test("the table of the query language is made from its fields", () =>
 
 test("the page of signed consent names each decision that is signed", () => {
   const named = new Set(page("docs/consent.md").spans.map(({ text }) => text));
-  expect([...DECISIONS, ...ACTS, ...MANDATE_DECISIONS].filter((decision) => !named.has(decision))).toEqual([]);
+  expect([...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS].filter((decision) => !named.has(decision))).toEqual(
+    [],
+  );
 });
 
 const renderFields = (fields: Readonly<Record<string, string>>): string =>

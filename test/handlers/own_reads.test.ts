@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { app, endpoints } from "../../handlers/index.ts";
 import { isWrite } from "../../lib/http/admission.ts";
-import { maySee } from "../../lib/changes/rules/reader.ts";
+import { canRead } from "../../lib/changes/rules/reader.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import type { Insight } from "../../lib/link/insight.ts";
 import { TOOLS } from "../../lib/mcp/toolbox.ts";
@@ -461,8 +461,8 @@ test("rows of changes that are not in memory are filtered too", async () => {
 
 test("a change of another that names the agent as fed_by is one that it sees", () => {
   const change = { proposer: "agent:other", stages: { fed_by: AGENT } as Stages };
-  expect(maySee({ name: AGENT }, change)).toBe(true);
-  expect(maySee({ name: "agent:third" }, change)).toBe(false);
+  expect(canRead({ name: AGENT }, change)).toBe(true);
+  expect(canRead({ name: "agent:third" }, change)).toBe(false);
 });
 
 test("readers that ask at the same moment do not share an answer", async () => {

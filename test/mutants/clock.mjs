@@ -45,22 +45,22 @@ export const clock = [
   {
     name: "what is overdue by the clock alone is applied",
     file: "lib/changes/operations/start.ts",
-    find: "    refuseOverdue(change, { intent: product.intent, now });",
-    replace: "void refuseOverdue;",
+    find: "    requireInTime(change, { intent: product.intent, now });",
+    replace: "void requireInTime;",
     tests: CERTAIN,
   },
   {
     name: "what is overdue by the clock alone is approved",
     file: "lib/changes/commands/decide.ts",
-    find: 'if (type === "approve") refuseOverdue(before.change, { intent, now });',
-    replace: "void refuseOverdue;",
+    find: 'if (type === "approve") requireInTime(before.change, { intent, now });',
+    replace: "void requireInTime;",
     tests: CERTAIN,
   },
   {
     name: "a page offers what an overdue change is refused",
     file: "lib/changes/standings.ts",
-    find: "allowed_actions: allowedInTime(change, timed),",
-    replace: "allowed_actions: allowedInTime(change, { intent, now: 0 }),",
+    find: "allowed_actions: listAllowedInTime(change, timed),",
+    replace: "allowed_actions: listAllowedInTime(change, { intent, now: 0 }),",
     tests: CERTAIN,
   },
   {

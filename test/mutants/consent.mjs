@@ -18,7 +18,7 @@ export const consent = [
   {
     name: "a change waits for whoever proposed it",
     file: "lib/changes/rules/awaits.ts",
-    find: "isDecider(change, name, intent) && !approvesOwn(change, name, policy) &&",
+    find: "isDecider(change, name, intent) && !isForbiddenSelfApproval(change, name, policy) &&",
     replace: "isDecider(change, name, intent) &&",
     tests: ["test/lib/changes/rules/consent_model.test.ts"],
   },
@@ -46,8 +46,8 @@ export const consent = [
   {
     name: "an approval that is over is applied once more while the host is silent",
     file: "lib/changes/operations/start.ts",
-    find: "if (lease && overdueStep(change, product.intent.policy, now))",
-    replace: "if (overdueStep === undefined)",
+    find: "if (lease && findOverdueStep(change, product.intent.policy, now))",
+    replace: "if (findOverdueStep === undefined)",
     tests: ["test/lib/changes/operations/looking_on.test.ts"],
   },
   {
@@ -80,14 +80,14 @@ export const consent = [
   {
     ...breakGlass,
     name: "anybody may call an emergency",
-    find: "if (!intent.policy.break_glass?.approvers.includes(sameName(name)))",
+    find: "if (!intent.policy.break_glass?.approvers.includes(normalizeName(name)))",
     replace: "if (false)",
     grave: true,
   },
   {
     ...breakGlass,
     name: "an emergency is reviewed by who called it",
-    find: "emergency && sameName(approver) === sameName(name));",
+    find: "emergency && normalizeName(approver) === normalizeName(name));",
     replace: "emergency && approver === undefined);",
   },
   {
@@ -100,14 +100,14 @@ export const consent = [
   {
     name: "an emergency's consents count for the quorum",
     file: "lib/changes/rules/missing.ts",
-    find: "(emergency ? [] : sameName(approver))",
-    replace: "emergency ? sameName(approver) : sameName(approver)",
+    find: "(emergency ? [] : normalizeName(approver))",
+    replace: "emergency ? normalizeName(approver) : normalizeName(approver)",
     tests: EMERGENCY,
   },
   {
     name: "an emergency passes whoever the intent names today",
     file: "lib/changes/rules/policy.ts",
-    find: "? intent.policy.break_glass?.approvers.includes(sameName(approver))",
+    find: "? intent.policy.break_glass?.approvers.includes(normalizeName(approver))",
     replace: "? true",
     tests: EMERGENCY,
   },
@@ -135,8 +135,8 @@ export const consent = [
   {
     name: "what holds every apply back does not",
     file: "lib/changes/operations/judge_apply.ts",
-    find: "else refuseHeld(holdsAt(",
-    replace: "else void (holdsAt(",
+    find: "else requireNoHold(listHolds(",
+    replace: "else void (listHolds(",
     tests: FREEZE,
   },
   {
@@ -191,15 +191,15 @@ export const consent = [
   {
     name: "an owner counts for the quorum of those whom they are not among",
     file: "lib/changes/rules/missing.ts",
-    find: ".filter((name) => mayDecide(name, intent)).length;",
-    replace: ".filter((name) => mayDecide(name, intent) || true).length;",
+    find: ".filter((name) => canDecide(name, intent)).length;",
+    replace: ".filter((name) => canDecide(name, intent) || true).length;",
     tests: OWNERS,
   },
   {
     name: "an owner decides on what others own",
     file: "lib/changes/rules/policy.ts",
-    find: "approvers.includes(sameName(name)) && findCovered(change, rule) !== undefined",
-    replace: "approvers.includes(sameName(name)) || findCovered(change, rule) !== undefined",
+    find: "approvers.includes(normalizeName(name)) && findCovered(change, rule) !== undefined",
+    replace: "approvers.includes(normalizeName(name)) || findCovered(change, rule) !== undefined",
     tests: OWNERS,
   },
   {
@@ -219,14 +219,14 @@ export const consent = [
   {
     name: "an approved change that lacks consents takes no more",
     file: "lib/changes/rules/transitions.ts",
-    find: "return missingConsents(change, intent).length > 0;",
+    find: "return listMissingConsents(change, intent).length > 0;",
     replace: "return false;",
     tests: OWNERS,
   },
   {
     name: "an approved change takes consents for ever",
     file: "lib/changes/rules/transitions.ts",
-    find: "return missingConsents(change, intent).length > 0;",
+    find: "return listMissingConsents(change, intent).length > 0;",
     replace: "return true;",
     tests: OWNERS,
   },
@@ -294,7 +294,7 @@ export const consent = [
   {
     name: "a consent carries over a target that has moved, whatever the intent says",
     file: "lib/changes/operations/judge_apply.ts",
-    find: "refuseMovedTarget(owners, policy, ",
+    find: "requireUnmovedTarget(owners, policy, ",
     replace: "void (owners, policy, ",
     tests: MOVED,
   },

@@ -9,8 +9,8 @@ export const erasure = [
   {
     name: "a content is erased that a rollback would bring back",
     file: "lib/changes/rules/erasure.ts",
-    find: "if (!setsNothing(change))",
-    replace: "if (setsNothing(change))",
+    find: "if (!hasNoValue(change))",
+    replace: "if (hasNoValue(change))",
     tests: RULES,
   },
   {

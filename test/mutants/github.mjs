@@ -54,8 +54,9 @@ export const github = [
   {
     file: "lib/changes/rules/permissions.ts",
     name: "a group of a token grants a permission",
-    find: "const isNamed = actor !== null && permitted.includes(sameName(actor));",
-    replace: "const isNamed = actor !== null && (permitted.includes(sameName(actor)) || claimed.idp !== undefined);",
+    find: "const isNamed = actor !== null && permitted.includes(normalizeName(actor));",
+    replace:
+      "const isNamed = actor !== null && (permitted.includes(normalizeName(actor)) || claimed.idp !== undefined);",
     tests: groups.tests,
   },
   {

@@ -65,8 +65,8 @@ export const mandates = [
   {
     name: "a mandate approves changes of another agent",
     file: "lib/changes/rules/mandate_inside.ts",
-    find: "change.proposer == null || sameName(change.proposer) !== bounds.agent",
-    replace: 'change.proposer == null || sameName(change.proposer) === ""',
+    find: "change.proposer == null || normalizeName(change.proposer) !== bounds.agent",
+    replace: 'change.proposer == null || normalizeName(change.proposer) === ""',
     tests: CARRIED,
   },
   {

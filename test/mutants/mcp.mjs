@@ -109,8 +109,8 @@ export const mcp = [
     ...tools,
     file: "lib/changes/preview_proposal.ts",
     name: "what is forbidden is previewed as allowed",
-    find: "refuseForbiddenTarget(proposal, intent.policy);",
-    replace: "void refuseForbiddenTarget;",
+    find: "requireAllowedTarget(proposal, intent.policy);",
+    replace: "void requireAllowedTarget;",
   },
   {
     file: "lib/mcp/server.ts",

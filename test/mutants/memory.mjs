@@ -133,7 +133,7 @@ export const memory = [
   {
     name: "one record that is none ends every search",
     file: "lib/memory/proposal_texts.ts",
-    find: "record && isWhole(record) ? record.change : undefined",
+    find: "record && isCompleteRecord(record) ? record.change : undefined",
     replace: "record?.change",
     tests: ["test/lib/memory/memories.test.ts"],
     only: "edited outside the log",

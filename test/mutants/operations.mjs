@@ -95,8 +95,8 @@ export const operations = [
     ...begin,
     name: "a consent that the log does not tell of counts",
     file: "lib/changes/ledger/verify_record.ts",
-    find: "return state ? differences(state, record!, sha256)",
-    replace: "return state ? differences(state, record!, sha256).slice(9)",
+    find: "return state ? listDifferences(state, record!, sha256)",
+    replace: "return state ? listDifferences(state, record!, sha256).slice(9)",
     tests: tampering,
   },
   {

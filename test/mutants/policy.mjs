@@ -51,13 +51,13 @@ export const policy = [
   {
     ...today,
     name: "a quorum that was raised since the proposal binds nobody",
-    find: "Math.max(required_approvers, requiredApprovers(tier, policy));",
-    replace: "required_approvers + 0 * requiredApprovers(tier, policy);",
+    find: "Math.max(required_approvers, countRequiredApprovers(tier, policy));",
+    replace: "required_approvers + 0 * countRequiredApprovers(tier, policy);",
   },
   {
     ...today,
     name: "a proposer's own consent still counts at the apply",
-    find: "      !approvesOwn(change, approver, intent.policy) &&\n",
+    find: "      !isForbiddenSelfApproval(change, approver, intent.policy) &&\n",
     replace: "",
   },
   {
@@ -164,7 +164,7 @@ export const policy = [
   {
     file: "lib/changes/rules/target_pattern.ts",
     name: "a pattern of targets does not know capital letters",
-    find: "const text = sameTarget(target);",
+    find: "const text = normalizeTarget(target);",
     replace: "const text = target;",
     tests: HTTP,
     only: "bare handlers (tiers|consent|conflicts)",
@@ -217,8 +217,8 @@ export const policy = [
   {
     name: "a proposal may put in force again what never was",
     file: "lib/changes/file_proposal.ts",
-    find: 'superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : "names no change";',
-    replace: "superseded && maySee(reader, superseded) ? whyNotSuperseding(superseded, input) : undefined;",
+    find: 'superseded && canRead(reader, superseded) ? findSupersedeProblem(superseded, input) : "names no change";',
+    replace: "superseded && canRead(reader, superseded) ? findSupersedeProblem(superseded, input) : undefined;",
     tests: ["test/lib/changes/entry_facts.test.ts"],
   },
   {

@@ -47,7 +47,7 @@ export const proof = [
     ...GOVERNED,
     name: "whoever has keys need not use them",
     file: "lib/changes/rules/require_signature.ts",
-    find: "isConsent ? mustSign(name, signing)",
+    find: "isConsent ? requiresSignature(name, signing)",
     replace: "isConsent ? signing.only",
     grave: true,
   },

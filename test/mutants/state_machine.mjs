@@ -51,7 +51,7 @@ export const stateMachine = [
     ...decision,
     name: "one person's consent counts twice in other letters",
     find: "if (!lacksOnlyAWord && hasConsented(change, name, intent))",
-    replace: "if (standingApprovals(change, policy).some(({ approver }) => approver === name))",
+    replace: "if (listValidApprovals(change, policy).some(({ approver }) => approver === name))",
   },
   {
     ...decision,

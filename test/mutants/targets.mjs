@@ -104,7 +104,7 @@ export const targets = [
   {
     ...file,
     name: "a target in other capitals is another target",
-    find: "find((name) => sameTarget(name) === sameTarget(target))",
+    find: "find((name) => normalizeTarget(name) === normalizeTarget(target))",
     replace: "find((name) => name === target)",
   },
   {

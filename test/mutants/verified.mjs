@@ -22,8 +22,8 @@ export const verified = [
   {
     ...ledger,
     name: "a record is rebuilt with the content that somebody put into it",
-    find: "return differences(recorded, record, sha256).length === 0 ? record : undefined;",
-    replace: "return differences(recorded, record, sha256).length < 99 ? record : undefined;",
+    find: "return listDifferences(recorded, record, sha256).length === 0 ? record : undefined;",
+    replace: "return listDifferences(recorded, record, sha256).length < 99 ? record : undefined;",
   },
   {
     file: "lib/changes/mismatch.ts",
@@ -291,25 +291,25 @@ export const verified = [
     tests: USE,
   },
   {
-    file: "lib/changes/rules/written_record.ts",
+    file: "lib/changes/rules/stored_record.ts",
     name: "a record that lies under another change's id passes for that change's",
     find: "const whole = { change_id: id, ...change, ...UNSAID, ...change };",
     replace: "const whole = { ...UNSAID, ...change, change_id: id };",
-    tests: ["test/lib/changes/rules/written_record.test.ts"],
+    tests: ["test/lib/changes/rules/stored_record.test.ts"],
   },
   {
-    file: "lib/changes/rules/written_record.ts",
+    file: "lib/changes/rules/stored_record.ts",
     name: "what a change was never asked to hold is read over what it holds",
     find: "...change, ...UNSAID, ...change }",
     replace: "...change, ...UNSAID }",
-    tests: ["test/lib/changes/rules/written_record.test.ts"],
+    tests: ["test/lib/changes/rules/stored_record.test.ts"],
   },
   {
-    file: "lib/changes/rules/written_record.ts",
+    file: "lib/changes/rules/stored_record.ts",
     name: "a consent is left out of what is written of a change",
     find: "(Array.isArray(value) && value.length === 0)",
     replace: "Array.isArray(value)",
-    tests: ["test/lib/changes/rules/written_record.test.ts"],
+    tests: ["test/lib/changes/rules/stored_record.test.ts"],
   },
   {
     file: "lib/changes/ledger/verify_record.ts",

@@ -184,8 +184,8 @@ export const verifier = [
   {
     ...life,
     name: "a certificate counts consents, not people",
-    find: "names.add(sameName(name));",
-    replace: "names.add(sameName(name) + step.entry.id);",
+    find: "names.add(normalizeName(name));",
+    replace: "names.add(normalizeName(name) + step.entry.id);",
     tests: FORGED,
   },
   {

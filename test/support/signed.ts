@@ -3,7 +3,7 @@ import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { readRecord } from "../../lib/changes/records.ts";
 import { toChange, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import type { Proof } from "../../lib/changes/rules/proof.ts";
-import type { Act } from "../../lib/changes/rules/act_statement.ts";
+import type { ServiceAction } from "../../lib/changes/rules/service_action.ts";
 import { evolve } from "../../lib/changes/rules/evolve.ts";
 import type { Client, Reply } from "./client.ts";
 import type { TestDeps } from "./deps.ts";
@@ -34,7 +34,7 @@ export const proven = (pen: Pen, statement: string): Fields => ({
 });
 
 /** An act on the service with its proof. */
-export async function act(api: Poster, pen: Pen, which: Act, fields: ActFields): Promise<Reply> {
+export async function act(api: Poster, pen: Pen, which: ServiceAction, fields: ActFields): Promise<Reply> {
   const { actor, ...said } = fields;
   const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
   return api.post(path, {

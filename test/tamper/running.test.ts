@@ -10,7 +10,7 @@ import { reconcile } from "../../lib/changes/reconcile.ts";
 import { openTargetKey, targetKey } from "../../lib/changes/records.ts";
 import { isLive } from "../../lib/changes/rules/in_force.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
-import { written } from "../../lib/changes/rules/written_record.ts";
+import { toStoredChange } from "../../lib/changes/rules/stored_record.ts";
 import type { Store, Tx } from "../../lib/store/store.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { MINUTE } from "../support/clock.ts";
@@ -120,8 +120,8 @@ const KINDS: Record<string, Attack> = {
     const [one, other] = [ids[first]!, ids[(first + 1 + pick(ids.length - 1)) % ids.length]!];
     const [a, b] = [truth.records.get(one)!, truth.records.get(other)!];
     await edit(store, (tx) => {
-      tx.put("changes", one, written({ ...b, change: { ...b.change, change_id: one } }));
-      tx.put("changes", other, written({ ...a, change: { ...a.change, change_id: other } }));
+      tx.put("changes", one, toStoredChange({ ...b, change: { ...b.change, change_id: one } }));
+      tx.put("changes", other, toStoredChange({ ...a, change: { ...a.change, change_id: other } }));
     });
     return { changes: [one, other], named: true };
   },

@@ -5,7 +5,7 @@ import { foldEntries } from "../../lib/changes/ledger/verify_record.ts";
 import { pickContent } from "../../lib/changes/rules/content.ts";
 import { toChange, type ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { asRead } from "../../lib/changes/rules/written_record.ts";
+import { fromStoredChange } from "../../lib/changes/rules/stored_record.ts";
 import type { Collection, Store } from "../../lib/store/store.ts";
 import { testClock } from "../support/clock.ts";
 import { type Core, core, makeCore } from "../support/core.ts";
@@ -71,7 +71,7 @@ export async function lived(): Promise<{ api: Core; truth: Truth }> {
   const records = await api.deps.store.list("changes", { limit: 100 });
   const truth = {
     entries: parse(await exportLog(api.deps.store)),
-    records: new Map(records.map((kept) => [kept.id, asRead(kept)])),
+    records: new Map(records.map((kept) => [kept.id, fromStoredChange(kept)])),
     kept: { change_id, text },
   };
   return { api, truth };

@@ -12,7 +12,7 @@ import { learnOfLoss, readTail } from "../after_loss.ts";
 import type { Caller } from "../caller.ts";
 import { refuseBroken } from "../reading.ts";
 import type { Receipt, Replayed } from "../replies.ts";
-import { POLICY_LOSS, serviceItself } from "../rules/actor.ts";
+import { POLICY_LOSS, serviceActor } from "../rules/actor.ts";
 import { governed, type Transaction } from "../transaction.ts";
 
 /** The caller's statement, and the end of the log that they accept. */
@@ -72,7 +72,7 @@ function describeLoss(known: LostEnd, length: number): string {
 
 /** Freezes the service: a freeze may be among the lost entries. */
 function freeze({ tx, at, append }: Transaction, note: string): void {
-  const by = serviceItself(POLICY_LOSS);
+  const by = serviceActor(POLICY_LOSS);
   const facts = { actor: POLICY_LOSS, note, until: null };
   const entry = append({ event_type: "service_frozen", detail: { ...facts, ...by } });
   tx.put("meta", "freeze", { ...facts, at, entry: entry.value.id });

@@ -11,9 +11,9 @@ import { asProven } from "../proven_consents.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import { comesAfterTime } from "../rules/apply_when.ts";
 import { isLive } from "../rules/in_force.ts";
-import { type Missing, missingConsents } from "../rules/missing.ts";
+import { type MissingConsent, listMissingConsents } from "../rules/missing.ts";
 import type { Change } from "../rules/change.ts";
-import { refuseOverdue } from "../rules/overdue.ts";
+import { requireInTime } from "../rules/overdue.ts";
 import { changeFacts } from "../rules/statement.ts";
 import type { ProductRuntime } from "../runtime.ts";
 import { countReadable } from "../seen.ts";
@@ -34,7 +34,7 @@ export interface DecisionInput extends ProofInput {
 
 /** A recorded decision; `missing`: the consents that an approval still lacks. */
 export interface DecisionResult extends Enacted {
-  missing: Missing[];
+  missing: MissingConsent[];
 }
 
 /** Requires a digest for each place that can be read, where digests are given or the intent asks for them. */
@@ -61,7 +61,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const before = await transaction.change(change_id, type === "approve" ? "any" : "closing");
     const expired = await expireIfDue(transaction, caller.deps, before);
     if (expired) return expired;
-    if (type === "approve") refuseOverdue(before.change, { intent, now });
+    if (type === "approve") requireInTime(before.change, { intent, now });
     if (type === "approve") requireSeen(transaction.product, before.change, seen);
     const leases = type === "revoke" ? await readLeases(tx, before.change) : [];
     const { adapter } = transaction.product;
@@ -93,7 +93,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const enacted = transaction.enact(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
     await requireUnmoved(transaction, caller, before);
-    return { ...enacted, missing: type === "approve" ? missingConsents(enacted.record.change, intent) : [] };
+    return { ...enacted, missing: type === "approve" ? listMissingConsents(enacted.record.change, intent) : [] };
   };
   // A decision that stops a change is valid under any clock.
   const result = await governed(caller, record, { anyClock: type === "deny" || type === "revoke" });

@@ -5,7 +5,7 @@ import type { Caller } from "../caller.ts";
 import type { Result } from "../replies.ts";
 import type { Change } from "../rules/change.ts";
 import type { Actor } from "../rules/actor.ts";
-import { sameName } from "../rules/names.ts";
+import { normalizeName } from "../rules/names.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requireRollout } from "../rules/require_rollout.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
@@ -83,7 +83,7 @@ const invalidRow = (index: number, message: string): AppError => invalidField(`r
 /** Requires the secret of the agent that the plan names (403 `agent_may_not`). */
 function requireFeeder({ identity }: Caller, { stages, change_id }: Change): string {
   const { agent } = identity ?? {};
-  if (agent !== undefined && stages && sameName(agent) === sameName(stages.fed_by)) return agent;
+  if (agent !== undefined && stages && normalizeName(agent) === normalizeName(stages.fed_by)) return agent;
   const feeder = stages
     ? `only ${stages.fed_by} feeds samples of ${change_id}`
     : `${change_id} is not rolled out in steps`;

@@ -5,7 +5,7 @@ import type { Caller } from "../caller.ts";
 import { lastFreeze } from "../freeze.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import type { Freeze } from "../rules/freeze.ts";
-import { inForce } from "../rules/in_force.ts";
+import { findActiveFreeze } from "../rules/in_force.ts";
 import { governed, type Transaction } from "../transaction.ts";
 
 /** Who freezes the service, the reason and the end. */
@@ -25,7 +25,7 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
     const { tx, at, now, append } = transaction;
     const facts = await actFacts(transaction, caller, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
-    const current = inForce(await lastFreeze(transaction), now);
+    const current = findActiveFreeze(await lastFreeze(transaction), now);
     if (current && until !== undefined && (current.until === null || Date.parse(until) < Date.parse(current.until)))
       throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
     const freeze = { actor: facts.actor, note, until: until ?? null, at };
@@ -41,7 +41,7 @@ export function unfreezeService(caller: Caller, input: FreezeInput): Promise<Fre
   return governed(caller, async (transaction) => {
     const { tx, now, append } = transaction;
     const detail = await actFacts(transaction, caller, "unfreeze", input);
-    if (!inForce(await lastFreeze(transaction), now))
+    if (!findActiveFreeze(await lastFreeze(transaction), now))
       throw new AppError("illegal_transition", "the service is not frozen", { allowed: ["freeze"] });
     const entry = append({ event_type: "service_unfrozen", detail });
     tx.delete("meta", "freeze");

@@ -16,7 +16,7 @@ import { type RestoreLease, readRecord } from "../records.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
-import { listLeft } from "../rules/record.ts";
+import { listAppliedOperands } from "../rules/record.ts";
 import { expireReadings } from "../seen.ts";
 import { type Enacted, governed, type Transaction } from "../transaction.ts";
 import { type Verified, verifyOperand } from "../verify_place.ts";
@@ -60,7 +60,7 @@ async function verifyNow(deps: Caller["deps"], { change_id, operand_id }: Restor
   const found = new Map<string, Verified>();
   const record = await readRecord(deps.store, change_id);
   if (record?.change.status !== "applied" || record.change.erased) return found;
-  for (const operand of listLeft(record)) {
+  for (const operand of listAppliedOperands(record)) {
     const { change_id: id } = operand;
     if (operand_id === undefined || id === operand_id) found.set(id, await verifyOperand(deps, operand));
   }

@@ -2,14 +2,14 @@
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
-import type { Verdict } from "../rules/change.ts";
+import type { ReviewVerdict } from "../rules/change.ts";
 import { type Enacted, governed } from "../transaction.ts";
 
 /** The verdict on an emergency consent, and whose it is. */
 export interface ReviewInput extends ProofInput {
   change_id: string;
   approver: string;
-  verdict: Verdict;
+  verdict: ReviewVerdict;
   note?: string | undefined;
 }
 

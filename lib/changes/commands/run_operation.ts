@@ -17,13 +17,13 @@ import { type HostRun, isUnresolved, type OperandEnd, runOnHost } from "../opera
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
 import { listLimits } from "../mandates/limits.ts";
 import { findCarrier } from "../places.ts";
-import { approvingMandate } from "../rules/mandate_approval.ts";
+import { findApprovingMandate } from "../rules/mandate_approval.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
-import { listLeft } from "../rules/record.ts";
+import { listAppliedOperands } from "../rules/record.ts";
 import { expireReadings, readSeen, toSeen } from "../seen.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { readRecordedBases, readUnowned } from "../judge_values.ts";
@@ -77,7 +77,7 @@ async function askBeforeRollback(
   changeId: string,
 ): Promise<ReadonlyMap<string, HostState | undefined>> {
   const record = await readRecord(store, changeId);
-  const operands = record?.change.status === "applied" ? listLeft(record) : [];
+  const operands = record?.change.status === "applied" ? listAppliedOperands(record) : [];
   const states = operands.map(async (operand) => {
     const adapter = findCarrier(product?.adapter, operand);
     return [operand.change_id, adapter && (await askHost(adapter, operand))] as const;
@@ -96,7 +96,7 @@ async function askBeforeApply(deps: Caller["deps"], changeId: string, dryRun: bo
 async function readBases(deps: Caller["deps"], changeId: string) {
   const record = await readRecord(deps.store, changeId);
   const { targets, mandates } = deps.product!.intent.policy;
-  const agent = mandates && record && approvingMandate(record.change) !== undefined && record.change.proposer;
+  const agent = mandates && record && findApprovingMandate(record.change) !== undefined && record.change.proposer;
   const rules = [...targets, ...((agent && (await listLimits(deps.store, agent))) || [])];
   if (!record || rules.length === 0) return undefined;
   const recorded = await readLedger(deps, (ledger) => readRecordedBases(ledger, record));
@@ -141,7 +141,7 @@ async function commitRun(
     if (run.ok) {
       const carried = run.ends.map((end) => ({ operand: end.operand, adapter: toResult(end)! }));
       // The entries of a plan that are only recorded.
-      const others = request.operation === "apply" ? listOperands(before.change) : listLeft(before);
+      const others = request.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
       const recordedOnly = others.filter(({ change_id: id }) => operands.every((one) => one.change_id !== id));
       const done = [...carried, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
       const { replaced, ...recorded } = await recordSuccess(transaction, before, request, done);

@@ -8,7 +8,7 @@ import type { Replayed } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { refuseStage, requireRollout } from "../rules/require_rollout.ts";
+import { createStageRejection, requireRollout } from "../rules/require_rollout.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import type { StageAction } from "../rules/stage_action.ts";
 import { requireStageOpen, requireStagePerson } from "../rules/stage_rules.ts";
@@ -116,7 +116,7 @@ async function advance(transaction: Transaction, record: ChangeRecord): Promise<
   const { change } = record;
   const verdict = await judgeRollout(transaction, record, { byHand: true });
   if (!verdict.error && verdict.decision !== "advance")
-    throw refuseStage(change, `it waits for ${verdict.reason}`, transaction);
+    throw createStageRejection(change, `it waits for ${verdict.reason}`, transaction);
   return {
     async requireFree() {
       const lease = await readLease(transaction.tx, change);

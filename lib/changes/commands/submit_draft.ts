@@ -4,9 +4,9 @@ import type { Tx } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { keepDraft, type NotFiled, whyNotFiled } from "../drafts.ts";
 import { fileProposal } from "../file_proposal.ts";
-import { serviceItself } from "../rules/actor.ts";
+import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import type { Asked, ProposeInput } from "../rules/command.ts";
+import type { DraftRequester, ProposeInput } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
 import { governed } from "../transaction.ts";
 
@@ -21,7 +21,7 @@ export interface DraftRecord {
 export async function submitDraft(
   deps: ChangesDeps,
   input: ProposeInput & { proposer: `llm:${string}` },
-  asked: Asked,
+  asked: DraftRequester,
   draftRecord?: DraftRecord,
 ): Promise<Pick<Change, "change_id"> | NotFiled> {
   const { not_allowed, readings } = await examineProposal(deps, input);
@@ -33,7 +33,7 @@ export async function submitDraft(
     const draft = await fileProposal(
       transaction,
       input,
-      serviceItself(input.proposer),
+      serviceActor(input.proposer),
       {},
       { asked, not_allowed, readings },
     );

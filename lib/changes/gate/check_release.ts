@@ -1,9 +1,9 @@
 /** Answers a tool that says who it is, and records the answer. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { serviceItself } from "../rules/actor.ts";
+import { serviceActor } from "../rules/actor.ts";
 import type { GateDecision } from "../rules/decide_gate.ts";
-import { sameTarget } from "../rules/same_target.ts";
+import { normalizeTarget } from "../rules/target_key.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 
@@ -36,7 +36,7 @@ export const checkRelease = (
       const { target, head } = question;
       const { state, reasons } = decision;
       const circumstance = { target, head, state, reasons, ...(caller && { caller }) };
-      transaction.enact(record, { type: "check_release", circumstance }, serviceItself());
+      transaction.enact(record, { type: "check_release", circumstance }, serviceActor());
     }
     return decision;
   });
@@ -47,7 +47,7 @@ async function isNew(
   { target, head }: GateQuestion,
   { change_id, state, caller }: GateDecision & { caller: GateCaller | undefined },
 ): Promise<boolean> {
-  const answer = { target: sameTarget(target), head, state, iss: caller?.iss ?? null, sub: caller?.sub ?? null };
+  const answer = { target: normalizeTarget(target), head, state, iss: caller?.iss ?? null, sub: caller?.sub ?? null };
   const key = `${change_id}\n${sha256(canonicalJson(answer))}`;
   if (await tx.get("release_checks", key)) return false;
   tx.put("release_checks", key, true, 0);

@@ -10,17 +10,17 @@ import { asProven } from "../proven_consents.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
 import { unlessMissing } from "../mismatch.ts";
 import { type Place, readRecord, readRecords, targetKey } from "../records.ts";
-import { isEmergency } from "../rules/break_glass.ts";
+import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { decideGate, type GateDecision, type GateFacts, type Release } from "../rules/decide_gate.ts";
 import { parseDetail } from "../rules/event.ts";
-import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import { listHolds, requireNoHold } from "../rules/hold.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import { missingConsents } from "../rules/missing.ts";
-import { whyOverdue } from "../rules/overdue.ts";
+import { listMissingConsents } from "../rules/missing.ts";
+import { explainOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord, ChangeState } from "../rules/record.ts";
 import { releaseHead } from "../rules/release.ts";
-import { samePlace } from "../rules/same_target.ts";
+import { isSameTarget } from "../rules/target_key.ts";
 import { requireConsented } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { listRecords } from "../../store/pages.ts";
@@ -186,7 +186,7 @@ async function readRelease(
 
 /** Returns what a change of kind `config` sets at a place. */
 const setBy = (change: Change, place: Place) =>
-  change.kind === "config" ? listEntries(change).find((entry) => samePlace(entry, place)) : undefined;
+  change.kind === "config" ? listEntries(change).find((entry) => isSameTarget(entry, place)) : undefined;
 
 /** Returns the entry of the last approval; of a change that the intent approved, its proposal. */
 function lastConsent(entries: readonly AuditEntry[]): number {
@@ -224,8 +224,8 @@ async function requireInForce(transaction: Transaction, record: ChangeRecord): P
   requireConsented(proven, intent);
   await requireInside(then, proven);
   await requireNoOperation(tx, record.change);
-  if (isEmergency(proven, intent)) return;
-  refuseHeld(holdsAt(intent.policy, await lastFreeze(transaction), now, record.change));
+  if (isEmergencyApproved(proven, intent)) return;
+  requireNoHold(listHolds(intent.policy, await lastFreeze(transaction), now, record.change));
 }
 
 async function describePending(transaction: Transaction, release: Read): Promise<NonNullable<GateFacts["pending"]>> {
@@ -235,7 +235,7 @@ async function describePending(transaction: Transaction, release: Read): Promise
   const proven = await asProven(transaction, record);
   return {
     release: { change: record.change, consented: 0 },
-    overdue: whyOverdue(record.change, { intent, now }),
-    missing: missingConsents(proven, intent),
+    overdue: explainOverdue(record.change, { intent, now }),
+    missing: listMissingConsents(proven, intent),
   };
 }

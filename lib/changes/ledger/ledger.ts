@@ -6,7 +6,7 @@ import type { Reading } from "../reading.ts";
 import { readStoredChange, type Place, targetKey } from "../records.ts";
 import { pickContent } from "../rules/content.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../rules/list_entries.ts";
-import { toChange, type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import { toChange, type ChangeRecord, type ChangeState, listDifferences } from "../rules/record.ts";
 import type { TargetOwner } from "../rules/stale_target.ts";
 import { findOwnedSince, findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
 import { heldNow, heldSince, lastValue } from "./values_held.ts";
@@ -56,7 +56,7 @@ export function createLedger(sources: LedgerSources) {
       const recorded = stored?.change && (await state(changeId, stored));
       if (!recorded) return undefined;
       const record = { ...recorded, change: toChange(recorded, pickContent(stored.change)) };
-      return differences(recorded, record, sha256).length === 0 ? record : undefined;
+      return listDifferences(recorded, record, sha256).length === 0 ? record : undefined;
     },
     /** Returns the newest applied change of a target. */
     owner: findTargetOwner,

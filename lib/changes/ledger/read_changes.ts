@@ -8,7 +8,7 @@ import type { Place } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { findTarget } from "../rules/event.ts";
 import type { Applied, ChangeRecord } from "../rules/record.ts";
-import { asRead } from "../rules/written_record.ts";
+import { fromStoredChange } from "../rules/stored_record.ts";
 import { named, onTarget } from "../subjects.ts";
 import { entryIds, verifyRecord } from "./verify_record.ts";
 
@@ -29,7 +29,7 @@ export async function readVerifiedChanges(deps: Reading, ids: readonly string[])
   const { store, integrity } = deps;
   // Before the records: they may not name what is appended from here on.
   const end = integrity.outline?.durable.length ?? 0;
-  const records = (await store.getMany("changes", ids)).map((stored) => stored && asRead(stored));
+  const records = (await store.getMany("changes", ids)).map((stored) => stored && fromStoredChange(stored));
   const wanted = records.flatMap(entryIds);
   const stored = await store.getMany("audit", wanted.map(entryKey));
   const entries = new Map(stored.map((entry, index) => [wanted[index]!, entry?.value]));

@@ -2,10 +2,10 @@
 import { findTarget } from "../rules/event.ts";
 import type { Change } from "../rules/change.ts";
 import { pickContent } from "../rules/content.ts";
-import { setsNothing } from "../rules/list_entries.ts";
+import { hasNoValue } from "../rules/list_entries.ts";
 import { toChangeId, listOperands } from "../rules/operands.ts";
-import { appliedAt, toChange, type ChangeRecord, differences } from "../rules/record.ts";
-import { type Place, samePlace } from "../rules/same_target.ts";
+import { findApplied, toChange, type ChangeRecord, listDifferences } from "../rules/record.ts";
+import { type TargetKey, isSameTarget } from "../rules/target_key.ts";
 import type { Evidence } from "../evidence.ts";
 import type { ReadRollbackFacts, RollbackFacts } from "../operations/adapter_port.ts";
 import type { Reading } from "../reading.ts";
@@ -45,8 +45,8 @@ const isApplied = (deps: Reading, operandId: string): Promise<boolean> =>
   });
 
 /** Returns true for a change that is applied and of which a rollback has not taken back a target. */
-const isAppliedAt = (record: ChangeRecord, target: Place): boolean =>
-  record.change.status === "applied" && appliedAt(record, target)?.rolled_back_at === undefined;
+const isAppliedAt = (record: ChangeRecord, target: TargetKey): boolean =>
+  record.change.status === "applied" && findApplied(record, target)?.rolled_back_at === undefined;
 
 /** Returns whether a change that sets a value was applied over an operand and still is. Each apply names the change it was over. */
 async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefined> {
@@ -68,7 +68,7 @@ async function replacedBy(log: Log, change: ChangeRecord, operand: Change): Prom
     if (id === undefined) return {};
     const under = id === null ? undefined : await readChange(log, id);
     if (!under || (isAppliedAt(under, operand) && !leavesTarget(log, under)))
-      return { digest: appliedAt(top, operand)?.previous_digest };
+      return { digest: findApplied(top, operand)?.previous_digest };
     // The value of another place says nothing of this one.
     if (!isSamePlace(under.change, operand)) return {};
     top = under;
@@ -78,7 +78,7 @@ async function replacedBy(log: Log, change: ChangeRecord, operand: Change): Prom
 
 /** Returns true where a change sets the target of an operand at its place: a configuration may route them to different systems. */
 function isSamePlace(change: Change, operand: Change): boolean {
-  const other = listOperands(change).find((one) => samePlace(one, operand));
+  const other = listOperands(change).find((one) => isSameTarget(one, operand));
   return other !== undefined && other.places?.[0]?.place === operand.places?.[0]?.place;
 }
 
@@ -86,7 +86,7 @@ function isSamePlace(change: Change, operand: Change): boolean {
 async function ownerBefore(
   { evidence }: Log,
   { applied }: ChangeRecord,
-  target: Place,
+  target: TargetKey,
 ): Promise<string | null | undefined> {
   const apply = applied ? await evidence.entry(applied.entry) : undefined;
   return apply && findTarget(apply, target)?.target_held;
@@ -101,4 +101,4 @@ async function readChange({ deps, ledger }: Log, changeId: string): Promise<Chan
 
 /** Returns whether a change leaves its target's value alone, by the content that its digest was made of. */
 const leavesTarget = ({ deps: { sha256 } }: Log, record: ChangeRecord): boolean =>
-  setsNothing(record.change) && !differences(record, record, sha256).includes("content");
+  hasNoValue(record.change) && !listDifferences(record, record, sha256).includes("content");

@@ -7,9 +7,9 @@ import { targetRows } from "../by_target.ts";
 import { agentPlace, applyKey, type Place, targetKey } from "../records.ts";
 import { isLive, isReviewDue } from "../rules/in_force.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import { appliedAt, type ChangeRecord } from "../rules/record.ts";
+import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
-import { asRead } from "../rules/written_record.ts";
+import { fromStoredChange } from "../rules/stored_record.ts";
 import { entryIds, type Mismatch, verifyRecord } from "./verify_record.ts";
 
 type Scanning = Pick<ChangesDeps, "store" | "sha256">;
@@ -28,7 +28,7 @@ export async function scanRecords(
   page: readonly Stored<CollectionRecord<"changes">>[],
 ): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
-  const records = page.map((stored): StoredRecord => ({ ...stored, value: asRead(stored) }));
+  const records = page.map((stored): StoredRecord => ({ ...stored, value: fromStoredChange(stored) }));
   const stored = await deps.store.getMany(
     "audit",
     records.flatMap(({ value }) => entryIds(value).map(entryKey)),
@@ -67,7 +67,7 @@ const INDEXES = {
     const { change, applied } = record;
     if (!applied) return [];
     const isOwned = (place: Place): boolean =>
-      change.status === "applied" && appliedAt(record, place)?.rolled_back_at === undefined;
+      change.status === "applied" && findApplied(record, place)?.rolled_back_at === undefined;
     return listEntries(change).map((place) =>
       row(targetKey(place) + entryKey(applied.entry), isOwned(place), change.change_id),
     );

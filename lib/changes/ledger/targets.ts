@@ -5,9 +5,9 @@ import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
 import { LISTED, listLiveChanges, type Place, readRecord, targetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
-import { parseDetail, findTarget, isTakenBack } from "../rules/event.ts";
+import { parseDetail, findTarget, isRolledBack } from "../rules/event.ts";
 import { isLive } from "../rules/in_force.ts";
-import { sameTarget } from "../rules/same_target.ts";
+import { normalizeTarget } from "../rules/target_key.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { foldEntries } from "./verify_record.ts";
 
@@ -53,7 +53,9 @@ export async function findSpelling({ reads, evidence }: LedgerSources, target: P
   const newest = (await evidence.onTarget("held", target)()) ?? (await newestStoredApply({ reads, evidence }, target));
   const held = newest && findTarget(newest, target);
   const spelling = held?.target_spelling ?? held?.target;
-  return spelling !== undefined && sameTarget(spelling) === sameTarget(target.target) ? spelling : target.target;
+  return spelling !== undefined && normalizeTarget(spelling) === normalizeTarget(target.target)
+    ? spelling
+    : target.target;
 }
 
 /** Returns the apply of the newest applied change of a target, where it is older than all that was indexed. */
@@ -100,7 +102,7 @@ async function findUnder(sources: LedgerSources, target: Place, changeId: string
 const isTakenBackAt = (entries: readonly AuditEntry[], target: Place): boolean =>
   entries.some((entry) => {
     const found = entry.event_type === "change_rollback_failed" ? findTarget(entry, target) : undefined;
-    return found !== undefined && isTakenBack(found);
+    return found !== undefined && isRolledBack(found);
   });
 
 /** Finds the newest of a target's applied changes in the index that was not passed, and that the log may have. */

@@ -3,8 +3,8 @@ import { type AuditEntry } from "../../audit/entry.ts";
 import { type Place, readRecord, targetKey } from "../records.ts";
 import { parseDetail, findTarget } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import { appliedAt, type ChangeRecord } from "../rules/record.ts";
-import { samePlace } from "../rules/same_target.ts";
+import { findApplied, type ChangeRecord } from "../rules/record.ts";
+import { isSameTarget } from "../rules/target_key.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import { findOwner, type LedgerSources } from "./targets.ts";
 import { entryIds, verifyRecord } from "./verify_record.ts";
@@ -32,7 +32,7 @@ export async function* heldSince(
     typeof owner === "object" && owner !== null ? owner : await valueUnder(sources, place, { owner, moment });
   if (start) yield start;
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
-  const found = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => samePlace(base, place));
+  const found = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => isSameTarget(base, place));
   if (!start && found && found.length > 0) yield { found };
   // No value is a first one where any was set before.
   const before = start || applies.length === 0 ? undefined : await lastValue(sources, place, moment);
@@ -93,7 +93,7 @@ async function valueUnder(
     passed.add(id);
     const record = await readVerified(sources, id);
     if (!record?.applied) return UNKNOWN;
-    const rolled_back_at = appliedAt(record, place)?.rolled_back_at ?? record.change.rolled_back_at;
+    const rolled_back_at = findApplied(record, place)?.rolled_back_at ?? record.change.rolled_back_at;
     const isOver = rolled_back_at !== null && (moment === undefined || rolled_back_at < moment);
     const set = isOver ? undefined : valueSet(record, place);
     if (set) return set;
@@ -107,7 +107,7 @@ async function valueUnder(
 function valueSet(record: ChangeRecord | undefined, place: Place): Found {
   if (!record) return UNKNOWN;
   if (record.change.erased) return { unknown: `the content of ${record.change.change_id} was erased` };
-  const entry = listEntries(record.change).find((one) => samePlace(one, place));
+  const entry = listEntries(record.change).find((one) => isSameTarget(one, place));
   return entry?.value === undefined ? undefined : { value: entry.value };
 }
 

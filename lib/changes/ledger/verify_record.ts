@@ -3,8 +3,8 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { parseEvent } from "../rules/event.ts";
 import { evolve } from "../rules/evolve.ts";
-import { isOfWholePlan } from "../rules/whole_plan.ts";
-import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import { hasAllPlanTargets } from "../rules/plan_targets.ts";
+import { type ChangeRecord, type ChangeState, listDifferences } from "../rules/record.ts";
 
 /**
  * Names of what does not match the log: fields of the record, `content` where that is not what its digest was made of, and indexes
@@ -20,7 +20,7 @@ export function foldEntries(entries: readonly (AuditEntry | undefined)[]): Chang
   let state: ChangeState | undefined;
   for (const entry of entries) {
     const event = entry && parseEvent(entry);
-    if (!event || !isOfWholePlan(proposal!, state, event)) return undefined;
+    if (!event || !hasAllPlanTargets(proposal!, state, event)) return undefined;
     if (!(state = evolve(state, event))) return undefined;
   }
   return state;
@@ -47,5 +47,5 @@ export function verifyRecord(
   if (!isComplete || entries.some((entry, index) => entry?.id !== ids[index] || entry?.change_id !== changeId))
     return ["audit"];
   const state = foldEntries(entries);
-  return state ? differences(state, record!, sha256) : ["log"];
+  return state ? listDifferences(state, record!, sha256) : ["log"];
 }

@@ -2,14 +2,14 @@
 import { AppError } from "../../kit/errors.ts";
 import { type ValueFacts, type ValueJudgement, judgeValues, type SystemReading } from "../judge_values.ts";
 import { unapprovedRollback } from "../recent_rollback.ts";
-import { type Actor, serviceItself } from "../rules/actor.ts";
-import type { Change, ValuePlace } from "../rules/change.ts";
+import { type Actor, serviceActor } from "../rules/actor.ts";
+import type { Change, TargetLocation } from "../rules/change.ts";
 import type { ProposeInput } from "../rules/command.ts";
 import { parseDetail } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import type { EffectiveBounds } from "../rules/mandate_allowed.ts";
 import type { MandateApproval } from "../rules/mandate_approval.ts";
-import { mandateName } from "../rules/mandate.ts";
+import { mandateApproverName } from "../rules/mandate.ts";
 import { type Breach, findBreach } from "../rules/mandate_inside.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { requireSchemas } from "../rules/value_limits.ts";
@@ -31,7 +31,7 @@ export interface Outside extends Breach {
 export interface Proposed {
   input: ProposeInput;
   actor: Actor;
-  places: readonly ValuePlace[] | undefined;
+  places: readonly TargetLocation[] | undefined;
   seen?: readonly string[] | null | undefined;
   readings?: readonly SystemReading[] | undefined;
 }
@@ -63,7 +63,7 @@ export async function decideByMandate(
     }
     const target_owner = await transaction.ledger.targetOwner(input);
     const command = { type: "mandate", approval: judged, target_owner, seen: seen ?? undefined } as const;
-    return { enacted: transaction.enact(record, command, serviceItself(mandateName(mandate_id))) };
+    return { enacted: transaction.enact(record, command, serviceActor(mandateApproverName(mandate_id))) };
   }
   return outside.length > 0 ? { outside } : {};
 }
@@ -162,6 +162,6 @@ async function count(
 
 /** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
 export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
-  const newest = await newestOnDay(at, (since) => evidence.mandateConsents(mandateName(mandateId), since));
+  const newest = await newestOnDay(at, (since) => evidence.mandateConsents(mandateApproverName(mandateId), since));
   return newest ? (parseDetail(newest.detail).mandate?.number ?? Infinity) : 0;
 }

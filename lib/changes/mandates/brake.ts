@@ -4,7 +4,7 @@ import type { Caller } from "../caller.ts";
 import { certainNow } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Replayed } from "../replies.ts";
-import { serviceItself } from "../rules/actor.ts";
+import { serviceActor } from "../rules/actor.ts";
 import { kpiDirection } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
 import { governed } from "../transaction.ts";
@@ -79,7 +79,7 @@ async function endOverdue(deps: ChangesDeps): Promise<void> {
     await governed<void>({ deps }, async (transaction) => {
       const mandate = await readMandate(transaction, mandateId);
       if (!mandate || mandate.state === "ended" || Date.parse(mandate.bounds.until) > transaction.now) return;
-      const detail = { revision: mandate.revision + 1, reason: "expired", ...serviceItself() };
+      const detail = { revision: mandate.revision + 1, reason: "expired", ...serviceActor() };
       recordEvent(transaction, mandate, "mandate_ended", detail);
     });
   }

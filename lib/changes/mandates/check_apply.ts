@@ -1,12 +1,12 @@
 /** Judges again, at each use of a change that a mandate alone approved, whether it still lies inside. */
 import { AppError } from "../../kit/errors.ts";
 import { readRecordedBases, type SystemReading } from "../judge_values.ts";
-import { isEmergency } from "../rules/break_glass.ts";
+import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
-import { approvingMandate, isByMandate, isMandated } from "../rules/mandate_approval.ts";
+import { findApprovingMandate, isMandateApproval, isApprovedByMandate } from "../rules/mandate_approval.ts";
 import { effectiveBounds } from "../rules/mandate_allowed.ts";
 import { findBreach } from "../rules/mandate_inside.ts";
-import { missingConsents, missingOrdinary } from "../rules/missing.ts";
+import { listMissingConsents, listMissingOrdinaryConsents } from "../rules/missing.ts";
 import { allowedInstead } from "../rules/state_machine.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";
@@ -37,17 +37,17 @@ export async function requireInside(
   if (!breach) return step_base;
   const { change_id } = change;
   const without = withoutMandate(change);
-  const missing = missingConsents(without, intent);
+  const missing = listMissingConsents(without, intent);
   throw new AppError(
     "consent_incomplete",
-    `${change_id} no longer lies inside mandate ${approvingMandate(change)}, so people must approve it: ${breach.message}`,
+    `${change_id} no longer lies inside mandate ${findApprovingMandate(change)}, so people must approve it: ${breach.message}`,
     { change_id, missing, allowed: allowedInstead(without, intent) },
   );
 }
 
 /** Returns the change as people decide on it: without the consent of a mandate outside of which it lies now. */
 export async function asInside(transaction: Judging, change: Change, record: ChangeRecord): Promise<Change> {
-  if (change.status !== "approved" || approvingMandate(change) === undefined) return change;
+  if (change.status !== "approved" || findApprovingMandate(change) === undefined) return change;
   const recorded = await readRecordedBases(transaction.ledger, record);
   const { breach } = await findMandateBreach(transaction, change, { readings: undefined, recorded });
   return breach ? withoutMandate(change) : change;
@@ -55,7 +55,7 @@ export async function asInside(transaction: Judging, change: Change, record: Cha
 
 const withoutMandate = (change: Change): Change => ({
   ...change,
-  approvals: change.approvals.map((one) => (isByMandate(one) ? { ...one, inactive: true as const } : one)),
+  approvals: change.approvals.map((one) => (isMandateApproval(one) ? { ...one, inactive: true as const } : one)),
 });
 
 /** Returns why a change that a mandate alone approved lies outside it now. */
@@ -67,9 +67,13 @@ async function findMandateBreach(
   const { product, at, evidence } = transaction;
   const { intent } = product;
   const { policy } = intent;
-  if (!isMandated(change, policy) || isEmergency(change, intent) || missingOrdinary(change, intent).length === 0)
+  if (
+    !isApprovedByMandate(change, policy) ||
+    isEmergencyApproved(change, intent) ||
+    listMissingOrdinaryConsents(change, intent).length === 0
+  )
     return {};
-  const mandate = await readMandate(transaction, approvingMandate(change)!, Infinity, true);
+  const mandate = await readMandate(transaction, findApprovingMandate(change)!, Infinity, true);
   if (!mandate) return { breach: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };

@@ -6,7 +6,7 @@ import type { Replayed } from "../replies.ts";
 import type { MandateBounds } from "../rules/mandate.ts";
 import { requireAllowed } from "../rules/mandate_allowed.ts";
 import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
-import { sameName } from "../rules/names.ts";
+import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
 import { listRecords } from "../../store/pages.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -60,7 +60,7 @@ export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftRe
 /** Returns the bounds with the counts of the policy where none are stated. Errors: 400 `invalid_field`. */
 function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at }: Transaction): MandateBounds {
   const { intent } = product;
-  const agent = sameName(stated.agent);
+  const agent = normalizeName(stated.agent);
   if (findPrincipal(agent, intent)?.kind !== "agent") throw invalidField("agent", "must be an agent of the intent");
   requireKnownKpis(stated.kpi_floor, intent);
   if (stated.until <= at) throw invalidField("until", "must be in the future");

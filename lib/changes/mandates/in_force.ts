@@ -7,9 +7,9 @@ import type { Intent } from "../rules/intent.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
 import type { MandateRecord, MandateSignature } from "../rules/mandate_record.ts";
 import { type EffectiveBounds, effectiveBounds } from "../rules/mandate_allowed.ts";
-import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
-import type { Missing } from "../rules/missing.ts";
-import { sameName } from "../rules/names.ts";
+import { canSignMandate, listMissingSignatures } from "../rules/mandate_signers.ts";
+import type { MissingConsent } from "../rules/missing.ts";
+import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
 import { type KnownKey, listKeys, type Signing } from "../rules/signing.ts";
 import { findBelowNow, findUnknownKpi } from "./floor.ts";
@@ -32,7 +32,7 @@ export interface MandateStanding {
   /** Why it approves nothing; undefined where it is active. */
   inactive?: string | undefined;
   /** Signatures that it lacks. */
-  missing: Missing[];
+  missing: MissingConsent[];
   /** The bounds that hold under the policy of now. */
   bounds: EffectiveBounds | undefined;
 }
@@ -78,12 +78,12 @@ export async function isInForce(sources: InForceSources, mandateId: string): Pro
 }
 
 /** Lists the signatures that a mandate lacks, of its own or of the resumption that it was or is to be given. */
-async function missingNow(sources: InForceSources, mandate: MandateRecord): Promise<Missing[]> {
+async function missingNow(sources: InForceSources, mandate: MandateRecord): Promise<MissingConsent[]> {
   const { intent } = sources.product;
-  const lacking = missingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
+  const lacking = listMissingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
   const isResumed = mandate.state === "suspended" || mandate.resumes.length > 0;
   if (lacking.length > 0 || !isResumed) return lacking;
-  return missingSignatures(await listSigners(sources, mandate, "mandate_resume"), mandate.bounds, intent);
+  return listMissingSignatures(await listSigners(sources, mandate, "mandate_resume"), mandate.bounds, intent);
 }
 
 /** Lists the people whose signatures count now. */
@@ -111,7 +111,7 @@ async function counts(
 ): Promise<boolean> {
   const { origin, product } = sources;
   const { intent } = product;
-  if (!maySignMandate(approver, mandate.bounds, intent)) return false;
+  if (!canSignMandate(approver, mandate.bounds, intent)) return false;
   const stored = await readSignature(sources, entry);
   if (!stored || !isMandateEvent(stored.event_type)) return false;
   const { detail } = mandateEvent(stored);
@@ -130,7 +130,7 @@ const MAX_VALID = 1000;
 async function isSigned(given: Parameters<typeof isGiven>[0], kept: Kept, own: readonly KnownKey[]): Promise<boolean> {
   const verified = JSON.stringify([given, kept.statement, kept.proof, own]);
   if (valid.has(verified)) return true;
-  const found = await isGiven(given, kept, { only: true, keys: { [sameName(given.approver)]: own } });
+  const found = await isGiven(given, kept, { only: true, keys: { [normalizeName(given.approver)]: own } });
   if (found && valid.size === MAX_VALID) valid.clear();
   if (found) valid.add(verified);
   return found;

@@ -3,10 +3,10 @@ import type { ChangesDeps } from "../deps.ts";
 import { consultLog } from "../evidence.ts";
 import { readRecords } from "../records.ts";
 import type { Status } from "../rules/change.ts";
-import { type MandateState, mandateName } from "../rules/mandate.ts";
+import { type MandateState, mandateApproverName } from "../rules/mandate.ts";
 import { isMandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
-import { sameName } from "../rules/names.ts";
-import { maySee, type Reader } from "../rules/reader.ts";
+import { normalizeName } from "../rules/names.ts";
+import { canRead, type Reader } from "../rules/reader.ts";
 import { isOldDraft } from "./draft.ts";
 import { mandateNotFound, readMandate } from "./read_mandate.ts";
 import { type MandateView, showStanding } from "./view.ts";
@@ -57,7 +57,7 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
   });
 
 const isShown = (mandate: MandateRecord, reader: Reader | undefined, now: number): boolean =>
-  !(isOldDraft(mandate, now) || (reader && sameName(reader.name) !== mandate.bounds.agent));
+  !(isOldDraft(mandate, now) || (reader && normalizeName(reader.name) !== mandate.bounds.agent));
 
 /** Lists mandates, oldest first. */
 export const listMandates = (
@@ -72,7 +72,7 @@ export const listMandates = (
         const page = await deps.store.list("mandates", { after: from, limit: PAGE_SIZE });
         for (const { id, value } of page) {
           from = id;
-          if (agent !== undefined && sameName(agent) !== value.bounds.agent) continue;
+          if (agent !== undefined && normalizeName(agent) !== value.bounds.agent) continue;
           if (isOpen && value.state === "ended") continue;
           const mandate = await readMandate(sources, id);
           if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
@@ -112,7 +112,7 @@ async function listApproved(
   evidence: Sources["evidence"],
   mandateId: string,
 ): Promise<ApprovedChange[]> {
-  const next = evidence.mandateConsents(mandateName(mandateId));
+  const next = evidence.mandateConsents(mandateApproverName(mandateId));
   const approved: { change_id: string; at: string }[] = [];
   for (let entry; approved.length < MAX_CHANGES && (entry = await next());)
     approved.push({ change_id: entry.change_id, at: entry.timestamp });
@@ -122,7 +122,7 @@ async function listApproved(
   );
   return approved.flatMap(({ change_id, at }, index) => {
     const change = records[index]?.change;
-    if (!change || (reader && !maySee(reader, change))) return [];
+    if (!change || (reader && !canRead(reader, change))) return [];
     const { target, tenant_id, summary, status } = change;
     return { change_id, at, target, tenant_id, summary, status };
   });

@@ -2,7 +2,7 @@
 import type { Evidence } from "../evidence.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
 import { isLive } from "../rules/in_force.ts";
-import { mandateName } from "../rules/mandate.ts";
+import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
 /** Changes that were open at a durable entry; a change that was closed by then stays closed. */
@@ -25,7 +25,7 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
   const before = counted.get(mandate_id) ?? { upTo: first, open: new Map() };
   const durable = Math.min(evidence.length, outline.durable.length);
   const candidates = new Map(before.open);
-  for (const { id, change_id } of await evidence.consentsOf(mandateName(mandate_id), before.upTo + 1))
+  for (const { id, change_id } of await evidence.consentsOf(mandateApproverName(mandate_id), before.upTo + 1))
     candidates.set(change_id, id);
   const ids = [...candidates.keys()];
   const last = await evidence.lastAbout(ids);

@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
-import { sameName } from "../rules/names.ts";
+import { normalizeName } from "../rules/names.ts";
 import type { Reader } from "../rules/reader.ts";
 import { mandateEvent } from "./read_mandate.ts";
 
@@ -18,6 +18,6 @@ export async function listMandatesOfOthers(
     about.map(({ detail }) => detail.mandate_id ?? ""),
   );
   const isOfOther = (_: object, index: number): boolean =>
-    sameName(mandates[index]?.value.bounds.agent ?? "") !== sameName(reader.name);
+    normalizeName(mandates[index]?.value.bounds.agent ?? "") !== normalizeName(reader.name);
   return new Set(about.filter(isOfOther).map(({ id }) => id));
 }

@@ -9,11 +9,11 @@ import { requireGroups } from "../rules/idp_groups.ts";
 import type { MandateDecision } from "../rules/mandate.ts";
 import { requireAllowed } from "../rules/mandate_allowed.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
-import { maySignMandate, missingSignatures } from "../rules/mandate_signers.ts";
-import type { Missing } from "../rules/missing.ts";
-import { sameName } from "../rules/names.ts";
+import { canSignMandate, listMissingSignatures } from "../rules/mandate_signers.ts";
+import type { MissingConsent } from "../rules/missing.ts";
+import { normalizeName } from "../rules/names.ts";
 import type { Narrowing } from "../rules/mandate_narrow.ts";
-import type { Presented } from "../rules/require_signature.ts";
+import type { SignatureResult } from "../rules/require_signature.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { isOldDraft } from "./draft.ts";
@@ -44,7 +44,7 @@ export const refuseDecision = ({ mandate_id, state }: MandateRecord, why: string
 
 /** Requires one who may sign a mandate. Errors: 403 `not_an_approver`. */
 export function requireSigner({ product }: Transaction, { bounds }: MandateRecord, name: string): void {
-  if (maySignMandate(name, bounds, product.intent)) return;
+  if (canSignMandate(name, bounds, product.intent)) return;
   throw new AppError(
     "not_an_approver",
     `${name} may not decide on any change, and owns nothing that this mandate covers`,
@@ -62,7 +62,7 @@ export async function signDecision(
   decision: MandateDecision,
   { approver, note = "", proof, at }: MandateInput,
   narrow?: Narrowing,
-): Promise<{ signature: Presented | undefined; facts: Actor & object }> {
+): Promise<{ signature: SignatureResult | undefined; facts: Actor & object }> {
   const about = { ...mandateFacts(decision, mandate, narrow), approver, note };
   const signature = await present(transaction, about, { proof, at });
   const by = actorBehind(approver, signature, findActor(caller, approver));
@@ -131,20 +131,20 @@ async function addSignature(
   mandate: MandateRecord,
   decision: "mandate" | "mandate_resume",
   input: MandateInput,
-): Promise<{ missing: Missing[]; facts: object; note: string }> {
+): Promise<{ missing: MissingConsent[]; facts: object; note: string }> {
   const { approver } = input;
   const { intent } = transaction.product;
   const signers = await listSigners(transaction, mandate, decision);
-  if (signers.some((name) => sameName(name) === sameName(approver)))
+  if (signers.some((name) => normalizeName(name) === normalizeName(approver)))
     throw new AppError("already_decided", `${approver} has signed it already`, { current_status: mandate.state });
   requireSigner(transaction, mandate, approver);
   const { signature, facts } = await signDecision(transaction, caller, mandate, decision, input);
   if (signature && "key" in signature && signature.key.type === "ssh" && signature.key.unattended)
     throw new AppError("proof_invalid", "a key that signs unattended does not count for a mandate; sign with another");
-  const missing = missingSignatures([...signers, approver], mandate.bounds, intent);
-  if (sum(missing) === sum(missingSignatures(signers, mandate.bounds, intent)))
+  const missing = listMissingSignatures([...signers, approver], mandate.bounds, intent);
+  if (sum(missing) === sum(listMissingSignatures(signers, mandate.bounds, intent)))
     throw new AppError("not_an_approver", `no rule asks for a signature of ${approver} any more`);
   return { missing, facts, note: input.note ?? "" };
 }
 
-const sum = (missing: readonly Missing[]): number => missing.reduce((all, { count }) => all + count, 0);
+const sum = (missing: readonly MissingConsent[]): number => missing.reduce((all, { count }) => all + count, 0);

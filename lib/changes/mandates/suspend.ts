@@ -2,10 +2,10 @@
 import { listRecords } from "../../store/pages.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { readRecord } from "../records.ts";
-import { serviceItself } from "../rules/actor.ts";
+import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import { isByMandate } from "../rules/mandate_approval.ts";
-import { mandateNamed } from "../rules/mandate.ts";
+import { isMandateApproval } from "../rules/mandate_approval.ts";
+import { parseMandateName } from "../rules/mandate.ts";
 import type { MandateRecord, Suspension } from "../rules/mandate_record.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { findBelowFloor, findBelowNow } from "./floor.ts";
@@ -19,7 +19,7 @@ export function suspend(
   suspension: Omit<Suspension, "at">,
 ): MandateRecord | undefined {
   if (mandate?.state !== "active") return mandate;
-  const detail = { revision: mandate.revision + 1, suspension, ...serviceItself() };
+  const detail = { revision: mandate.revision + 1, suspension, ...serviceActor() };
   return recordEvent(transaction, mandate, "mandate_suspended", detail).mandate;
 }
 
@@ -36,7 +36,7 @@ export async function suspendApproving(
   reason: Suspension["reason"],
   until = Infinity,
 ): Promise<void> {
-  const ids = new Set(approvals.filter(isByMandate).map(({ approver }) => mandateNamed(approver)!));
+  const ids = new Set(approvals.filter(isMandateApproval).map(({ approver }) => parseMandateName(approver)!));
   for (const id of ids) {
     const mandate = await readMandate(transaction, id, Infinity, true);
     if (mandate && until > startOf(mandate)) suspend(transaction, mandate, { reason, change_id });
@@ -73,7 +73,7 @@ export async function suspendContested(deps: ChangesDeps): Promise<void> {
   for await (const { value } of listRecords(deps.store, "drift")) {
     // The key of a row of a plan names the entry too.
     const change = value.contested_until ? (await readRecord(deps.store, value.change_id))?.change : undefined;
-    if (change?.approvals.some(isByMandate))
+    if (change?.approvals.some(isMandateApproval))
       await governed<void>({ deps }, (transaction) =>
         suspendApproving(transaction, change, "contested", Date.parse(value.contested_until!)),
       );

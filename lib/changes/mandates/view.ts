@@ -1,8 +1,8 @@
 /** Mandates as they are shown: bounds, state, signatures, what is used and what is left. */
 import { BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
-import { missingSignatures } from "../rules/mandate_signers.ts";
-import type { Missing } from "../rules/missing.ts";
+import { listMissingSignatures } from "../rules/mandate_signers.ts";
+import type { MissingConsent } from "../rules/missing.ts";
 import { usedToday } from "./approve.ts";
 import { countOpen } from "./open.ts";
 import { type InForceSources, judgeStanding, listSigners } from "./in_force.ts";
@@ -20,7 +20,7 @@ export interface MandateView extends MandateBounds {
   systems: readonly MandateSystem[];
   signatures: { approver: string; at: string }[];
   /** Signatures that it or its resumption lacks. */
-  missing: Missing[];
+  missing: MissingConsent[];
   used: { today: number; open: number };
   left: { today: number; open: number };
   suspension: Suspension | null;
@@ -42,7 +42,7 @@ export async function showStanding(sources: Viewing, mandate: MandateRecord): Pr
   const isSuspended = suspension !== null || isLost;
   const state = mandate.ended || isOver ? "ended" : isSuspended ? "suspended" : mandate.state;
   const resumed = isLost ? [] : await listSigners(sources, mandate, "mandate_resume");
-  const missing = isSuspended && !isOver ? missingSignatures(resumed, bounds, product.intent) : standing.missing;
+  const missing = isSuspended && !isOver ? listMissingSignatures(resumed, bounds, product.intent) : standing.missing;
   const used = {
     today: await usedToday(evidence, mandate_id, at),
     open: await countOpen(evidence, mandate),

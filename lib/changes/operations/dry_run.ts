@@ -3,11 +3,11 @@ import { AppError } from "../../kit/errors.ts";
 import { step } from "../../kit/time_limit.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
 import type { Operation } from "../rules/command.ts";
-import type { Seen } from "../rules/moved_value.ts";
+import type { ObservedValue } from "../rules/moved_value.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { toChangeId } from "../rules/operands.ts";
-import { appliedAt, type ChangeRecord } from "../rules/record.ts";
+import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { findCarrier, findMove } from "../places.ts";
 import { askHeld, askHost, nameSystem } from "./ask_host.ts";
 
@@ -29,7 +29,7 @@ export interface DryRunResult {
   /** Null without an adapter; its `host` is what the host shows of the change, `null` where it cannot be asked. */
   adapter: object | null;
   /** The current values of the places of an apply. */
-  seen?: readonly Seen[] | undefined;
+  seen?: readonly ObservedValue[] | undefined;
 }
 
 /** Asks the adapter what the operation would do. */
@@ -50,7 +50,7 @@ export async function runDry(
       name: nameSystem(carrier, operand),
       ...(operation === "apply"
         ? await validate(carrier, operand)
-        : previewRollback(carrier, operand, { previous: appliedAt({ applied }, operand), owner, passes })),
+        : previewRollback(carrier, operand, { previous: findApplied({ applied }, operand), owner, passes })),
       ...(moved ? { host: null, moved } : await readHost(carrier, operand)),
     });
   }
@@ -83,7 +83,7 @@ function previewRollback(
     previous,
     owner,
     passes,
-  }: Pick<DryRun, "passes"> & { previous: ReturnType<typeof appliedAt>; owner: string | null },
+  }: Pick<DryRun, "passes"> & { previous: ReturnType<typeof findApplied>; owner: string | null },
 ) {
   const owns = owner === toChangeId(operand.change_id) || (adapter.isCumulative?.(operand) ?? false);
   const { previous_digest } = previous ?? {};

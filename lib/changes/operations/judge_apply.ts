@@ -8,21 +8,21 @@ import { listPromotionHolds } from "../promotion.ts";
 import { asProven } from "../proven_consents.ts";
 import type { OperationRequest } from "../records.ts";
 import { refuseRunningRollout } from "../rollouts/guards.ts";
-import { isEmergency } from "../rules/break_glass.ts";
+import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
-import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import { listHolds, requireNoHold } from "../rules/hold.ts";
 import type { Intent } from "../rules/intent.ts";
 import {
   describeMovedValues,
   findMovedValues,
   type MovedValues,
-  mustBeAsSeen,
-  type Seen,
+  requiresUnchangedValues,
+  type ObservedValue,
 } from "../rules/moved_value.ts";
 import { listOperands } from "../rules/operands.ts";
-import { refuseOverdue } from "../rules/overdue.ts";
+import { requireInTime } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
+import { requireUnmovedTarget, describeMovedTarget } from "../rules/stale_target.ts";
 import { allowedInstead, requireOperable } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { requireFreeTarget, requireNoOperation } from "./lease.ts";
@@ -35,7 +35,7 @@ export interface ApplyAnswers {
   /** The value of the target, where its steps are limited and our record shows no value of it. */
   readings?: readonly SystemReading[] | undefined;
   /** The values of the places of a change; `null`: they cannot be read now. */
-  seen?: readonly Seen[] | null | undefined;
+  seen?: readonly ObservedValue[] | null | undefined;
 }
 
 /** A change whose apply is judged; `proven`: with those consents alone that count. */
@@ -70,7 +70,8 @@ export async function judgeApply(
   }
   // A dry run touches nothing, so nothing holds it back.
   if (isDry) return undefined;
-  if (!isEmergency(proven, transaction.product.intent)) refuseHeld(await listPromotionHolds(transaction, change));
+  if (!isEmergencyApproved(proven, transaction.product.intent))
+    requireNoHold(await listPromotionHolds(transaction, change));
   await refuseMovedPlaces(transaction, change);
   refuseMovedValues(transaction, proven, seen, request);
   await refuseHeldBack(transaction, record, proven, request);
@@ -84,7 +85,7 @@ export async function judgeApply(
 export async function requireApplicable(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { tx, product, now } = transaction;
   const { change } = record;
-  refuseOverdue(change, { intent: product.intent, now });
+  requireInTime(change, { intent: product.intent, now });
   const proven = await asProven(transaction, record);
   requireOperable(proven, "apply", product.intent);
   await requireNoOperation(tx, change);
@@ -138,7 +139,7 @@ function refuseMovedValues(
   request: OperationRequest,
 ): void {
   const { change_id } = change;
-  if (seen === null && mustBeAsSeen(change, product.intent))
+  if (seen === null && requiresUnchangedValues(change, product.intent))
     throw new AppError(
       "adapter_failed",
       `the target of ${change_id} cannot be read now, so nobody can say whether it holds what the consent saw; try again later`,
@@ -157,7 +158,7 @@ function refuseMovedValues(
 export const createMovedError = (
   change: Change,
   intent: Intent,
-  { seen, moved }: Pick<MovedValues, "moved"> & { seen: readonly Seen[] },
+  { seen, moved }: Pick<MovedValues, "moved"> & { seen: readonly ObservedValue[] },
   more: object = {},
 ): AppError =>
   new AppError("target_moved", `${describeMovedValues({ moved })}; revoke ${change.change_id}, and propose it again`, {
@@ -178,11 +179,11 @@ async function refuseHeldBack(
   const { policy } = product.intent;
   const owners = { before: target_owner, now: await transaction.ledger.targetOwner(change) };
   const { change_id } = change;
-  refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
-  if (targetMoved(owners) !== undefined) request.target_moved = owners;
+  requireUnmovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
+  if (describeMovedTarget(owners) !== undefined) request.target_moved = owners;
   await refuseRunningRollout(transaction, change, { operation: "apply", operands: listOperands(change) });
-  if (isEmergency(change, product.intent)) request.emergency = true;
-  else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now, change));
+  if (isEmergencyApproved(change, product.intent)) request.emergency = true;
+  else requireNoHold(listHolds(policy, await lastFreeze(transaction), now, change));
 }
 
 /**

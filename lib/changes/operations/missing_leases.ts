@@ -5,7 +5,7 @@ import { type OperationLease, readRecord } from "../records.ts";
 import { parseEvent } from "../rules/event.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
-import { samePlace } from "../rules/same_target.ts";
+import { isSameTarget } from "../rules/target_key.ts";
 import type { HostState } from "./adapter_port.ts";
 import { isGone } from "./ask_host.ts";
 import { leaseKey } from "./lease.ts";
@@ -41,7 +41,7 @@ export async function writeMissingLeases(
       .flatMap((entry) => (parseEvent(entry).detail.sets ?? []) as readonly LeftTarget[]);
     const written: OperationLease[] = [];
     for (const operand of lost) {
-      const end = ends.findLast((one) => samePlace(one, operand));
+      const end = ends.findLast((one) => isSameTarget(one, operand));
       const place = leaseKey(operand);
       if ((end && isGone(end.host) && !end.unanswered) || (await tx.get("leases", place))) continue;
       const lease: OperationLease = { ...first, place, back: first.back ?? "interrupted" };

@@ -10,12 +10,12 @@ import { readRecordedKpis } from "../recorded_kpis.ts";
 import { json } from "../../store/json.ts";
 import type { Tx } from "../../store/store.ts";
 import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
-import { type Actor, isNamedByProxy, serviceItself } from "../rules/actor.ts";
+import { type Actor, isNamedByProxy, serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
-import { type Applied, type ChangeRecord, listLeft } from "../rules/record.ts";
-import { type Place, samePlace } from "../rules/same_target.ts";
+import { type Applied, type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
+import { type TargetKey, isSameTarget } from "../rules/target_key.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { findSameFailure } from "./repeated_failure.ts";
 import type { HostFailure } from "./run_adapter.ts";
@@ -117,7 +117,7 @@ async function targetFacts(
 const toPlanTarget = ({ tenant_id, target }: Change, facts: TargetFacts) => ({ tenant_id, target, ...facts });
 
 /** Keys in the order of applies: the last one of a target owns it. */
-const ownerKey = (target: Place, { entry }: Applied): string => targetKey(target) + entryKey(entry);
+const ownerKey = (target: TargetKey, { entry }: Applied): string => targetKey(target) + entryKey(entry);
 
 async function takeOwnership(
   { tx }: Transaction,
@@ -143,9 +143,14 @@ async function giveUpOwnership(
 }
 
 /** A change that no longer owns targets has no episodes of drift there; returns how many it had, `most` at most. */
-async function dropEpisodes(tx: Tx, changeId: string, targets: readonly Place[], most = MAX_EPISODES): Promise<number> {
+async function dropEpisodes(
+  tx: Tx,
+  changeId: string,
+  targets: readonly TargetKey[],
+  most = MAX_EPISODES,
+): Promise<number> {
   const page = await tx.list("drift", { prefix: changeId, limit: MAX_EPISODES });
-  const ended = page.filter(({ value }) => targets.some((target) => samePlace(value, target))).slice(0, most);
+  const ended = page.filter(({ value }) => targets.some((target) => isSameTarget(value, target))).slice(0, most);
   for (const { id } of ended) tx.delete("drift", id);
   return ended.length;
 }
@@ -175,7 +180,7 @@ export async function recordRestore(
   const { note, signed } = request;
   // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
   const isCurrent = signed === undefined || signed.manifest_hash === product.manifest_hash;
-  const { actor, authenticated, idp }: Actor = isCurrent ? request : serviceItself();
+  const { actor, authenticated, idp }: Actor = isCurrent ? request : serviceActor();
   const facts = operands.map(({ adapter: { replaced_digest, ...adapter }, host }) => ({
     ...(replaced_digest !== undefined && { replaced_digest }),
     adapter,
@@ -253,7 +258,7 @@ function listAlone(
 ): LeftOperand[] {
   const isRefused = drifted && left.every((one) => one.adapter === undefined);
   if (operation !== "rollback" || !adapter || isRefused) return [];
-  return listLeft(before)
+  return listAppliedOperands(before)
     .filter((operand) => !findCarrier(adapter, operand))
     .filter(({ change_id }) => left.every(({ operand }) => operand.change_id !== change_id))
     .map((operand) => ({ operand, host: "rolled_back", adapter: null }));

@@ -9,9 +9,9 @@ import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
-import { overdueStep } from "../rules/overdue.ts";
-import { type ChangeRecord, listLeft } from "../rules/record.ts";
-import { targetMoved } from "../rules/stale_target.ts";
+import { findOverdueStep } from "../rules/overdue.ts";
+import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
+import { describeMovedTarget } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { endLease, findOperand, isLate, keepUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
@@ -154,7 +154,7 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly Resolved[]):
     if (isKnown) return;
     const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
     const isBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
-    const others = listLeft(before).filter((operand) =>
+    const others = listAppliedOperands(before).filter((operand) =>
       resolved.every((one) => one.operand.change_id !== operand.change_id),
     );
     const isCarried = (operand: Change): boolean => findCarrier(transaction.product.adapter, operand) !== undefined;
@@ -273,7 +273,7 @@ async function standingConsent(
 ): Promise<Pick<OperationLease, "target_moved"> | "in doubt" | undefined> {
   const { tx, product, now, isBehind } = transaction;
   const { policy } = product.intent;
-  const overdue = (at: number): boolean => overdueStep(before.change, policy, at) !== undefined;
+  const overdue = (at: number): boolean => findOverdueStep(before.change, policy, at) !== undefined;
   if (overdue(await certainNow(deps, tx))) return undefined;
   if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
   try {
@@ -285,6 +285,6 @@ async function standingConsent(
     throw error;
   }
   const target_moved = { before: before.target_owner, now: await transaction.ledger.targetOwner(before.change) };
-  if (targetMoved(target_moved) === undefined) return {};
+  if (describeMovedTarget(target_moved) === undefined) return {};
   return policy.on_stale === "block" ? undefined : { target_moved };
 }

@@ -6,7 +6,7 @@ import { findDrift } from "./find_drift.ts";
 import { findRolloutProblem, type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
-import type { Seen } from "../rules/moved_value.ts";
+import type { ObservedValue } from "../rules/moved_value.ts";
 
 /** A step that failed, and what the host shows after it. */
 export interface HostFailure {
@@ -68,7 +68,7 @@ export interface RunOptions {
   /** Lets a rollback restore over a value that another program set. */
   overDrift?: boolean | undefined;
   /** The values of places that an apply may replace, by their digests; of a place that is not listed any. */
-  expected?: readonly Seen[] | undefined;
+  expected?: readonly ObservedValue[] | undefined;
 }
 
 /**

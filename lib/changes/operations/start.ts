@@ -10,10 +10,10 @@ import type { ProofInput } from "../proof_input.ts";
 import { type Lease, type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import { mustBeAsSeen, type Seen } from "../rules/moved_value.ts";
+import { requiresUnchangedValues, type ObservedValue } from "../rules/moved_value.ts";
 import { toChangeId, listOperands } from "../rules/operands.ts";
-import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
-import { type ChangeRecord, listLeft } from "../rules/record.ts";
+import { findOverdueStep, requireInTime } from "../rules/overdue.ts";
+import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
@@ -56,7 +56,7 @@ export interface Started {
   record: ChangeRecord;
   operands: readonly Change[];
   /** The only values that the apply may replace. */
-  expected?: readonly Seen[] | undefined;
+  expected?: readonly ObservedValue[] | undefined;
 }
 
 /** The host's answers before an operation starts. */
@@ -97,8 +97,8 @@ export async function startOperation(
   if (expired) return expired;
   if (operation === "apply") {
     // While the host is silent nothing expires, but an expired approval allows no new try.
-    if (lease && overdueStep(change, product.intent.policy, now)) throw leaseError(lease);
-    refuseOverdue(change, { intent: product.intent, now });
+    if (lease && findOverdueStep(change, product.intent.policy, now)) throw leaseError(lease);
+    requireInTime(change, { intent: product.intent, now });
   }
   const proven = operation === "apply" ? await asProven(transaction, record) : change;
   (dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
@@ -106,7 +106,7 @@ export async function startOperation(
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
   if (lease && !isRepeated) throw inProgressError(change_id);
-  const operands = operation === "apply" ? listOperands(change) : listLeft(record);
+  const operands = operation === "apply" ? listOperands(change) : listAppliedOperands(record);
   if (!dry_run) await requireFreeTarget(transaction, change, { operation, operands });
   requireOrdered(record, caller, input.actor);
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
@@ -140,7 +140,7 @@ export async function startOperation(
     const facts = { ...request, owner, ...(mayBeGone && { mayBeGone }), ...findTakenLease(own) };
     taken.push(takeLease(transaction, operand, facts));
   }
-  const expected = mustBeAsSeen(change, product.intent) ? (seen ?? undefined) : undefined;
+  const expected = requiresUnchangedValues(change, product.intent) ? (seen ?? undefined) : undefined;
   return { leases: taken, record, operands: carried, expected };
 }
 

@@ -8,17 +8,17 @@ import { describeMove, findCarrier, findMove } from "../places.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
 import type { RestoreLease, SignedRequest } from "../records.ts";
-import { type Actor, POLICY_DRIFT, serviceItself } from "../rules/actor.ts";
+import { type Actor, POLICY_DRIFT, serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { parseDetail } from "../rules/event.ts";
-import { findFreeze, refuseHeld } from "../rules/hold.ts";
+import { findFreeze, requireNoHold } from "../rules/hold.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
-import { missingConsents } from "../rules/missing.ts";
+import { listMissingConsents } from "../rules/missing.ts";
 import { toChangeId } from "../rules/operands.ts";
-import { type ChangeRecord, listLeft } from "../rules/record.ts";
+import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
-import { allowedActions } from "../rules/transitions.ts";
+import { listAllowedActions } from "../rules/transitions.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Verified } from "../verify_place.ts";
 import { leaseError, listOtherLeases, readLease, selectOtherLease, takeLease, targetInUseError } from "./lease.ts";
@@ -68,7 +68,7 @@ export async function startRestore(
     const message = `${describeMove(moved)}; set the configuration as it was`;
     throw new AppError("target_moved", message, { change_id, places: moved });
   }
-  refuseHeld(findFreeze(await lastFreeze(transaction), transaction.now));
+  requireNoHold(findFreeze(await lastFreeze(transaction), transaction.now));
   const operands: Change[] = [];
   let contested: string | undefined;
   for (const operand of edited) {
@@ -104,7 +104,7 @@ async function listRestorable(
   if (change.status !== "applied")
     throw createRefusal(change, intent, `it is ${change.status}, and only what is applied has a value to restore`);
   if (change.erased) throw createRefusal(change, intent, "its content was erased");
-  const left = listLeft(record).filter(({ change_id }) => only === undefined || change_id === only);
+  const left = listAppliedOperands(record).filter(({ change_id }) => only === undefined || change_id === only);
   const restorable: Change[] = [];
   const refusals: string[] = [];
   for (const operand of left) {
@@ -148,7 +148,7 @@ const createRefusal = (change: Change, intent: Intent, why: string): AppError =>
   new AppError("illegal_transition", `cannot restore the value of ${change.change_id}: ${why}`, {
     change_id: change.change_id,
     current_status: change.status,
-    allowed: allowedActions(change, intent),
+    allowed: listAllowedActions(change, intent),
   });
 
 /** Creates the error for a value that is in its place: 400 `illegal_transition`. */
@@ -162,7 +162,7 @@ async function identify(
   change: Change,
   input: RestoreInput,
 ): Promise<Actor & { signed?: SignedRequest }> {
-  if (!caller.identity) return serviceItself(POLICY_DRIFT);
+  if (!caller.identity) return serviceActor(POLICY_DRIFT);
   const { note = "", proof, at } = input;
   const claimed = namedActor(caller, "restore", input.actor);
   const { change_id, digest } = change;
@@ -185,7 +185,7 @@ async function requireConsentAtApply(transaction: Transaction, record: ChangeRec
   const product = intent && { ...transaction.product, intent };
   const missing =
     product &&
-    missingConsents(
+    listMissingConsents(
       await asProven({ ...transaction, product, ...(applied && { at: applied.at, until: applied.entry }) }, record),
       intent,
     );

@@ -11,7 +11,7 @@ import { lastStart, nameSystem } from "../operations/ask_host.ts";
 import type { OperationResult } from "../operations/start.ts";
 import type { StageLease, StageRequest } from "../records.ts";
 import type { Replayed } from "../replies.ts";
-import { serviceItself } from "../rules/actor.ts";
+import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { expireReadings } from "../seen.ts";
@@ -116,6 +116,6 @@ function recordHold(
   return transaction.enact(
     before,
     { type: "stage", event: "held", step: step - 1, circumstance: facts },
-    serviceItself(),
+    serviceActor(),
   );
 }

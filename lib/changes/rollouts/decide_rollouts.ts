@@ -5,7 +5,7 @@ import type { ChangesDeps } from "../deps.ts";
 import { unlessMismatched } from "../mismatch.ts";
 import { listOtherLeases, readLease, selectOtherLease } from "../operations/lease.ts";
 import { findCarrier } from "../places.ts";
-import { POLICY_STAGES, serviceItself } from "../rules/actor.ts";
+import { POLICY_STAGES, serviceActor } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -78,7 +78,7 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
         return undefined;
       }
       if (!mayAdvance) return undefined;
-      const [circumstance, actor] = [verdict.facts, serviceItself(POLICY_STAGES)];
+      const [circumstance, actor] = [verdict.facts, serviceActor(POLICY_STAGES)];
       if (findCarrier(transaction.product.adapter, change))
         return orderAdvance(transaction, record, { circumstance, ...actor, owner: deps.owner });
       recordAdvance(transaction, record, { circumstance, actor });
@@ -106,7 +106,7 @@ const enactStage = (
   circumstance: object,
 ) => {
   const { step } = record.change.exposure!;
-  return transaction.enact(record, { type: "stage", event, step, circumstance }, serviceItself(POLICY_STAGES));
+  return transaction.enact(record, { type: "stage", event, step, circumstance }, serviceActor(POLICY_STAGES));
 };
 
 /** Errors that say at once that a rollback is blocked. */

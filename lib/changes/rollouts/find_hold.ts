@@ -5,8 +5,8 @@ import { requireInside } from "../mandates/check_apply.ts";
 import { describeMove, findMove } from "../places.ts";
 import { listPromotionHolds } from "../promotion.ts";
 import { asProven } from "../proven_consents.ts";
-import { isEmergency } from "../rules/break_glass.ts";
-import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import { isEmergencyApproved } from "../rules/break_glass.ts";
+import { listHolds, requireNoHold } from "../rules/hold.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { findStagesProblem } from "../rules/stages_rule.ts";
 import { requireConsented } from "../rules/state_machine.ts";
@@ -39,12 +39,12 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
     return new AppError("value_not_allowed", `the plan of ${change_id} ${problem}`, { change_id });
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });
-  if (isEmergency(proven, intent)) return undefined;
+  if (isEmergencyApproved(proven, intent)) return undefined;
   const holds = [
     ...(await listPromotionHolds(transaction, change)),
-    ...holdsAt(policy, await lastFreeze(transaction), now, change),
+    ...listHolds(policy, await lastFreeze(transaction), now, change),
   ];
-  return catchError(() => refuseHeld(holds));
+  return catchError(() => requireNoHold(holds));
 }
 
 async function catchError(judge: () => void | Promise<void>): Promise<AppError | undefined> {

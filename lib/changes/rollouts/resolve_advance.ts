@@ -7,7 +7,7 @@ import { keepLease, type Outcome, recordEffect } from "../operations/resolve_res
 import { askHost } from "../operations/ask_host.ts";
 import { describeMove, findMove } from "../places.ts";
 import { readRecord, type StageLease } from "../records.ts";
-import { serviceItself } from "../rules/actor.ts";
+import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
@@ -43,7 +43,7 @@ export function completeAdvance(
   const isCurrent = signed === undefined || signed.manifest_hash === transaction.product.manifest_hash;
   return recordAdvance(transaction, before, {
     circumstance: { ...circumstance, ordered: number, ...found, ...(isCurrent && signed?.facts) },
-    actor: isCurrent ? { actor, authenticated, idp } : serviceItself(),
+    actor: isCurrent ? { actor, authenticated, idp } : serviceActor(),
   });
 }
 

@@ -4,7 +4,7 @@ import { AppError } from "../../kit/errors.ts";
 import { isGiven } from "../proofs/consent.ts";
 import { type ChangeEvent, parseEvent } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { mustSign, type Signing } from "../rules/signing.ts";
+import { requiresSignature, type Signing } from "../rules/signing.ts";
 import { changeFacts } from "../rules/statement.ts";
 import type { Transaction } from "../transaction.ts";
 
@@ -50,7 +50,7 @@ async function isProven(
 ): Promise<boolean> {
   const { step, note, manifest_hash = "" } = detail;
   const approver = detail.actor!;
-  if (!mustSign(approver, signing)) return true;
+  if (!requiresSignature(approver, signing)) return true;
   const act = { decision: "stage", step, action: ACTIONS.get(event_type), approver, note: note ?? "" } as const;
   return isGiven({ ...facts, ...act, manifest_hash }, detail, signing);
 }

@@ -31,7 +31,7 @@ export interface Actor {
 }
 
 /** The service itself, under one of its names or none. */
-export const serviceItself = (actor: string | null = null): Actor => ({ actor, authenticated: null });
+export const serviceActor = (actor: string | null = null): Actor => ({ actor, authenticated: null });
 
 /** A person who signs the action. */
 export const signerActor = (actor: string): Actor => ({ actor, authenticated: "signature" });
@@ -53,7 +53,7 @@ export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 /**
  * A model, a peer and an agent by their names, even where a client typed them; a person where the proxy or a signature says so.
  */
-export function proposerKind(
+export function classifyProposer(
   proposer: string | null,
   { actor, principals = {} }: { actor?: Actor; principals?: Principals } = {},
 ): ProposerKind {

@@ -1,7 +1,7 @@
 /** Levels of autonomy, after arXiv 2506.12469: the higher, the less a human had to do with what was decided. */
 import { type Actor, POLICY_MINOR } from "./actor.ts";
 import type { Change } from "./change.ts";
-import { mandateNamed } from "./mandate.ts";
+import { parseMandateName } from "./mandate.ts";
 
 export const LEVELS = ["L1", "L2", "L3", "L4", "L5"] as const;
 export type Level = (typeof LEVELS)[number];
@@ -43,7 +43,7 @@ export function autonomyLevel(
   draft: ModelDraft | undefined,
 ): Level | "unattributed" | null {
   if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;
-  if (mandateNamed(approver) !== undefined) return "L4";
+  if (parseMandateName(approver) !== undefined) return "L4";
   if (authenticated === "agent") return null;
   const kind = change.proposer_kind;
   if (["agent", "model", "peer"].includes(kind)) return "L3";

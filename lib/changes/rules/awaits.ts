@@ -1,25 +1,28 @@
 /** For whom a change waits: whose consent would bring it nearer to its apply. */
 import type { Change } from "./change.ts";
 import { isLive } from "./in_force.ts";
-import { missingConsents } from "./missing.ts";
-import { sameName } from "./names.ts";
-import { approvesOwn, type Electorate, isDecider, standingApprovals } from "./policy.ts";
+import { listMissingConsents } from "./missing.ts";
+import { normalizeName } from "./names.ts";
+import { isForbiddenSelfApproval, type Electorate, isDecider, listValidApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 /** Returns whether a rule still lacks a consent that this person may give. */
 export function awaits(change: Change, name: string, intent: Electorate): boolean {
   const { policy } = intent;
-  const own = sameName(name);
-  const may = isDecider(change, name, intent) && !approvesOwn(change, name, policy) && canSign(name, policy.signing);
+  const own = normalizeName(name);
+  const may =
+    isDecider(change, name, intent) && !isForbiddenSelfApproval(change, name, policy) && canSign(name, policy.signing);
   if (!may || !isLive(change.status)) return false;
-  const missing = missingConsents(change, intent);
+  const missing = listMissingConsents(change, intent);
   // After the rules became looser, a change may lack no consent and wait only for its next event.
   if (missing.length === 0) return change.status === "pending_consent";
-  const has = standingApprovals(change, intent).some(
-    ({ approver, emergency }) => !emergency && sameName(approver) === own,
+  const has = listValidApprovals(change, intent).some(
+    ({ approver, emergency }) => !emergency && normalizeName(approver) === own,
   );
   return (
     !has &&
-    missing.some(({ of, unreachable }) => of.some((one) => sameName(one) === own) || (of.length === 0 && !unreachable))
+    missing.some(
+      ({ of, unreachable }) => of.some((one) => normalizeName(one) === own) || (of.length === 0 && !unreachable),
+    )
   );
 }

@@ -1,8 +1,15 @@
 /** Break-glass: a few named people approve in an emergency, past quorum, freeze and windows; it is reviewed afterwards. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
-import { sameName } from "./names.ts";
-import { approvesOwn, type Electorate, listElectors, isDecider, requireDecider, standingApprovals } from "./policy.ts";
+import { normalizeName } from "./names.ts";
+import {
+  isForbiddenSelfApproval,
+  type Electorate,
+  listElectors,
+  isDecider,
+  requireDecider,
+  listValidApprovals,
+} from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 /** Counts the valid emergency consents and those that the intent requires; undefined if it has no break-glass. */
@@ -11,22 +18,22 @@ export function countEmergencyConsents(
   intent: Electorate,
 ): { given: number; needed: number } | undefined {
   if (!intent.policy.break_glass) return undefined;
-  const standing = standingApprovals(change, intent).filter(({ emergency }) => emergency);
-  const given = new Set(standing.map(({ approver }) => sameName(approver))).size;
+  const standing = listValidApprovals(change, intent).filter(({ emergency }) => emergency);
+  const given = new Set(standing.map(({ approver }) => normalizeName(approver))).size;
   return { given, needed: intent.policy.break_glass.required };
 }
 
 /** Returns true if emergency consents approve a change under the current intent, and their review is requested or done. */
-export function isEmergency(change: Change, intent: Electorate): boolean {
+export function isEmergencyApproved(change: Change, intent: Electorate): boolean {
   const emergency = countEmergencyConsents(change, intent);
   return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
 }
 
 /** 403 unless this person may consent in an emergency. */
 export function requireEmergencyApprover(change: Change, name: string, intent: Electorate): void {
-  if (!intent.policy.break_glass?.approvers.includes(sameName(name)))
+  if (!intent.policy.break_glass?.approvers.includes(normalizeName(name)))
     throw new AppError("not_an_approver", `${name} is not among those whom the intent names for an emergency`);
-  if (approvesOwn(change, name, intent.policy))
+  if (isForbiddenSelfApproval(change, name, intent.policy))
     throw new AppError("self_approval_forbidden", `${name} proposed this change and may not approve it`);
 }
 
@@ -48,5 +55,5 @@ export function listReviewers(change: Change, intent: Electorate): string[] | un
 
 /** Returns true for a proposer who may not approve their own change, and for a person who gave an emergency consent. */
 const isInvolved = (change: Change, name: string, { policy }: Electorate): boolean =>
-  approvesOwn(change, name, policy) ||
-  change.approvals.some(({ emergency, approver }) => emergency && sameName(approver) === sameName(name));
+  isForbiddenSelfApproval(change, name, policy) ||
+  change.approvals.some(({ emergency, approver }) => emergency && normalizeName(approver) === normalizeName(name));

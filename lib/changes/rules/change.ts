@@ -34,7 +34,7 @@ export const approvalSchema = once(() =>
 export type Approval = z.infer<ReturnType<typeof approvalSchema>>;
 
 export const REVIEW_VERDICTS = ["accepted", "not_accepted"] as const;
-export type Verdict = (typeof REVIEW_VERDICTS)[number];
+export type ReviewVerdict = (typeof REVIEW_VERDICTS)[number];
 
 export const LATE_ITEMS = ["rationale", "note"] as const;
 /** An item that can be added to a change later. */
@@ -75,7 +75,7 @@ export const reviewSchema = once(() =>
 );
 
 /** One value that a change sets, and where. */
-export const placeSchema = once(() =>
+export const locationSchema = once(() =>
   z
     .object({
       tenant_id: z.string().describe("Its tenant."),
@@ -88,7 +88,7 @@ export const placeSchema = once(() =>
     })
     .describe("Where a value is set."),
 );
-export type ValuePlace = z.infer<ReturnType<typeof placeSchema>>;
+export type TargetLocation = z.infer<ReturnType<typeof locationSchema>>;
 
 /** One target that a plan sets. */
 export const planEntrySchema = once(() =>
@@ -202,7 +202,7 @@ export const changeSchema = once(() =>
       stages: (z.looseObject({}) as unknown as z.ZodType<Stages>).optional().describe("The plan of its rollout."),
       exposure: exposureSchema().optional(),
       supersedes: z.string().optional().describe("The change whose place this one takes, where its proposer says so."),
-      places: z.array(placeSchema()).optional().describe("Where each value is set; absent without a target system."),
+      places: z.array(locationSchema()).optional().describe("Where each value is set; absent without a target system."),
       seen_by_policy: z.array(z.string()).optional().describe("Of a minor change: digests at its proposal."),
       review: reviewSchema().optional(),
       late_notes: z.array(lateNoteSchema()).optional().describe("What was said of it late; absent where nothing was."),

@@ -1,7 +1,7 @@
 /** Closing of changes that cannot go on: rules that came after the consents must not lock everybody out. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 import { type Electorate, isDecider, requireDecider } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
@@ -10,7 +10,7 @@ import { canSign } from "./signing.ts";
  * approved it, any person who may decide on it. Errors: 403 `not_an_approver`.
  */
 export function requireRevoker(change: Change, name: string, intent: Electorate): void {
-  if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name))) return;
+  if (change.approvals.some(({ approver }) => normalizeName(approver) === normalizeName(name))) return;
   if (change.status === "approved" && ableApprovers(change, intent).length === 0)
     return requireDecider(change, name, intent);
   throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
@@ -23,13 +23,13 @@ function ableApprovers(change: Change, intent: Electorate): string[] {
     ({ approver, emergency }) =>
       canSign(approver, signing) &&
       (isDecider(change, approver, intent) ||
-        (emergency === true && break_glass !== undefined && break_glass.approvers.includes(sameName(approver)))),
+        (emergency === true && break_glass !== undefined && break_glass.approvers.includes(normalizeName(approver)))),
   );
   return [...new Set(able.map(({ approver }) => approver))];
 }
 
 /** Says who may end a change that waits for consent or for its apply. */
-export function wayOut(change: Change, intent: Electorate): string {
+export function describeClosers(change: Change, intent: Electorate): string {
   if (change.status === "pending_consent") return "each person who may approve it may deny it";
   const able = ableApprovers(change, intent);
   if (able.length > 0) return `${able.join(", ")} may revoke it`;

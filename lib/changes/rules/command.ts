@@ -1,14 +1,14 @@
 /** Commands on a change, the context by which they are judged, and the events that follow. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { LateItem, ValuePlace, Verdict } from "./change.ts";
+import type { LateItem, TargetLocation, ReviewVerdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
 import type { TargetOwner } from "./stale_target.ts";
 import type { MandateApproval } from "./mandate_approval.ts";
 import type { StepBase } from "./value_limits.ts";
-import type { Presented } from "./require_signature.ts";
+import type { SignatureResult } from "./require_signature.ts";
 
 /** An operation on the host product that moves the status of a change. */
 export type Operation = "apply" | "rollback";
@@ -32,7 +32,7 @@ export type RequestedProposal = Omit<ProposeInput, "kind" | "target"> & {
 };
 
 /** Who asked a model for its draft, and in which message. */
-export interface Asked {
+export interface DraftRequester {
   asked_by: string | null;
   /** A trusted proxy names them. */
   known?: boolean | undefined;
@@ -59,12 +59,12 @@ export type Command =
       step_base?: readonly StepBase[] | undefined;
       /** The error of a value that the intent does not allow, or that its target system cannot hold. */
       not_allowed?: Error | undefined;
-      asked?: Asked | undefined;
+      asked?: DraftRequester | undefined;
       /** The places that the values would be set at. */
-      places?: readonly ValuePlace[] | undefined;
+      places?: readonly TargetLocation[] | undefined;
       /** Digests of what the places hold, of a proposal that may be minor; `null`: they could not be read. */
       seen?: readonly string[] | null | undefined;
-      signature?: Presented | undefined;
+      signature?: SignatureResult | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
   | {
@@ -75,18 +75,18 @@ export type Command =
       emergency?: boolean | undefined;
       /** Digests of what the places held, as the approver saw them. */
       seen?: readonly string[] | undefined;
-      signature?: Presented | undefined;
+      signature?: SignatureResult | undefined;
     }
   /** A mandate consents. */
   | { type: "mandate"; approval: MandateApproval; target_owner: TargetOwner; seen?: readonly string[] | undefined }
-  | { type: "review"; name: string; note: string; verdict: Verdict; signature?: Presented | undefined }
+  | { type: "review"; name: string; note: string; verdict: ReviewVerdict; signature?: SignatureResult | undefined }
   /** An item that is missing on its record, added afterwards. */
-  | { type: "note"; name: string; item: LateItem; note: string; signature?: Presented | undefined }
-  | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
+  | { type: "note"; name: string; item: LateItem; note: string; signature?: SignatureResult | undefined }
+  | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: SignatureResult | undefined }
   | { type: "expire" }
   | { type: "lapse" }
   /** `owner`: the newest applied change of the target. */
-  | { type: "erase"; name: string; note: string; owner: TargetOwner; signature?: Presented | undefined }
+  | { type: "erase"; name: string; note: string; owner: TargetOwner; signature?: SignatureResult | undefined }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */
@@ -113,7 +113,7 @@ export interface Context {
 }
 
 /** The event that follows from a command, and the content where that is new or changed. */
-export interface Decided {
+export interface NewEvent {
   event_type: ChangeEventType;
   detail: object;
   content?: Content;

@@ -3,7 +3,7 @@ import type { AppError, ErrorCode } from "../../kit/errors.ts";
 import type { Freeze } from "./freeze.ts";
 import { describeFreeze } from "./hold.ts";
 import type { Lifecycle } from "./record.ts";
-import type { Missing } from "./missing.ts";
+import type { MissingConsent } from "./missing.ts";
 
 export const GATE_STATES = ["allowed", "waiting", "refused"] as const;
 
@@ -37,7 +37,7 @@ export interface GateFacts {
   /** The rejection that an apply of `newest` would meet, or the use of its consents where it is applied. */
   obstacle: AppError | undefined;
   /** The newest change with the head that waits for consents, with what it lacks. */
-  pending: { release: Release; overdue: string | undefined; missing: readonly Missing[] } | undefined;
+  pending: { release: Release; overdue: string | undefined; missing: readonly MissingConsent[] } | undefined;
   /** Another change with the head. */
   other: Release | undefined;
 }

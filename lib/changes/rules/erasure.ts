@@ -1,12 +1,12 @@
 /** Erasing the content of a change: of which changes that is possible, and what is left of it. */
-import { setsNothing } from "./list_entries.ts";
+import { hasNoValue } from "./list_entries.ts";
 import { AppError } from "../../kit/errors.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { Intent } from "./intent.ts";
 import type { TargetOwner } from "./stale_target.ts";
-import { allowedActions } from "./transitions.ts";
+import { listAllowedActions } from "./transitions.ts";
 
 /** Placeholder for erased text. */
 const ERASED = "erased";
@@ -35,9 +35,9 @@ export const STAYS = [
  * Refuses to erase what may still be needed. Errors: 400 `illegal_transition` while the change may go on or where its content is
  * erased already, 409 `content_needed`. `owner`: the change that its target holds.
  */
-export function refuseErasure(change: Change, { owner }: { owner: TargetOwner }, intent: Intent): void {
+export function requireErasable(change: Change, { owner }: { owner: TargetOwner }, intent: Intent): void {
   const { change_id, status } = change;
-  const allowed = allowedActions(change, intent);
+  const allowed = listAllowedActions(change, intent);
   const details = { change_id, current_status: status, allowed };
   if (change.erased)
     throw new AppError("illegal_transition", `the content of ${change_id} was erased on ${change.erased.at}`, details);
@@ -52,7 +52,7 @@ export function refuseErasure(change: Change, { owner }: { owner: TargetOwner },
   if (isReviewDue(change)) throw needed("its emergency waits for a review");
   if (status !== "applied") return;
   if ([owner].flat().includes(change_id)) throw needed("it is what its target holds now; roll it back first");
-  if (!setsNothing(change))
+  if (!hasNoValue(change))
     throw needed(
       "a rollback of a later change brings its value back; roll it back first, which leaves the host product as it is, since a later change holds the target",
     );

@@ -2,7 +2,7 @@
 import { once } from "../../kit/once.ts";
 import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
-import { samePlace } from "./same_target.ts";
+import { isSameTarget } from "./target_key.ts";
 import type { TargetOwner } from "./stale_target.ts";
 import type { MandateApproval } from "./mandate_approval.ts";
 import type { StepBase } from "./value_limits.ts";
@@ -35,11 +35,11 @@ export interface ChangeEvent {
   timestamp: string;
   event_type: string;
   change_id: string;
-  detail: Detail;
+  detail: EventDetail;
 }
 
 /** The members of a detail that `evolve` reads. */
-export interface Detail {
+export interface EventDetail {
   status?: Status;
   /** Status of the change before, where the event alone does not show it. */
   from?: Status;
@@ -113,7 +113,7 @@ export interface Detail {
 
 /** A target of a plan in an entry, and its facts where they differ by target. */
 export interface PlanTarget extends Pick<
-  Detail,
+  EventDetail,
   "target_spelling" | "target_held" | "target_holds" | "previous_digest"
 > {
   tenant_id: string;
@@ -121,7 +121,7 @@ export interface PlanTarget extends Pick<
 }
 
 /** Returns true for a target that a rollback has taken back, also where it failed on others of the plan. */
-export const isTakenBack = ({ target_holds }: PlanTarget): boolean => target_holds !== undefined;
+export const isRolledBack = ({ target_holds }: PlanTarget): boolean => target_holds !== undefined;
 
 /** Lists the targets that an entry reports; for a plan those that it sets. */
 export function listTargets({ tenant, detail }: { tenant: string; detail: string }): readonly PlanTarget[] {
@@ -134,7 +134,7 @@ export function listTargets({ tenant, detail }: { tenant: string; detail: string
 
 /** Returns the facts of an entry about one target; undefined where it reports nothing about it. */
 export const findTarget = (entry: Parameters<typeof listTargets>[0], place: { tenant_id: string; target: string }) =>
-  listTargets(entry).find((one) => samePlace(one, place));
+  listTargets(entry).find((one) => isSameTarget(one, place));
 
 /** Reads an entry. */
 export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
@@ -143,18 +143,18 @@ export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string
 });
 
 /** Cache of parsed details, since one decision reads the same entries several times. */
-const recent = once(() => new Map<string, Detail>());
+const recent = once(() => new Map<string, EventDetail>());
 const MOST_RECENT = 256;
 
 /** Parses the text of a detail; anything but a JSON object is an empty one. */
-export function parseDetail(text: string): Detail {
+export function parseDetail(text: string): EventDetail {
   const detail = recent().get(text) ?? Object.freeze(parsed(text));
   if (recent().size === MOST_RECENT) recent().clear();
   recent().set(text, detail);
   return detail;
 }
 
-function parsed(text: string): Detail {
+function parsed(text: string): EventDetail {
   try {
     const detail: unknown = JSON.parse(text);
     return typeof detail === "object" && detail !== null ? detail : {};

@@ -5,12 +5,12 @@
 import { HOUR_MS } from "../../kit/days.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
-import { isByMandate } from "./mandate_approval.ts";
+import { isMandateApproval } from "./mandate_approval.ts";
 import { isDecided, lateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
-import { type ChangeEvent, isTakenBack } from "./event.ts";
+import { type ChangeEvent, isRolledBack } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
-import { samePlace } from "./same_target.ts";
+import { isSameTarget } from "./target_key.ts";
 import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
 import { canBegin, type Step } from "./transitions.ts";
 
@@ -171,7 +171,7 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
     ...change.approvals,
     { approver: approver ?? "", note: note ?? "", at, ...emergency, ...signature },
   ];
-  const ordinary = approvals.filter((approval) => !approval.emergency && !isByMandate(approval)).length;
+  const ordinary = approvals.filter((approval) => !approval.emergency && !isMandateApproval(approval)).length;
   const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
   const given = { ...last, approvals, ...reviewBy(change, at, detail) };
   if (change.status === "approved" || change.status === "applied") return status === change.status ? given : undefined;
@@ -223,10 +223,10 @@ const replacedBy = ({ target_spelling, previous_digest }: Pick<Applied, "target_
 
 /** Returns what is left of an apply: a rollback that failed on some targets of a plan has taken back the others. */
 function leftBy(applied: Applied | null, { event_type, timestamp, detail }: ChangeEvent): Applied | null {
-  const back = event_type === "change_rollback_failed" ? detail.sets?.filter(isTakenBack) : undefined;
+  const back = event_type === "change_rollback_failed" ? detail.sets?.filter(isRolledBack) : undefined;
   if (!applied?.sets || !back?.length) return applied;
   const sets = applied.sets.map((one) =>
-    one.rolled_back_at === undefined && back.some((place) => samePlace(place, one))
+    one.rolled_back_at === undefined && back.some((place) => isSameTarget(place, one))
       ? { ...one, rolled_back_at: timestamp }
       : one,
   );

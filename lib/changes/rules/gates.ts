@@ -1,19 +1,19 @@
 /** Conditions that still block an apply, in words: every condition that apply checks. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
-import { isEmergency, listReviewers } from "./break_glass.ts";
+import { isEmergencyApproved, listReviewers } from "./break_glass.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import type { OperationState } from "./command.ts";
-import { wayOut } from "./closing.ts";
+import { describeClosers } from "./closing.ts";
 import type { Intent } from "./intent.ts";
 import { findCovered } from "./list_entries.ts";
-import { approvingMandate, isMandated } from "./mandate_approval.ts";
-import { missingConsents, QUORUM, countQuorum } from "./missing.ts";
+import { findApprovingMandate, isApprovedByMandate } from "./mandate_approval.ts";
+import { listMissingConsents, QUORUM, countQuorum } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
-import { permittedNames } from "./permissions.ts";
-import { type TargetOwners, targetMoved } from "./stale_target.ts";
+import { listPermittedNames } from "./permissions.ts";
+import { type TargetOwners, describeMovedTarget } from "./stale_target.ts";
 
 export const gateSchema = once(() =>
   z
@@ -77,14 +77,15 @@ export function listGates(
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status } = change;
   const { given, needed } = countQuorum(change, intent);
-  const missing = missingConsents(change, intent);
+  const missing = listMissingConsents(change, intent);
   const unreachable = (rule: string): string =>
     missing.some((one) => one.rule === rule && one.unreachable)
-      ? `; too few are left who may, and ${wayOut(change, intent)}`
+      ? `; too few are left who may, and ${describeClosers(change, intent)}`
       : "";
   if (isLive(status)) {
-    if (isEmergency(change, intent)) add("consent", "pass", "approved in an emergency");
-    else if (isMandated(change, policy)) add("consent", "pass", `approved by mandate ${approvingMandate(change)}`);
+    if (isEmergencyApproved(change, intent)) add("consent", "pass", "approved in an emergency");
+    else if (isApprovedByMandate(change, policy))
+      add("consent", "pass", `approved by mandate ${findApprovingMandate(change)}`);
     else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(
@@ -104,17 +105,18 @@ export function listGates(
       add(
         "forbidden_target",
         "block",
-        `${forbidden} is under the intent's forbidden_targets; ${wayOut(change, intent)}`,
+        `${forbidden} is under the intent's forbidden_targets; ${describeClosers(change, intent)}`,
       );
     else add("forbidden_target", "pass", "the intent does not forbid this target");
-    if (not_allowed !== undefined) add("value_not_allowed", "block", `${not_allowed}; ${wayOut(change, intent)}`);
+    if (not_allowed !== undefined)
+      add("value_not_allowed", "block", `${not_allowed}; ${describeClosers(change, intent)}`);
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
-    for (const { gate, message } of holds) add(gate, isEmergency(change, intent) ? "warn" : "block", message);
-    const moved = owners && targetMoved(owners);
+    for (const { gate, message } of holds) add(gate, isEmergencyApproved(change, intent) ? "warn" : "block", message);
+    const moved = owners && describeMovedTarget(owners);
     if (moved !== undefined)
       if (policy.on_stale === "report") add("target_moved", "warn", moved);
-      else add("target_moved", "block", `${moved}; ${wayOut(change, intent)}, and it is proposed again`);
+      else add("target_moved", "block", `${moved}; ${describeClosers(change, intent)}, and it is proposed again`);
     if (change.automation_stopped)
       add("automation_stopped", "warn", `it no longer applies by itself: ${change.automation_stopped.reason}`);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
@@ -125,7 +127,7 @@ export function listGates(
     add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${nobody}`);
   }
   const next = change.status === "applied" ? "rollback" : "apply";
-  const permitted = isLive(status) || status === "applied" ? permittedNames(next, intent) : undefined;
+  const permitted = isLive(status) || status === "applied" ? listPermittedNames(next, intent) : undefined;
   if (permitted)
     add("permission", "pass", `only ${permitted.join(", ")} may ${next === "apply" ? "apply it" : "roll it back"}`);
   if (operation === "running") add("operation", "block", "an operation on the host is under way");

@@ -1,7 +1,7 @@
 /** Reasons that hold an apply back in spite of all consents; they never hold back a rollback. */
 import { AppError } from "../../kit/errors.ts";
 import { type Freeze, freezeSchema } from "./freeze.ts";
-import { inForce } from "./in_force.ts";
+import { findActiveFreeze } from "./in_force.ts";
 import type { Policy } from "./intent.ts";
 import type { ChangeEntry } from "./list_entries.ts";
 import { closedNow, windowsFor } from "./windows.ts";
@@ -15,7 +15,7 @@ export interface Hold {
 }
 
 /** Returns what blocks the apply of a change, or without one every apply, at a moment in milliseconds since the epoch. */
-export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
+export function listHolds(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
   const closed = closedNow(windowsFor(policy.windows, change), now);
   return [
     ...findFreeze(freeze, now),
@@ -34,7 +34,7 @@ export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number,
 
 /** Returns the freeze in force as a hold. */
 export function findFreeze(freeze: Freeze | undefined, now: number): Hold[] {
-  const frozen = inForce(freeze, now);
+  const frozen = findActiveFreeze(freeze, now);
   return frozen ? [frozenBy(frozen)] : [];
 }
 
@@ -50,6 +50,6 @@ function frozenBy(freeze: Freeze): Hold {
 }
 
 /** Errors: 409 `frozen`, `outside_window` or `promotion_not_ready`. */
-export function refuseHeld([hold]: readonly Hold[]): void {
+export function requireNoHold([hold]: readonly Hold[]): void {
   if (hold) throw new AppError(hold.code, hold.message, { ...hold.details });
 }

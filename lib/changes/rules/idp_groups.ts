@@ -4,7 +4,7 @@ import type { Actor } from "./actor.ts";
 import { findPrincipal, type Principals } from "./principals.ts";
 
 declare module "./event.ts" {
-  interface Detail {
+  interface EventDetail {
     /** Groups of the identity provider that the intent asked of the actor. */
     idp?: string[];
   }

@@ -7,7 +7,7 @@ import type { Change, Status } from "./change.ts";
 import type { Policy } from "./intent.ts";
 
 /** The freeze that is in force; `now` in milliseconds since the epoch. */
-export const inForce = <F extends { until: string | null }>(
+export const findActiveFreeze = <F extends { until: string | null }>(
   freeze: F | null | undefined,
   now: number,
 ): F | undefined => (freeze && (freeze.until === null || now < Date.parse(freeze.until)) ? freeze : undefined);

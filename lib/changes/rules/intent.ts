@@ -16,9 +16,9 @@ import { mandatesRule } from "./mandates_rule.ts";
 import { permissionsSchema } from "./permission_lists.ts";
 import { promotionRules } from "./promotion_rule.ts";
 import { stagesRule } from "./stages_rule.ts";
-import { principalsSchema, refuseImpostors } from "./principals.ts";
+import { principalsSchema, reportImpostors } from "./principals.ts";
 import { targetRulesSchema } from "./target_rules.ts";
-import { keyedNames, type Signing, makeSigning } from "./signing.ts";
+import { listNamesWithKeys, type Signing, makeSigning } from "./signing.ts";
 
 const kpiName = () =>
   z
@@ -168,7 +168,7 @@ export const intentSchema = once(() =>
     const value = { ...stated, policy: expandGroups(stated.policy, refuse) };
     // A group that does not exist leaves its list too short, which is no fault of its own.
     if (issues.length === 0) refuseUnreachable(value, refuse);
-    refuseImpostors(stated, refuse);
+    reportImpostors(stated, refuse);
     return value;
   }),
 );
@@ -180,7 +180,7 @@ function refuseUnreachable(
 ): void {
   const { approvers, required_approvers, guardrails, signed_only } = policy;
   const named = new Set(approvers);
-  const keyed = keyedNames(principals);
+  const keyed = listNamesWithKeys(principals);
   const only = signed_only ?? keyed.length > 0;
   const signers = keyed.filter((name) => !approvers || named.has(name));
   for (const [tier, required] of Object.entries(required_approvers))

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { filled, list } from "./fields.ts";
 import { canBeApprover, findGroup, POLICY_APPLY_WHEN } from "./approver_name.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 import { unmatchableReason } from "./target_pattern.ts";
 
 /** A number as JSON has it. */
@@ -33,7 +33,7 @@ const listedName = (unusableReason: (name: string) => string | undefined) =>
       const message = unusableReason(value);
       if (message !== undefined) issues.push({ code: "custom", input: value, message });
     })
-    .transform(sameName);
+    .transform(normalizeName);
 
 /** The name of one person who can decide. */
 export const approver = () => listedName(unusableNameReason);
@@ -45,7 +45,7 @@ export const approverOrGroup = () =>
 /** A person who can apply, a group of such, or the intent's own `apply_when`. */
 export const applierOrGroup = () =>
   listedName((name) =>
-    findGroup(name) === undefined && sameName(name) !== POLICY_APPLY_WHEN ? unusableNameReason(name) : undefined,
+    findGroup(name) === undefined && normalizeName(name) !== POLICY_APPLY_WHEN ? unusableNameReason(name) : undefined,
   );
 
 /** Tenants for which a rule holds; a list without any would be a rule that never holds. */
@@ -78,7 +78,7 @@ function unusableNameReason(name: string): string | undefined {
   if (name.trim().startsWith("@")) return "begins with @: teams have no meaning here; list each person";
   if (/[<>]/.test(name)) return "holds < or >: write only the name that requests carry, such as ana@acme.example";
   if (findGroup(name) !== undefined) return "is a group: a group lists people";
-  if (sameName(name).startsWith("idp:"))
+  if (normalizeName(name).startsWith("idp:"))
     return "begins with idp:, and a group of the identity provider grants nothing; list people or a group of policy.groups";
   return canBeApprover(name) ? undefined : "is no name that may approve";
 }

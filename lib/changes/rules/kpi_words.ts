@@ -7,31 +7,31 @@
 export type Good = "up" | "down";
 
 /** The movement of a KPI, to be put behind its name: `fell by 0.012 (better)`. `delta` is the new value less the old one. */
-export const movedWords = (delta: number, good: Good): string =>
-  delta === 0 ? "did not move" : `${verbOf(delta)} by ${Math.abs(delta)} (${effectWord(delta, good)})`;
+export const describeDelta = (delta: number, good: Good): string =>
+  delta === 0 ? "did not move" : `${verbOf(delta)} by ${Math.abs(delta)} (${nameEffect(delta, good)})`;
 
 /** The movement of a KPI that a change did not name: `support_minutes rose by 1.1, worse`. */
-export const sideEffectWords = (kpi: string, delta: number, good: Good): string =>
-  `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${effectWord(delta, good)}`;
+export const describeSideEffect = (kpi: string, delta: number, good: Good): string =>
+  `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${nameEffect(delta, good)}`;
 
 /** The movement of a KPI that a guardrail found worse: `rose by 0.03 (worse)`. */
-export const worsenedWords = (baseline: number, value: number): string =>
-  movedWords(Number((value - baseline).toPrecision(12)), value > baseline ? "down" : "up");
+export const describeRegression = (baseline: number, value: number): string =>
+  describeDelta(Number((value - baseline).toPrecision(12)), value > baseline ? "down" : "up");
 
 /** The movement that a gain stands for: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
-export const gainWords = (gain: number, good: Good): string => movedWords(deltaOf(gain, good), good);
+export const describeGain = (gain: number, good: Good): string => describeDelta(deltaOf(gain, good), good);
 
 /** The movement that was promised: `to fall by 0.02`. */
-export function promiseWords(gain: number, good: Good): string {
+export function describePromise(gain: number, good: Good): string {
   const delta = deltaOf(gain, good);
   return delta === 0 ? "not to move" : `to ${delta > 0 ? "rise" : "fall"} by ${Math.abs(delta)}`;
 }
 
 /** A difference with its sign: `+0.05`, `−0.012`. */
-export const signedWords = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
+export const formatDelta = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
 
 /** Returns whether a movement is good, as a word. */
-export const effectWord = (delta: number, good: Good): "better" | "worse" =>
+export const nameEffect = (delta: number, good: Good): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";
 
 /** The movement of a gain, which is above 0 where the KPI is better. */

@@ -3,7 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import type { Change, LateItem } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { isDecided, lateItems, wasSaid } from "./late_items.ts";
-import { allowedActions } from "./transitions.ts";
+import { listAllowedActions } from "./transitions.ts";
 
 /** Returns the event of a late note. Errors: 400 `illegal_transition` while it is open, or where that is on record. */
 export function makeLateNote(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
@@ -12,7 +12,7 @@ export function makeLateNote(change: Change, { item, note }: { item: LateItem; n
     new AppError("illegal_transition", `cannot add a late ${item} to ${change_id}: ${why}`, {
       change_id,
       current_status: status,
-      allowed: allowedActions(change, intent),
+      allowed: listAllowedActions(change, intent),
     });
   if (!isDecided(change)) throw refuse(`it is ${status}, and what is decided on stays as it was proposed`);
   if (lateItems(change).includes(item)) throw refuse("one was added already, and what is on record stays");

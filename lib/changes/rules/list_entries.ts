@@ -20,7 +20,7 @@ export const listGoverned = (change: ChangeEntry): readonly PlanEntry[] =>
     : listEntries(change);
 
 /** Returns true for a change of a tenant, and for a plan that sets a target of it. */
-export const isOfTenant = (change: ChangeEntry, tenant: string): boolean =>
+export const hasTenant = (change: ChangeEntry, tenant: string): boolean =>
   listGoverned(change).some(({ tenant_id }) => tenant_id === tenant);
 
 /** The targets and tenants that a rule is for; absent: all. */
@@ -40,5 +40,5 @@ export const findCovered = (change: ChangeEntry, scope: Scope): string | undefin
   listGoverned(change).find((entry) => isInScope(entry, scope))?.target;
 
 /** Returns true for a change that sets no value. */
-export const setsNothing = (change: ChangeEntry): boolean =>
+export const hasNoValue = (change: ChangeEntry): boolean =>
   listEntries(change).every(({ value }) => value === undefined);

@@ -12,10 +12,10 @@ import { line } from "../../kit/fields.ts";
 const PREFIX = "mandate:";
 
 /** The name under which a mandate approves. */
-export const mandateName = (mandateId: string): string => PREFIX + mandateId;
+export const mandateApproverName = (mandateId: string): string => PREFIX + mandateId;
 
 /** Returns the mandate that a name stands for; undefined for any other name. */
-export const mandateNamed = (name: string | null | undefined): string | undefined =>
+export const parseMandateName = (name: string | null | undefined): string | undefined =>
   name?.startsWith(PREFIX) ? name.slice(PREFIX.length) : undefined;
 
 export const MANDATE_STATES = ["draft", "active", "suspended", "ended"] as const;

@@ -1,7 +1,7 @@
 /** The consent of a mandate to a change that lies inside it. */
 import type { Approval, Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
-import { mandateNamed } from "./mandate.ts";
+import { parseMandateName } from "./mandate.ts";
 
 /** Facts that the entry of such a consent records. */
 export interface MandateApproval {
@@ -16,12 +16,15 @@ export interface MandateApproval {
 }
 
 /** Returns true for the consent of a mandate. */
-export const isByMandate = ({ approver }: Pick<Approval, "approver">): boolean => mandateNamed(approver) !== undefined;
+export const isMandateApproval = ({ approver }: Pick<Approval, "approver">): boolean =>
+  parseMandateName(approver) !== undefined;
 
 /** Returns the mandate that approved a change; undefined where none did. */
-export const approvingMandate = ({ approvals }: Pick<Change, "approvals">): string | undefined =>
-  mandateNamed(approvals.find(isByMandate)?.approver);
+export const findApprovingMandate = ({ approvals }: Pick<Change, "approvals">): string | undefined =>
+  parseMandateName(approvals.find(isMandateApproval)?.approver);
 
 /** Returns true where a mandate's consent counts; `inactive` marks one that does not now. */
-export const isMandated = ({ approvals }: Pick<Change, "approvals">, { mandates }: Pick<Policy, "mandates">): boolean =>
-  mandates !== undefined && approvals.some((approval) => isByMandate(approval) && !approval.inactive);
+export const isApprovedByMandate = (
+  { approvals }: Pick<Change, "approvals">,
+  { mandates }: Pick<Policy, "mandates">,
+): boolean => mandates !== undefined && approvals.some((approval) => isMandateApproval(approval) && !approval.inactive);

@@ -1,12 +1,12 @@
 /** Changes that lie inside a mandate, as far as the change itself says it. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import type { ValuePlace } from "./change.ts";
+import type { TargetLocation } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
 import { listGoverned, listEntries } from "./list_entries.ts";
 import type { EffectiveBounds } from "./mandate_allowed.ts";
 import type { MandatesRule } from "./mandates_rule.ts";
 import type { MandateRecord, MandateSystem } from "./mandate_record.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 import { boundsRollouts, type StagesRule } from "./stages_rule.ts";
 import { matchesAny } from "./target_pattern.ts";
 
@@ -23,7 +23,7 @@ export interface InsideFacts {
   rule: MandatesRule;
   stages: StagesRule | undefined;
   /** Places that the change would be set at. */
-  places: readonly ValuePlace[] | undefined;
+  places: readonly TargetLocation[] | undefined;
   /** The systems of the configuration now. */
   systems: readonly MandateSystem[];
 }
@@ -52,7 +52,7 @@ export function findBreach(
 ): Breach | undefined {
   const { at, rule, stages, places, systems } = facts;
   const breach = (bound: string, message: string): Breach => ({ bound, message });
-  if (change.proposer == null || sameName(change.proposer) !== bounds.agent)
+  if (change.proposer == null || normalizeName(change.proposer) !== bounds.agent)
     return breach("agent", `It is for ${bounds.agent} alone.`);
   if (at < bounds.from) return breach("from", `It begins at ${bounds.from}.`);
   if (at >= bounds.until) return breach("until", `It ended at ${bounds.until}.`);

@@ -1,9 +1,9 @@
 /** Whose signatures a mandate needs: the quorum of major changes, and the owners of every pattern that it covers. Pure. */
 import type { Electorate } from "./policy.ts";
-import { listElectors, mayDecide } from "./policy.ts";
+import { listElectors, canDecide } from "./policy.ts";
 import type { MandateBounds } from "./mandate.ts";
-import { type Missing, QUORUM } from "./missing.ts";
-import { sameName } from "./names.ts";
+import { type MissingConsent, QUORUM } from "./missing.ts";
+import { normalizeName } from "./names.ts";
 import { overlaps } from "./pattern_overlap.ts";
 import type { Policy } from "./intent.ts";
 import { listKeys, type Signing } from "./signing.ts";
@@ -39,19 +39,23 @@ const ownerRules = ({ targets, tenants }: Covering, { owners }: Pick<Policy, "ow
   owners.filter((rule) => targets.some((pattern) => touches(pattern, tenants, rule)));
 
 /** Returns true for a person who may sign a mandate: one who may decide on any change, or an owner of what it covers. */
-export const maySignMandate = (name: string, bounds: Covering, intent: Electorate): boolean =>
-  mayDecide(name, intent) ||
-  ownerRules(bounds, intent.policy).some(({ approvers }) => approvers.includes(sameName(name)));
+export const canSignMandate = (name: string, bounds: Covering, intent: Electorate): boolean =>
+  canDecide(name, intent) ||
+  ownerRules(bounds, intent.policy).some(({ approvers }) => approvers.includes(normalizeName(name)));
 
 /** Returns true for a person with a key that needs their presence. */
 export const hasAttendedKey = (name: string, signing: Signing): boolean =>
   listKeys(name, signing).some((key) => key.type !== "ssh" || !key.unattended);
 
 /** Lists the signatures that a mandate lacks; `signers`: those whose signatures count. */
-export function missingSignatures(signers: readonly string[], bounds: Covering, intent: Electorate): Missing[] {
+export function listMissingSignatures(
+  signers: readonly string[],
+  bounds: Covering,
+  intent: Electorate,
+): MissingConsent[] {
   const { policy } = intent;
-  const signed = new Set(signers.map(sameName));
-  const lack = (rule: string, required: number, names: readonly string[]): Missing => {
+  const signed = new Set(signers.map(normalizeName));
+  const lack = (rule: string, required: number, names: readonly string[]): MissingConsent => {
     const able = names.filter((name) => hasAttendedKey(name, policy.signing));
     const given = names.filter((name) => signed.has(name)).length;
     const of = able.filter((name) => !signed.has(name));

@@ -1,12 +1,19 @@
 /** Whose consent is still missing under today's intent: of the tier's quorum, and of the owners of the target. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
-import { isEmergency } from "./break_glass.ts";
+import { isEmergencyApproved } from "./break_glass.ts";
 import type { Change } from "./change.ts";
-import { approvingMandate, isMandated } from "./mandate_approval.ts";
-import { sameName } from "./names.ts";
+import { findApprovingMandate, isApprovedByMandate } from "./mandate_approval.ts";
+import { normalizeName } from "./names.ts";
 import { findCovered } from "./list_entries.ts";
-import { approvesOwn, type Electorate, consentsNeeded, listElectors, mayDecide, standingApprovals } from "./policy.ts";
+import {
+  isForbiddenSelfApproval,
+  type Electorate,
+  countRequiredConsents,
+  listElectors,
+  canDecide,
+  listValidApprovals,
+} from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 export const missingSchema = once(() =>
@@ -23,22 +30,26 @@ export const missingSchema = once(() =>
     })
     .describe("Consent that a rule of the intent still asks for."),
 );
-export type Missing = z.infer<ReturnType<typeof missingSchema>>;
+export type MissingConsent = z.infer<ReturnType<typeof missingSchema>>;
 
 /** The rule of the tier. */
 export const QUORUM = "required_approvers";
 
 /** Consents that each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
-export const missingConsents = (change: Change, intent: Electorate): Missing[] =>
-  isEmergency(change, intent) || isMandated(change, intent.policy) ? [] : missingOrdinary(change, intent);
+export const listMissingConsents = (change: Change, intent: Electorate): MissingConsent[] =>
+  isEmergencyApproved(change, intent) || isApprovedByMandate(change, intent.policy)
+    ? []
+    : listMissingOrdinaryConsents(change, intent);
 
 /** Returns the consents that quorum and owners still lack, emergency or not. */
-export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
+export function listMissingOrdinaryConsents(change: Change, intent: Electorate): MissingConsent[] {
   const standing = standingNames(change, intent);
-  const mandate = approvingMandate(change);
+  const mandate = findApprovingMandate(change);
   const { policy } = intent;
-  const lack = (rule: string, count: number, names: readonly string[] | undefined): Missing => {
-    const of = (names ?? []).filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
+  const lack = (rule: string, count: number, names: readonly string[] | undefined): MissingConsent => {
+    const of = (names ?? []).filter(
+      (name) => !standing.includes(name) && !isForbiddenSelfApproval(change, name, policy),
+    );
     return {
       rule,
       count,
@@ -47,10 +58,10 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
       ...(names && of.length < count ? { unreachable: true } : {}),
     };
   };
-  const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), listElectors(intent));
+  const quorum = lack(QUORUM, countRequiredConsents(change, policy) - quorumIn(standing, intent), listElectors(intent));
   const owned = policy.owners
     .filter((rule) => findCovered(change, rule) !== undefined)
-    .map(({ targets, tenants, approvers, required }): Missing => {
+    .map(({ targets, tenants, approvers, required }): MissingConsent => {
       const named = [...new Set(approvers)];
       const given = named.filter((name) => standing.includes(name)).length;
       const able = named.filter((name) => canSign(name, policy.signing));
@@ -63,14 +74,14 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
 /** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
 export const countQuorum = (change: Change, intent: Electorate): { given: number; needed: number } => ({
   given: quorumIn(standingNames(change, intent), intent),
-  needed: consentsNeeded(change, intent.policy),
+  needed: countRequiredConsents(change, intent.policy),
 });
 
 const quorumIn = (standing: readonly string[], intent: Electorate): number =>
-  standing.filter((name) => mayDecide(name, intent)).length;
+  standing.filter((name) => canDecide(name, intent)).length;
 
 const standingNames = (change: Change, intent: Electorate): string[] => [
   ...new Set(
-    standingApprovals(change, intent).flatMap(({ approver, emergency }) => (emergency ? [] : sameName(approver))),
+    listValidApprovals(change, intent).flatMap(({ approver, emergency }) => (emergency ? [] : normalizeName(approver))),
   ),
 ];

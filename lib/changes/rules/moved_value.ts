@@ -5,11 +5,11 @@ import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
-import { isByMandate, isMandated } from "./mandate_approval.ts";
-import { standingApprovals } from "./policy.ts";
+import { isMandateApproval, isApprovedByMandate } from "./mandate_approval.ts";
+import { listValidApprovals } from "./policy.ts";
 
 /** The value of a place, by its digest. */
-export const seenSchema = once(() =>
+export const observedValueSchema = once(() =>
   z
     .object({
       place: z.string().describe("The place that was read."),
@@ -19,39 +19,43 @@ export const seenSchema = once(() =>
     })
     .describe("What a place held when it was read."),
 );
-export type Seen = z.infer<ReturnType<typeof seenSchema>>;
+export type ObservedValue = z.infer<ReturnType<typeof observedValueSchema>>;
 
 /** Returns the digest of a value as a consent records it. */
-export const digestReading = ({ value }: { value?: unknown }, sha256: Sha256): string =>
+export const digestObservedValue = ({ value }: { value?: unknown }, sha256: Sha256): string =>
   value === undefined ? "absent" : sha256(canonicalJson(value));
 
 /** Places that hold something else than a counted consent saw. */
 export interface MovedValues {
-  moved: readonly Pick<Seen, "place" | "digest">[];
+  moved: readonly Pick<ObservedValue, "place" | "digest">[];
   /** The apply is rejected: for a consent of the policy always, otherwise as `policy.on_moved` says. */
   blocks: boolean;
 }
 
 /** Compares what places hold with what each counted consent saw; undefined where no consent saw anything else. */
-export function findMovedValues(change: Change, intent: Intent, now: readonly Seen[]): MovedValues | undefined {
+export function findMovedValues(
+  change: Change,
+  intent: Intent,
+  now: readonly ObservedValue[],
+): MovedValues | undefined {
   const isBlocked = intent.policy.on_moved === "block";
   const saw = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
     // A consent without digests, made before such a policy, does not show that it saw these values: they count as moved.
     ...change.approvals.flatMap((approval) =>
-      isByMandate(approval) && !approval.inactive ? [approval.seen ?? []] : [],
+      isMandateApproval(approval) && !approval.inactive ? [approval.seen ?? []] : [],
     ),
-    ...standingApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : isBlocked ? [[]] : [])),
+    ...listValidApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : isBlocked ? [[]] : [])),
   ];
   const moved = now
     .filter(({ digest }, index) => saw.some((digests) => digests[index] !== digest))
     .map(({ place, digest }) => ({ place, digest }));
-  return moved.length === 0 ? undefined : { moved, blocks: mustBeAsSeen(change, intent) };
+  return moved.length === 0 ? undefined : { moved, blocks: requiresUnchangedValues(change, intent) };
 }
 
 /** Returns true where an apply may replace nothing but what its consents saw. */
-export const mustBeAsSeen = (change: Change, { policy }: Intent): boolean =>
-  change.seen_by_policy !== undefined || isMandated(change, policy) || policy.on_moved === "block";
+export const requiresUnchangedValues = (change: Change, { policy }: Intent): boolean =>
+  change.seen_by_policy !== undefined || isApprovedByMandate(change, policy) || policy.on_moved === "block";
 
 /** Says which places hold something else than was seen. */
 export const describeMovedValues = ({ moved }: Pick<MovedValues, "moved">): string =>

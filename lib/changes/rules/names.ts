@@ -7,7 +7,7 @@ const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
 
 /** A person's name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
-export const sameName = (name: string): string => (PLAIN.test(name) ? name.toLowerCase() : comparable(name));
+export const normalizeName = (name: string): string => (PLAIN.test(name) ? name.toLowerCase() : comparable(name));
 
 const comparable = (name: string): string =>
   fold(name.normalize("NFKC").trim()).normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll(JOINERS, "");
@@ -18,4 +18,4 @@ const fold = (text: string): string =>
 
 /** Returns whether a name is this one, or one of these. */
 export const isNamed = (name: string, names: string | readonly string[]): boolean =>
-  [names].flat().some((one) => sameName(one) === sameName(name));
+  [names].flat().some((one) => normalizeName(one) === normalizeName(name));

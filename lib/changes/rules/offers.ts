@@ -7,18 +7,18 @@ import type { Change } from "./change.ts";
 import type { Command, Context } from "./command.ts";
 import type { Gate } from "./gates.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
-import { setsNothing } from "./list_entries.ts";
-import { whyOverdue } from "./overdue.ts";
+import { hasNoValue } from "./list_entries.ts";
+import { explainOverdue } from "./overdue.ts";
 import { requirePermission } from "./permissions.ts";
 import type { Proof } from "./proof.ts";
 import type { ChangeRecord } from "./record.ts";
-import { type Presented, signatureFacts } from "./require_signature.ts";
+import { type SignatureResult, signatureFacts } from "./require_signature.ts";
 import { isRollingOut } from "./rollout_state.ts";
 import { listKeys } from "./signing.ts";
 import type { StageAction } from "./stage_action.ts";
 import { requireStageOpen, requireStagePerson } from "./stage_rules.ts";
 import { decide, requireOperable } from "./state_machine.ts";
-import { allowedActions } from "./transitions.ts";
+import { listAllowedActions } from "./transitions.ts";
 
 /** Acts that a change may offer, in the order in which they are offered. */
 const OFFERED = [
@@ -80,7 +80,7 @@ interface Reader {
   name: string;
   claimed: Actor;
   actor: Actor;
-  signature: Presented | undefined;
+  signature: SignatureResult | undefined;
 }
 
 /** Judges each act for a reader; for one without a name by the change alone. */
@@ -137,15 +137,15 @@ const consent =
   (type: "approve" | "deny" | "withdraw" | "revoke"): Judge =>
   ({ record, proven }, judging, reader) => {
     const change = type === "approve" ? proven : record.change;
-    if (!allowedActions(change, judging.intent).includes(type)) return undefined;
-    const overdue = type === "approve" ? whyOverdue(change, judging) : undefined;
+    if (!listAllowedActions(change, judging.intent).includes(type)) return undefined;
+    const overdue = type === "approve" ? explainOverdue(change, judging) : undefined;
     if (overdue !== undefined) return [overdue];
     return reader ? judgeCommand(change, { type }, { reader, judging }) : [];
   };
 
 /** An emergency has no deadline but that of the change; only those whom the intent names see it. */
 const emergency: Judge = ({ proven }, judging, reader) => {
-  if (!reader || !judging.intent.policy.break_glass || whyOverdue(proven, judging) !== undefined) return undefined;
+  if (!reader || !judging.intent.policy.break_glass || explainOverdue(proven, judging) !== undefined) return undefined;
   const command = { type: "approve", emergency: true } as const;
   return judgeCommand(proven, command, { reader, judging });
 };
@@ -201,7 +201,7 @@ const rollback: Judge = ({ record: { change }, gates }, judging, reader) => {
 };
 
 const restore: Judge = ({ record: { change }, isDrifted }, judging, reader) => {
-  if (!isDrifted || setsNothing(change) || change.status !== "applied") return undefined;
+  if (!isDrifted || hasNoValue(change) || change.status !== "applied") return undefined;
   return reader ? judgeActor("restore", reader, judging) : [];
 };
 

@@ -1,6 +1,6 @@
 /** The operands of an operation: a change that sets one target is its own, and a plan has one for each of its entries. */
 import type { Change } from "./change.ts";
-import { samePlace } from "./same_target.ts";
+import { isSameTarget } from "./target_key.ts";
 
 /** Separates the id of a plan from the number of an entry; no UUID has it. */
 const SEPARATOR = ".";
@@ -13,7 +13,7 @@ export function listOperands(change: Change): readonly Change[] {
   const { sets, places, ...plan } = change;
   if (!sets) return [change];
   return sets.map((entry, index) => {
-    const place = places?.find((one) => samePlace(one, entry));
+    const place = places?.find((one) => isSameTarget(one, entry));
     const change_id = formatOperandId({ ...change, entry: index + 1 });
     return { ...plan, ...entry, change_id, ...(place && { places: [place] }) };
   });

@@ -9,9 +9,9 @@ import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { goalDeadline, goodDirection, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
-import { effectWord, gainWords, type Good, sideEffectWords } from "./kpi_words.ts";
-import { VERDICTS, type Verdict } from "./outcome_terms.ts";
-import { outcomeWords } from "./outcome_words.ts";
+import { nameEffect, describeGain, type Good, describeSideEffect } from "./kpi_words.ts";
+import { VERDICTS, type OutcomeVerdict } from "./outcome_terms.ts";
+import { describeOutcome } from "./outcome_words.ts";
 import { judgeRolloutOutcome, measuredSchema, type RolloutMeasure, UNMEASURED } from "./rollout_outcome.ts";
 
 export * from "./outcome_terms.ts";
@@ -263,7 +263,7 @@ export function measure(record: OutcomeRecord, measured: Measured, { at, by, rep
     replaced_by: replaced_by ?? null,
     later: null,
     side_effects: sideEffectsOf(record, measured),
-    words: outcomeWords(outcome),
+    words: describeOutcome(outcome),
     as_of: at,
     basis: rollout ? "measurement" : "correlation",
   };
@@ -287,7 +287,7 @@ function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent 
       const delta = to === null ? 0 : roundDelta(to - from);
       if (to === null || delta === 0) return [];
       const good = goodDirection(kpi, intent);
-      return [{ kpi, from, to, effect: effectWord(delta, good), words: sideEffectWords(kpi, delta, good) }];
+      return [{ kpi, from, to, effect: nameEffect(delta, good), words: describeSideEffect(kpi, delta, good) }];
     });
 }
 
@@ -296,7 +296,9 @@ function laterOf({ kpi, baseline, final, ended_entry = 0 }: OutcomeRecord, { kpi
   if (kpi === null || current === null || !final?.good || final.measured) return null;
   const realised_delta = gainOf(baseline, current, final.good);
   const words =
-    realised_delta === null ? "not measured at the apply" : `${gainWords(realised_delta, final.good)} since the apply`;
+    realised_delta === null
+      ? "not measured at the apply"
+      : `${describeGain(realised_delta, final.good)} since the apply`;
   return { at: kpis.values[kpi]!.at, current, realised_delta, words };
 }
 
@@ -316,7 +318,7 @@ function verdictOf(
   { kpi, expected_delta_k: expected, judged_from }: OutcomeRecord,
   realised: number | null,
   { at, by }: Moment,
-): Verdict {
+): OutcomeVerdict {
   if (kpi === null) return "inconclusive";
   if (at < judged_from) {
     if (by === "guardrail" && realised !== null && realised < 0) return "regressed";

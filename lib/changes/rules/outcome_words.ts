@@ -1,5 +1,5 @@
 /** The words for an outcome, wherever its verdict is shown. */
-import { gainWords, type Good, promiseWords } from "./kpi_words.ts";
+import { describeGain, type Good, describePromise } from "./kpi_words.ts";
 import { describeMeasured, type MeasuredKpi } from "./rollout_outcome.ts";
 
 interface Shared {
@@ -26,34 +26,36 @@ export function describeMovement(outcome: Moved): string {
   if (measured) return describeMeasured(measured);
   if (kpi === null || good === null) return "The change names no KPI.";
   const promise =
-    expected_delta_k === null ? "nothing was expected" : `expected ${promiseWords(expected_delta_k, good)}`;
-  const moved = realised_delta === null ? "not measured since the apply" : `it ${gainWords(realised_delta, good)}`;
+    expected_delta_k === null ? "nothing was expected" : `expected ${describePromise(expected_delta_k, good)}`;
+  const moved = realised_delta === null ? "not measured since the apply" : `it ${describeGain(realised_delta, good)}`;
   return `${kpi}: ${[promise, moved, ...listCaveats(outcome)].join(", ")}.`;
 }
 
 /** The same with how the KPI moved before the apply. */
-export function outcomeWords(outcome: Traced): string {
+export function describeOutcome(outcome: Traced): string {
   const { good, trend_before, trend_days, measured } = outcome;
   if (measured || good === null || trend_before === null) return describeMovement(outcome);
-  return `${describeMovement(outcome)} In the ${trend_days} days before the apply it ${gainWords(trend_before, good)}.`;
+  return `${describeMovement(outcome)} In the ${trend_days} days before the apply it ${describeGain(trend_before, good)}.`;
 }
 
 /** Says whether an outcome shows a cause. */
-export const basisWords = ({ basis }: { basis: "correlation" | "measurement" }): string =>
+export const describeBasis = ({ basis }: { basis: "correlation" | "measurement" }): string =>
   basis === "measurement"
     ? "This compares users with and without the change at the same time."
     : "This is a correlation, not a cause.";
 
 /** Lists reasons why a measured movement may not be the effect of the change. */
 export const listCaveats = (outcome: Shared): string[] =>
-  outcome.realised_delta === null ? [] : [sharedWords(outcome), scopeWords(outcome)].filter((words) => words !== "");
+  outcome.realised_delta === null
+    ? []
+    : [describeSharing(outcome), scopeWords(outcome)].filter((words) => words !== "");
 
 /** The verdict in a word or two. */
-export const verdictWord = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
+export const describeVerdict = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
   verdict !== "too_early" ? verdict : state === "final" ? "ended too early to judge" : "too early to judge";
 
 /** With how many other changes the movement is shared; empty where with none. */
-export const sharedWords = ({ shared_count: count }: Pick<Shared, "shared_count">): string =>
+export const describeSharing = ({ shared_count: count }: Pick<Shared, "shared_count">): string =>
   count === 0 ? "" : `shared with ${count} other${count === 1 ? "" : "s"}`;
 
 /** Whose figure it is, where it is not that of the change's tenant alone; else empty. */

@@ -3,10 +3,10 @@ import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { findDeadline } from "./in_force.ts";
 import type { Intent, Policy } from "./intent.ts";
-import { type Action, allowedActions } from "./transitions.ts";
+import { type LifecycleAction, listAllowedActions } from "./transitions.ts";
 
 /** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
-export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
+export function findOverdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
   if (now <= (findDeadline(change, policy) ?? Infinity)) return undefined;
   return change.status === "approved" ? "lapse" : "expire";
 }
@@ -15,14 +15,18 @@ export function overdueStep(change: Change, policy: Policy, now: number): "expir
 export const WAITED = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
 
 /** Actions that a change allows; while it is overdue, none brings it nearer to its apply. */
-export const allowedInTime = (change: Change, { intent, now }: { intent: Intent; now: number }): Action[] =>
-  allowedActions(change, intent).filter(
-    (action) => (action !== "approve" && action !== "apply") || overdueStep(change, intent.policy, now) === undefined,
+export const listAllowedInTime = (
+  change: Change,
+  { intent, now }: { intent: Intent; now: number },
+): LifecycleAction[] =>
+  listAllowedActions(change, intent).filter(
+    (action) =>
+      (action !== "approve" && action !== "apply") || findOverdueStep(change, intent.policy, now) === undefined,
   );
 
 /** Why an overdue change is neither approved nor applied; undefined where it is in time. */
-export function whyOverdue(change: Change, { intent, now }: { intent: Intent; now: number }): string | undefined {
-  const step = overdueStep(change, intent.policy, now);
+export function explainOverdue(change: Change, { intent, now }: { intent: Intent; now: number }): string | undefined {
+  const step = findOverdueStep(change, intent.policy, now);
   return (
     step &&
     `it ${WAITED[step]} longer than the intent allows, by this service's clock, and is denied when the clock has said so for ten minutes`
@@ -30,13 +34,13 @@ export function whyOverdue(change: Change, { intent, now }: { intent: Intent; no
 }
 
 /** 400 `illegal_transition` for what would bring an overdue change nearer to its apply. */
-export function refuseOverdue(change: Change, at: { intent: Intent; now: number }): void {
-  const why = whyOverdue(change, at);
+export function requireInTime(change: Change, at: { intent: Intent; now: number }): void {
+  const why = explainOverdue(change, at);
   if (why === undefined) return;
   const { change_id, status } = change;
   throw new AppError("illegal_transition", `${change_id} is ${status}: ${why}; propose it again`, {
     change_id,
     current_status: status,
-    allowed: allowedInTime(change, at),
+    allowed: listAllowedInTime(change, at),
   });
 }

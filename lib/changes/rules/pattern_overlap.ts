@@ -1,9 +1,9 @@
 /** Patterns of targets that match a target in common. */
-import { sameTarget } from "./same_target.ts";
+import { normalizeTarget } from "./target_key.ts";
 
 /** Returns true where some text matches both patterns; `*` stands for any characters in each. */
 export function overlaps(one: string, other: string): boolean {
-  const [a, b] = [sameTarget(one), sameTarget(other)];
+  const [a, b] = [normalizeTarget(one), normalizeTarget(other)];
   // Reachable positions in the second pattern, after each character of the first.
   let reached = skipStars(new Set([0]), b);
   for (const character of a) {

@@ -1,11 +1,11 @@
 /** Lists of who may do what apart from deciding on a change, as an intent states them. */
 import * as z from "zod";
-import type { Act } from "./act_statement.ts";
+import type { ServiceAction } from "./service_action.ts";
 import { list, object } from "./fields.ts";
 import { applierOrGroup, approverOrGroup } from "./intent_parts.ts";
 
 /** An action under a name that an intent may reserve. */
-export type Action = Act | "note" | "apply" | "rollback" | "restore";
+export type PermissionAction = ServiceAction | "note" | "apply" | "rollback" | "restore";
 
 const names = (who: string, name = approverOrGroup) =>
   list(name()).min(1, "must name somebody, or be left out").optional().describe(who);
@@ -35,11 +35,12 @@ interface Rules {
 type Listed = keyof z.output<ReturnType<typeof permissionsSchema>>;
 
 /** Actions whose list has another name. */
-const LISTED_AS: { readonly [action in Action]?: Listed } = { note: "notes", accept_loss: "accept_clock" };
+const LISTED_AS: { readonly [action in PermissionAction]?: Listed } = { note: "notes", accept_loss: "accept_clock" };
 
 /** Returns the list of an action; undefined where the intent has none. */
-export const listedNames = (action: Action, { permissions }: Rules): string[] | undefined =>
+export const findListedNames = (action: PermissionAction, { permissions }: Rules): string[] | undefined =>
   permissions[LISTED_AS[action] ?? (action as Listed)];
 
 /** Returns true where the intent lists who may do this. */
-export const isListed = (action: Action, policy: Rules): boolean => listedNames(action, policy) !== undefined;
+export const isListed = (action: PermissionAction, policy: Rules): boolean =>
+  findListedNames(action, policy) !== undefined;

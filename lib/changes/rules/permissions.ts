@@ -2,22 +2,22 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Actor, isKnown } from "./actor.ts";
 import { requireGroups } from "./idp_groups.ts";
-import { sameName } from "./names.ts";
-import { type Action, isListed, listedNames } from "./permission_lists.ts";
+import { normalizeName } from "./names.ts";
+import { type PermissionAction, isListed, findListedNames } from "./permission_lists.ts";
 import type { Electorate } from "./policy.ts";
 import { listKeys } from "./signing.ts";
 
 /** Actions that release a brake or remove evidence: without a list of their own they are for those who may approve. */
-const FOR_APPROVERS: ReadonlySet<Action> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
+const FOR_APPROVERS: ReadonlySet<PermissionAction> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
 
 /** Actions that an emergency needs. */
-const FOR_EMERGENCIES: ReadonlySet<Action> = new Set(["freeze", "rollback"]);
+const FOR_EMERGENCIES: ReadonlySet<PermissionAction> = new Set(["freeze", "rollback"]);
 
 /** Returns the names that may do this; undefined: every authorised caller. */
-export function permittedNames(action: Action, intent: Electorate): string[] | undefined {
+export function listPermittedNames(action: PermissionAction, intent: Electorate): string[] | undefined {
   const { approvers, break_glass } = intent.policy;
   const emergency = break_glass?.approvers ?? [];
-  const listed = listedNames(action, intent.policy);
+  const listed = findListedNames(action, intent.policy);
   if (listed) return [...new Set([...listed, ...(FOR_EMERGENCIES.has(action) ? emergency : [])])];
   return FOR_APPROVERS.has(action) && approvers ? [...new Set([...approvers, ...emergency])] : undefined;
 }
@@ -26,11 +26,11 @@ export function permittedNames(action: Action, intent: Electorate): string[] | u
  * Requires that the intent lets a caller do this. A name that a list asks for is more than a claim where the intent has
  * principals: one with keys signs, which is checked with its signature. Errors: 403 `not_permitted`.
  */
-export function requirePermission(action: Action, claimed: Actor, intent: Electorate): void {
-  const permitted = permittedNames(action, intent);
+export function requirePermission(action: PermissionAction, claimed: Actor, intent: Electorate): void {
+  const permitted = listPermittedNames(action, intent);
   if (permitted === undefined) return;
   const { actor } = claimed;
-  const isNamed = actor !== null && permitted.includes(sameName(actor));
+  const isNamed = actor !== null && permitted.includes(normalizeName(actor));
   if (isNamed && (!isListed(action, intent.policy) || !isOnlyClaimed(claimed, intent)))
     return requireGroups(actor, claimed, intent, "not_permitted");
   const who =

@@ -6,9 +6,9 @@ import type { Intent, Policy } from "./intent.ts";
 import { canBeApprover } from "./approver_name.ts";
 import { hasGroups } from "./idp_groups.ts";
 import { type ChangeEntry, findCovered, isInScope, listEntries, listGoverned, type Scope } from "./list_entries.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 import { isAgent } from "./principals.ts";
-import { canSign, isSignedAsAsked } from "./signing.ts";
+import { canSign, isSignedAsRequired } from "./signing.ts";
 import { boundsRollouts } from "./stages_rule.ts";
 
 /** The part of an intent that says who may consent. */
@@ -21,7 +21,7 @@ type Claimed = ChangeEntry &
 /** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
 export function judgeTier(claimed: Claimed, policy: Policy, minorToday: number): Tier {
   if (claimed.tier === "major" || whyMajor(claimed) !== undefined) return "major";
-  return claimed.tier === "minor" && whyNotMinor(claimed, policy, minorToday) === undefined ? "minor" : "standard";
+  return claimed.tier === "minor" && explainNotMinor(claimed, policy, minorToday) === undefined ? "minor" : "standard";
 }
 
 const whyMajor = ({ reversible, risk }: Claimed): string | undefined =>
@@ -32,7 +32,7 @@ const whyMajor = ({ reversible, risk }: Claimed): string | undefined =>
       : undefined;
 
 /** Returns why a proposal that asks for minor is not, in one sentence; undefined where it is. */
-export function whyNotMinor(claimed: Claimed, policy: Policy, minorToday: number): string | undefined {
+export function explainNotMinor(claimed: Claimed, policy: Policy, minorToday: number): string | undefined {
   const { kind, affected_users, risk, reversible } = claimed;
   const major = whyMajor(claimed);
   if (major) return major;
@@ -69,15 +69,15 @@ const tenantOf = ({ tenant_id }: ChangeEntry, { tenants }: Scope): string =>
   tenants ? ` for tenant ${tenant_id}` : "";
 
 /** How many distinct consents a change needs now: as many as when it was proposed, or more where the intent asks for more. */
-export const consentsNeeded = ({ tier, required_approvers }: Change, policy: Policy): number =>
-  Math.max(required_approvers, requiredApprovers(tier, policy));
+export const countRequiredConsents = ({ tier, required_approvers }: Change, policy: Policy): number =>
+  Math.max(required_approvers, countRequiredApprovers(tier, policy));
 
 /** How many distinct consents a tier needs; a minor change has the intent's own. */
-export const requiredApprovers = (tier: Tier, policy: Policy): number =>
+export const countRequiredApprovers = (tier: Tier, policy: Policy): number =>
   tier === "minor" ? 0 : policy.required_approvers[tier];
 
 /** 403 `forbidden_target`. */
-export function refuseForbiddenTarget(change: ChangeEntry, policy: Policy, details?: () => object): void {
+export function requireAllowedTarget(change: ChangeEntry, policy: Policy, details?: () => object): void {
   const target = findCovered(change, { targets: policy.forbidden_targets });
   if (target === undefined) return;
   throw new AppError(
@@ -90,7 +90,7 @@ export function refuseForbiddenTarget(change: ChangeEntry, policy: Policy, detai
 /** 403 unless this person may consent to this change under the intent. */
 export function requireApprover(change: Change, approver: string, intent: Electorate): void {
   requireDecider(change, approver, intent);
-  if (approvesOwn(change, approver, intent.policy))
+  if (isForbiddenSelfApproval(change, approver, intent.policy))
     throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
 }
 
@@ -107,17 +107,17 @@ export function requireDecider(change: Change, name: string, intent: Electorate)
 
 /** Returns whether the intent lets the person with this name decide on this change. */
 export const isDecider = (change: Change, name: string, intent: Electorate): boolean =>
-  mayDecide(name, intent) || isOwner(change, name, intent);
+  canDecide(name, intent) || isOwner(change, name, intent);
 
 /** No agent is an owner: the load refuses an intent that names one. */
 const isOwner = (change: Change, name: string, { policy }: Electorate): boolean =>
-  policy.owners.some((rule) => rule.approvers.includes(sameName(name)) && findCovered(change, rule) !== undefined);
+  policy.owners.some((rule) => rule.approvers.includes(normalizeName(name)) && findCovered(change, rule) !== undefined);
 
 /** Returns whether the intent lets this person decide on any change. */
-export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
+export const canDecide = (approver: string, { policy, principals }: Electorate): boolean =>
   canBeApprover(approver) &&
   !isAgent(approver, { principals }) &&
-  (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
+  (policy.approvers === undefined || policy.approvers.includes(normalizeName(approver)));
 
 /** Lists the people who may decide on any change, and whose decisions can count; undefined: anybody. */
 export function listElectors({ policy, principals }: Electorate): string[] | undefined {
@@ -130,17 +130,17 @@ export function listElectors({ policy, principals }: Electorate): string[] | und
  * Returns whether this is a consent to one's own proposal under an intent that forbids it; a person who asked a model is a
  * proposer too.
  */
-export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
-  !policy.self_approval && [proposer, asked_by].some((name) => name && sameName(name) === sameName(approver));
+export const isForbiddenSelfApproval = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
+  !policy.self_approval && [proposer, asked_by].some((name) => name && normalizeName(name) === normalizeName(approver));
 
 /** The consents of a change that still count under today's intent. */
-export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
+export const listValidApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
     ({ approver, emergency, key, idp }) =>
       (emergency
-        ? intent.policy.break_glass?.approvers.includes(sameName(approver))
+        ? intent.policy.break_glass?.approvers.includes(normalizeName(approver))
         : isDecider(change, approver, intent)) &&
-      !approvesOwn(change, approver, intent.policy) &&
-      isSignedAsAsked({ approver, key }, intent.policy.signing) &&
+      !isForbiddenSelfApproval(change, approver, intent.policy) &&
+      isSignedAsRequired({ approver, key }, intent.policy.signing) &&
       hasGroups(approver, idp, intent),
   );

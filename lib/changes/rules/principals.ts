@@ -8,7 +8,7 @@ import { KINDS } from "./change_terms.ts";
 import { mapNameLists, type Refuse } from "./groups.ts";
 import { count, pattern, tenants } from "./intent_parts.ts";
 import { type Key, keySchema, keyMarks } from "./keys.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 
 /** A person, or an agent: a program that proposes under its own name. */
 export type Principal =
@@ -96,7 +96,7 @@ export const principalsSchema = once(() =>
         void issues.push({ code: "custom", input: name, path: [name], message });
       const seen = new Map<string, string>();
       for (const [stated, { kind }] of Object.entries(value)) {
-        const name = sameName(stated);
+        const name = normalizeName(stated);
         const other = seen.get(name);
         seen.set(name, stated);
         if (other !== undefined) refuse(stated, `is the same name as ${other}`);
@@ -107,7 +107,7 @@ export const principalsSchema = once(() =>
         if (AGENT.test(name) && kind !== "agent") refuse(stated, "begins with agent: and must be of the kind agent");
       }
     })
-    .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [sameName(name), one]))),
+    .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [normalizeName(name), one]))),
 );
 
 /** All that an intent names. */
@@ -119,13 +119,13 @@ interface Named {
 
 /** The principal of a name, however it is spelt. */
 export function findPrincipal(name: string, { principals }: Named): Principal | undefined {
-  const same = sameName(name);
+  const same = normalizeName(name);
   return Object.hasOwn(principals, same) ? principals[same] : undefined;
 }
 
 /** Returns whether a name is an agent's: of the intent, or one that only agents may have. */
 export const isAgent = (name: string, intent: Named): boolean =>
-  AGENT.test(sameName(name)) || findPrincipal(name, intent)?.kind === "agent";
+  AGENT.test(normalizeName(name)) || findPrincipal(name, intent)?.kind === "agent";
 
 /** The limits on an agent's proposals, also of one that the intent does not name. */
 export function agentLimits(name: string, intent: Named): AgentLimits {
@@ -157,7 +157,7 @@ export const recordedPrincipals = ({
   );
 
 /** Refuses principals that could pass for one another, and agents where people are meant. */
-export function refuseImpostors({ principals, policy }: Named & { policy: object }, refuse: Refuse): void {
+export function reportImpostors({ principals, policy }: Named & { policy: object }, refuse: Refuse): void {
   const owners = new Map<string, string>();
   for (const [name, principal] of Object.entries(principals)) {
     const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(keyMarks);

@@ -1,11 +1,11 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { isKnown, POLICY_MINOR, proposerKind } from "./actor.ts";
+import { isKnown, POLICY_MINOR, classifyProposer } from "./actor.ts";
 import { type Tier, UNSTATED } from "./change.ts";
 import { type Content, contentDigest } from "./content.ts";
-import type { Command, Context, Decided, ProposeInput } from "./command.ts";
-import { isPlan, listEntries, setsNothing } from "./list_entries.ts";
-import { refuseForbiddenTarget, requiredApprovers, judgeTier, whyNotMinor } from "./policy.ts";
+import type { Command, Context, NewEvent, ProposeInput } from "./command.ts";
+import { isPlan, listEntries, hasNoValue } from "./list_entries.ts";
+import { requireAllowedTarget, countRequiredApprovers, judgeTier, explainNotMinor } from "./policy.ts";
 import type { Policy } from "./intent.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { listKeys } from "./signing.ts";
@@ -16,12 +16,12 @@ import { requireStages } from "./require_stages.ts";
  * Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429
  * `too_many_open`, 409 `target_conflict`.
  */
-export function propose(command: Proposal, context: Context): Decided {
+export function propose(command: Proposal, context: Context): NewEvent {
   const { input, minor_today, target_owner, live, limit_reached, not_allowed, asked, places, seen, step_base } =
     command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
-  const proposer_kind = proposerKind(input.proposer ?? null, { actor, principals: context.intent.principals });
+  const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals: context.intent.principals });
   const { tier, tier_reason } = grade(command, context);
   const content = contentOf(input, tier);
   const minor = tier === "minor";
@@ -29,7 +29,7 @@ export function propose(command: Proposal, context: Context): Decided {
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   if (proposer_kind === "model") requireKnownRequester(asked, policy);
   requirePlan(input);
-  refuseForbiddenTarget(input, policy);
+  requireAllowedTarget(input, policy);
   requireStages(input, context.intent);
   if (not_allowed) throw not_allowed;
   if (limit_reached) throw limit_reached;
@@ -50,7 +50,7 @@ export function propose(command: Proposal, context: Context): Decided {
     tier_asked: input.tier ?? null,
     ...(tier_reason === undefined ? {} : { tier_reason }),
     unstated: unstatedIn(input),
-    ...(setsNothing(input) ? { sets_nothing: true } : {}),
+    ...(hasNoValue(input) ? { sets_nothing: true } : {}),
     ...hintOf(input, proposer_kind),
     ...(places && { places }),
     ...(content.apply_when && { apply_when: content.apply_when }),
@@ -64,7 +64,7 @@ export function propose(command: Proposal, context: Context): Decided {
     proposer: content.proposer,
     proposer_kind,
     approver: minor ? POLICY_MINOR : null,
-    required_approvers: requiredApprovers(tier, policy),
+    required_approvers: countRequiredApprovers(tier, policy),
     ...(minor ? { minor_number: minor_today + listEntries(content).length, target_owner } : {}),
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
     // Before it no other was live, so that nobody need look further back.
@@ -112,8 +112,8 @@ export function grade(
   const { policy, principals } = intent;
   const tier = judgeTier(input, policy, minor_today);
   if (input.tier !== "minor") return { tier };
-  if (tier !== "minor") return { tier, tier_reason: whyNotMinor(input, policy, minor_today)! };
-  const proposer_kind = proposerKind(input.proposer ?? null, { actor, principals });
+  if (tier !== "minor") return { tier, tier_reason: explainNotMinor(input, policy, minor_today)! };
+  const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals });
   const waits = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
   // Under an intent with principals, a merely claimed proposer waits; otherwise an agent could leave its secret out.
   if (Object.keys(principals).length > 0 && !isKnown(actor))

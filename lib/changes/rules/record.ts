@@ -5,7 +5,7 @@ import { type Change, changeSchema } from "./change.ts";
 import type { TargetOwner } from "./stale_target.ts";
 import { type Content, CONTENT_FIELDS, contentDigest } from "./content.ts";
 import { listOperands } from "./operands.ts";
-import { type Place, samePlace } from "./same_target.ts";
+import { type TargetKey, isSameTarget } from "./target_key.ts";
 
 /** Everything about a change that its events decide. */
 export type Lifecycle = Omit<Change, keyof Content>;
@@ -26,21 +26,21 @@ export interface Applied {
 }
 
 /** The apply of one target of a plan. */
-export interface AppliedTarget extends Place, Pick<Applied, "target_spelling" | "previous_digest"> {
+export interface AppliedTarget extends TargetKey, Pick<Applied, "target_spelling" | "previous_digest"> {
   /** Present once it is rolled back while others of the plan are not. */
   rolled_back_at?: string;
 }
 
 /** Returns the apply of a change at one of its targets; undefined where it was not applied there. */
-export const appliedAt = (
+export const findApplied = (
   { applied }: Pick<ChangeState, "applied">,
-  place: Place,
-): Omit<AppliedTarget, keyof Place> | undefined =>
-  applied?.sets ? applied.sets.find((one) => samePlace(one, place)) : (applied ?? undefined);
+  place: TargetKey,
+): Omit<AppliedTarget, keyof TargetKey> | undefined =>
+  applied?.sets ? applied.sets.find((one) => isSameTarget(one, place)) : (applied ?? undefined);
 
 /** Lists the operands of a change that are not rolled back. */
-export const listLeft = (record: ChangeRecord): readonly Change[] =>
-  listOperands(record.change).filter((operand) => appliedAt(record, operand)?.rolled_back_at === undefined);
+export const listAppliedOperands = (record: ChangeRecord): readonly Change[] =>
+  listOperands(record.change).filter((operand) => findApplied(record, operand)?.rolled_back_at === undefined);
 
 /** Facts of a rollout that its entries alone decide. */
 export interface Rollout {
@@ -86,7 +86,7 @@ const lifecycle = once(
 );
 
 /** The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of. */
-export function differences(logged: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
+export function listDifferences(logged: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
   const { change, audit, applied, target_owner, rollout } = record;
   const differing: string[] = lifecycle().filter((field) => !same(logged.change[field], change[field]));
   if (!same(logged.audit, audit)) differing.push("audit");
@@ -98,7 +98,7 @@ export function differences(logged: ChangeState, record: ChangeRecord, sha256: S
 }
 
 /** A record that was edited by hand may not even have the shape of one. */
-export const isWhole = (record: Partial<ChangeRecord> | null): boolean =>
+export const isCompleteRecord = (record: Partial<ChangeRecord> | null): boolean =>
   changeSchema().safeParse(record?.change).success && Array.isArray(record?.audit);
 
 const TEXTS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;

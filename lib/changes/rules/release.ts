@@ -1,5 +1,5 @@
 /** The value of a release: the commit that other tools may deploy, and where. Pure. */
-import { sameTarget } from "./same_target.ts";
+import { normalizeTarget } from "./target_key.ts";
 
 /** A full commit id, or another digest of that length: 40 or 64 lower-case hex characters. */
 export const HEAD = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
@@ -9,7 +9,7 @@ const DEPLOY = "deploy/";
 
 /** Returns true where a pattern may match a deployment. */
 export function coversDeployments(pattern: string): boolean {
-  const [stem = ""] = sameTarget(pattern).split("*");
+  const [stem = ""] = normalizeTarget(pattern).split("*");
   return stem.startsWith(DEPLOY) || (pattern.includes("*") && DEPLOY.startsWith(stem));
 }
 
@@ -22,7 +22,7 @@ export function parseDeployment(target: string): { repository_id: string; enviro
 /** Explains why a value is no release of its target; undefined where it is one. */
 export function describeReleaseProblem(target: string, value: unknown): string | undefined {
   const { head, repository_id, environment } = membersOf(value);
-  if (!sameTarget(target).startsWith(DEPLOY))
+  if (!normalizeTarget(target).startsWith(DEPLOY))
     return typeof head === "string" && head !== "" ? undefined : "the value must be an object with head, a text";
   const named = parseDeployment(target);
   if (!named) return "a deployment's target is deploy/<repository id>/<environment>";

@@ -1,7 +1,7 @@
 /** The conditions of a proposal that sets several targets. */
 import { invalidField, invalidFields } from "../../kit/errors.ts";
 import type { ProposeInput } from "./command.ts";
-import { samePlace } from "./same_target.ts";
+import { isSameTarget } from "./target_key.ts";
 
 /** Entries of a plan. */
 export const MIN_ENTRIES = 2;
@@ -17,7 +17,7 @@ export function requirePlan({ sets, value, stages }: Pick<ProposeInput, "sets" |
     throw invalidField("sets", `must have ${MIN_ENTRIES} to ${MAX_ENTRIES} entries`);
   const valueless = sets.findIndex((entry) => entry.value === undefined);
   if (valueless !== -1) throw invalidField(`sets.${valueless}.value`, "is required");
-  const repeated = sets.findIndex((entry, index) => sets.findIndex((one) => samePlace(one, entry)) < index);
+  const repeated = sets.findIndex((entry, index) => sets.findIndex((one) => isSameTarget(one, entry)) < index);
   if (repeated === -1) return;
   const { tenant_id, target } = sets[repeated]!;
   throw invalidField(`sets.${repeated}`, `sets ${target} of tenant ${tenant_id} a second time`);

@@ -3,7 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { isRollingOut } from "./rollout_state.ts";
-import { allowedActions } from "./transitions.ts";
+import { listAllowedActions } from "./transitions.ts";
 
 /** Requires that a change is being rolled out, and stands at a step. Errors: 400 `illegal_transition`. */
 export function requireRollout(change: Change, step: number, intent: Intent): void {
@@ -13,17 +13,20 @@ export function requireRollout(change: Change, step: number, intent: Intent): vo
     !isRollingOut(change) || !exposure
       ? `${change_id} is ${status}, and not being rolled out in steps`
       : `the rollout of ${change_id} stands at step ${exposure.step}, and not at ${step}; read it again before deciding`;
-  throw createRefusal(change, stands, intent);
+  throw createRejection(change, stands, intent);
 }
 
 /** Creates the error of an act that a rollout does not allow now: 400 `illegal_transition`. */
-export const refuseStage = (change: Change, why: string, { product }: { product: { intent: Intent } }): AppError =>
-  createRefusal(change, `the rollout of ${change.change_id} cannot do that now: ${why}`, product.intent);
+export const createStageRejection = (
+  change: Change,
+  why: string,
+  { product }: { product: { intent: Intent } },
+): AppError => createRejection(change, `the rollout of ${change.change_id} cannot do that now: ${why}`, product.intent);
 
-const createRefusal = (change: Change, message: string, intent: Intent): AppError =>
+const createRejection = (change: Change, message: string, intent: Intent): AppError =>
   new AppError("illegal_transition", message, {
     change_id: change.change_id,
     current_status: change.status,
     ...(change.exposure && { exposure: change.exposure }),
-    allowed: allowedActions(change, intent),
+    allowed: listAllowedActions(change, intent),
   });

@@ -3,9 +3,9 @@ import { AppError } from "../../kit/errors.ts";
 import { type Actor, isNamedByProxy } from "./actor.ts";
 import type { Policy } from "./intent.ts";
 import type { MandateDecision } from "./mandate.ts";
-import { type Action, isListed } from "./permission_lists.ts";
+import { type PermissionAction, isListed } from "./permission_lists.ts";
 import type { Proof } from "./proof.ts";
-import { type KnownKey, listKeys, mustSign, type Signing } from "./signing.ts";
+import { type KnownKey, listKeys, requiresSignature, type Signing } from "./signing.ts";
 
 /** A verified proof: the statement that it signs, and its key. */
 interface Signature {
@@ -15,7 +15,7 @@ interface Signature {
 }
 
 /** A signature that came with a decision, or why it is none. */
-export type Presented = Signature | { refused: string };
+export type SignatureResult = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
@@ -29,9 +29,9 @@ interface Decided {
     | "stage"
     | "stage_hold"
     | MandateDecision
-    | Action;
+    | PermissionAction;
   name: string;
-  signature?: Presented | undefined;
+  signature?: SignatureResult | undefined;
   /** A rollback over a value that another program set. */
   over_drift?: boolean | undefined;
 }
@@ -78,9 +78,9 @@ function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, act
   const isNamed = isNamedByProxy(actor) || actor.authenticated === "agent";
   const isAction = SIGNED_BY_KEYED.has(type) || SIGNED_WHERE_LISTED.has(type);
   const byKey = SIGNED_WHERE_LISTED.has(type)
-    ? isListed(type as Action, policy)
+    ? isListed(type as PermissionAction, policy)
     : isAction || (type === "withdraw" && !isNamed);
-  if (isConsent ? mustSign(name, signing) : byKey && listKeys(name, signing).length > 0) refuse(name, signing);
+  if (isConsent ? requiresSignature(name, signing) : byKey && listKeys(name, signing).length > 0) refuse(name, signing);
   if (isConsent || isNamed || isAction) return;
   // A caller without a proven name could propose under another name, and approve under their own.
   if ((signing.only && !self_approval) || (type === "propose" && listKeys(name, signing).length > 0))

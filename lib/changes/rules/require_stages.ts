@@ -2,8 +2,8 @@
 import { invalidField } from "../../kit/errors.ts";
 import { type Intent, kpiNames } from "./intent.ts";
 import { goodDirection } from "./kpi.ts";
-import { setsNothing } from "./list_entries.ts";
-import { sameName } from "./names.ts";
+import { hasNoValue } from "./list_entries.ts";
+import { normalizeName } from "./names.ts";
 import { findPrincipal } from "./principals.ts";
 import { findStagesProblem, type Staged, type StagesRule } from "./stages_rule.ts";
 
@@ -19,10 +19,10 @@ export function requireStages(
   const refuse = (message: string): never => {
     throw invalidField("stages", message);
   };
-  if (setsNothing(proposal)) refuse("need a value that users can get");
+  if (hasNoValue(proposal)) refuse("need a value that users can get");
   if (findPrincipal(fed_by, { principals })?.kind !== "agent")
     refuse(`must be fed by an agent of the intent, and ${fed_by} is none`);
-  if (proposer !== undefined && sameName(proposer) === sameName(fed_by))
+  if (proposer !== undefined && normalizeName(proposer) === normalizeName(fed_by))
     refuse("must not be fed by the proposer of the change");
   // Who chose the direction would turn every loss into a gain.
   for (const { kpi, good } of stages.watch)

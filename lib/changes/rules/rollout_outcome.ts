@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Reading } from "../../rollout/rule.ts";
 import type { Stages } from "../../rollout/stages.ts";
-import type { Verdict } from "./outcome_terms.ts";
+import type { OutcomeVerdict } from "./outcome_terms.ts";
 
 export const measuredSchema = once(() =>
   z.object({
@@ -44,7 +44,7 @@ export function judgeRolloutOutcome(
   { kpi, expected_delta_k: expected }: { kpi: string | null; expected_delta_k: number | null },
   { kpis, is_worse }: RolloutMeasure,
   isDue: boolean,
-): Verdict {
+): OutcomeVerdict {
   if (is_worse) return "regressed";
   if (!isDue) return "too_early";
   const own = kpis.find((one) => one.kpi === kpi);

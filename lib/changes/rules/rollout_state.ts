@@ -2,7 +2,7 @@
 import { BUCKETS } from "../../rollout/bucket.ts";
 import type { Exposure } from "../../rollout/exposure.ts";
 import type { Change } from "./change.ts";
-import type { ChangeEvent, Detail } from "./event.ts";
+import type { ChangeEvent, EventDetail } from "./event.ts";
 import type { ChangeState, Lifecycle, Rollout } from "./record.ts";
 
 type Exposed = Pick<Change, "change_id" | "status" | "exposure" | "stages">;
@@ -19,7 +19,7 @@ export function findExposure({ change_id, status, exposure, stages }: Exposed): 
 }
 
 /** Returns true where no entry stops an advance, or the advance was ordered before it. */
-const isOrderedBefore = ({ ordered }: Detail, stop: number | undefined): boolean =>
+const isOrderedBefore = ({ ordered }: EventDetail, stop: number | undefined): boolean =>
   stop === undefined || (ordered !== undefined && ordered <= stop);
 
 /** The exposure of a step; the step after the last exposes everybody. */

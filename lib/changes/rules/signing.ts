@@ -3,7 +3,7 @@ import type { Sha256 } from "../../kit/platform.ts";
 import type { Approval } from "./change.ts";
 import { signingKeyId } from "./key_material.ts";
 import type { Key } from "./keys.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 import type { Principals } from "./principals.ts";
 
 /** A key, with the id by which entries name it. */
@@ -18,7 +18,7 @@ export interface Signing {
 }
 
 /** The names that can sign. */
-export const keyedNames = (principals: Principals): string[] =>
+export const listNamesWithKeys = (principals: Principals): string[] =>
   Object.keys(principals).filter((name) => keysIn(principals[name]!).length > 0);
 
 const keysIn = (principal: Principals[string]): readonly Key[] =>
@@ -26,7 +26,7 @@ const keysIn = (principal: Principals[string]): readonly Key[] =>
 
 /** Returns the signing rules of an intent: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
 export function makeSigning(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
-  const names = keyedNames(principals);
+  const names = listNamesWithKeys(principals);
   const known = (name: string): KnownKey[] =>
     keysIn(principals[name]!).map((key) => ({ ...key, id: signingKeyId(key, sha256) }));
   return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, known(name)])) };
@@ -34,16 +34,17 @@ export function makeSigning(principals: Principals, signedOnly: boolean | undefi
 
 /** The keys that stand under a name today. */
 export function listKeys(name: string, { keys }: Signing): readonly KnownKey[] {
-  const own = sameName(name);
+  const own = normalizeName(name);
   return Object.hasOwn(keys, own) ? keys[own]! : [];
 }
 
 /** Returns whether a decision of this person counts only when it is signed. */
-export const mustSign = (name: string, signing: Signing): boolean => signing.only || listKeys(name, signing).length > 0;
+export const requiresSignature = (name: string, signing: Signing): boolean =>
+  signing.only || listKeys(name, signing).length > 0;
 
 /** Returns whether a decision of this person can count: where only signatures do, they need a key. */
 export const canSign = (name: string, signing: Signing): boolean => !signing.only || listKeys(name, signing).length > 0;
 
 /** Returns whether a consent is signed as it must be, with a key that still stands under its name. */
-export const isSignedAsAsked = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
-  !mustSign(approver, signing) || listKeys(approver, signing).some(({ id }) => id === key);
+export const isSignedAsRequired = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
+  !requiresSignature(approver, signing) || listKeys(approver, signing).some(({ id }) => id === key);

@@ -5,9 +5,9 @@ import type { Change } from "./change.ts";
 import { hasGroups, requireGroups } from "./idp_groups.ts";
 import type { Intent } from "./intent.ts";
 import { requirePermission } from "./permissions.ts";
-import { approvesOwn, isDecider, requireApprover } from "./policy.ts";
+import { isForbiddenSelfApproval, isDecider, requireApprover } from "./policy.ts";
 import type { ChangeRecord } from "./record.ts";
-import { refuseStage } from "./require_rollout.ts";
+import { createStageRejection } from "./require_rollout.ts";
 import type { StageAction } from "./stage_action.ts";
 
 /** Requires that the state of a rollout has room for an act. Errors: 400 `illegal_transition`. */
@@ -17,7 +17,7 @@ export function requireStageOpen(
   intent: Intent,
 ): void {
   const refuse = (why: string): never => {
-    throw refuseStage(change, why, { product: { intent } });
+    throw createStageRejection(change, why, { product: { intent } });
   };
   const step = change.exposure!.step;
   const { stopped, by_hand, mismatch } = rollout!;
@@ -46,7 +46,7 @@ export function requireStagePerson(
     return requireGroups(name, claimed, intent);
   }
   const decides = isDecider(change, name, intent) && hasGroups(name, claimed.idp, intent);
-  if (decides && !approvesOwn(change, name, intent.policy)) return;
+  if (decides && !isForbiddenSelfApproval(change, name, intent.policy)) return;
   try {
     requirePermission("freeze", claimed, intent);
   } catch (error) {

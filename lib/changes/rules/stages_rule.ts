@@ -4,7 +4,7 @@ import type { Stages } from "../../rollout/stages.ts";
 import { filled, list, object } from "./fields.ts";
 import { finite, pattern } from "./intent_parts.ts";
 import { type ChangeEntry, isInScope, listEntries } from "./list_entries.ts";
-import { sameName } from "./names.ts";
+import { normalizeName } from "./names.ts";
 
 const allowance = () => finite().min(0, "must be 0 or more");
 
@@ -16,7 +16,7 @@ export const stagesRule = () =>
       .optional()
       .describe("Targets that may be rolled out in steps; absent: all."),
     watch: list(filled()).default([]).describe("KPIs that every rollout watches."),
-    fed_by: list(filled().transform(sameName))
+    fed_by: list(filled().transform(normalizeName))
       .min(1, "must name an agent, or be left out")
       .optional()
       .describe("Agents that may feed a rollout; absent: any agent but the proposer."),
@@ -49,7 +49,7 @@ export function findStagesProblem(change: Staged, rule: StagesRule | undefined):
   if (outside) return `policy.stages allows rollouts only of ${targets!.join(", ")}`;
   const unwatched = watch.find((kpi) => !stages.watch.some((watched) => watched.kpi === kpi));
   if (unwatched !== undefined) return `must watch ${unwatched}, as policy.stages asks`;
-  if (fed_by && !fed_by.includes(sameName(stages.fed_by)))
+  if (fed_by && !fed_by.includes(normalizeName(stages.fed_by)))
     return `must be fed by one of ${fed_by.join(", ")}, as policy.stages asks`;
   for (const { kpi, allowed } of stages.watch) {
     const most = Object.hasOwn(max_allowed, kpi) ? max_allowed[kpi]! : undefined;

@@ -12,7 +12,7 @@ export interface TargetOwners {
 }
 
 /** Returns how the target changed since the consent, in a sentence; undefined where it did not. */
-export function targetMoved({ before, now }: TargetOwners): string | undefined {
+export function describeMovedTarget({ before, now }: TargetOwners): string | undefined {
   if (before === undefined) return undefined;
   const [then, current] = [listOwners(before), listOwners(now)];
   const moved = current.findIndex((owner, index) => owner !== then[index]);
@@ -28,8 +28,8 @@ function describeMoved(before: string | null, now: string | null): string {
 }
 
 /** 409 `target_moved` where the intent says that such a consent does not carry. */
-export function refuseMovedTarget(owners: TargetOwners, policy: Policy, details?: () => object): void {
-  const moved = targetMoved(owners);
+export function requireUnmovedTarget(owners: TargetOwners, policy: Policy, details?: () => object): void {
+  const moved = describeMovedTarget(owners);
   if (moved === undefined || policy.on_stale === "report") return;
   const message = `${moved}; revoke this change, and propose it again`;
   throw new AppError("target_moved", message, { target_owner: owners, ...details?.() });

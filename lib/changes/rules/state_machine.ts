@@ -1,29 +1,34 @@
 /** The judgement of the state machine: `decide` says which event follows from a command, or why none does. Pure. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Actor, POLICY_EXPIRY } from "./actor.ts";
-import { countEmergencyConsents, isEmergency, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
+import {
+  countEmergencyConsents,
+  isEmergencyApproved,
+  requireEmergencyApprover,
+  requireReviewer,
+} from "./break_glass.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Change, Status } from "./change.ts";
 import { contentDigest } from "./content.ts";
-import { refuseErasure, remainingContent } from "./erasure.ts";
-import { requireRevoker, wayOut } from "./closing.ts";
-import type { Command, Context, Decided, Operation } from "./command.ts";
+import { requireErasable, remainingContent } from "./erasure.ts";
+import { requireRevoker, describeClosers } from "./closing.ts";
+import type { Command, Context, NewEvent, Operation } from "./command.ts";
 import { requireGroups } from "./idp_groups.ts";
 import type { Intent } from "./intent.ts";
 import { makeLateNote } from "./late_note.ts";
-import { mandateName } from "./mandate.ts";
-import { sameName } from "./names.ts";
-import { missingConsents, missingOrdinary, countQuorum, type Missing } from "./missing.ts";
-import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
+import { mandateApproverName } from "./mandate.ts";
+import { normalizeName } from "./names.ts";
+import { listMissingConsents, listMissingOrdinaryConsents, countQuorum, type MissingConsent } from "./missing.ts";
+import { requireAllowedTarget, requireApprover, requireDecider, listValidApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
-import { isSignedAsAsked } from "./signing.ts";
-import type { Presented } from "./require_signature.ts";
+import { isSignedAsRequired } from "./signing.ts";
+import type { SignatureResult } from "./require_signature.ts";
 import { requireRollout } from "./require_rollout.ts";
-import { type Action, allowedActions, transition } from "./transitions.ts";
+import { type LifecycleAction, listAllowedActions, transition } from "./transitions.ts";
 
 /** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */
-export function decide(change: Change | undefined, command: Command, context: Context): Decided {
+export function decide(change: Change | undefined, command: Command, context: Context): NewEvent {
   if (command.type === "propose") return propose(command, context);
   if (!change) throw new TypeError(`there is no change to ${command.type}`);
   const { intent } = context;
@@ -59,7 +64,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "mandate": {
       const { approval, target_owner, seen } = command;
       const status = transition(change, "approve", intent);
-      const approver = mandateName(approval.mandate_id);
+      const approver = mandateApproverName(approval.mandate_id);
       const facts = { decision: "approved", status, approver, note: "", mandate: approval, target_owner };
       return { event_type: "consent_decision", detail: { ...facts, ...(seen && { seen }), ...common } };
     }
@@ -80,7 +85,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
         detail: { ...makeLateNote(change, command, intent), ...common, ...signed(command, context) },
       };
     case "erase": {
-      refuseErasure(change, command, intent);
+      requireErasable(change, command, intent);
       const content = remainingContent(change);
       const remaining_digest = contentDigest(content, context.sha256);
       const detail = {
@@ -111,20 +116,20 @@ export function requireOperable(change: Change, operation: Operation, intent: In
  */
 export function requireConsented(change: Change, intent: Intent): void {
   const { change_id } = change;
-  refuseForbiddenTarget(change, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
-  const missing = missingConsents(change, intent);
+  requireAllowedTarget(change, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
+  const missing = listMissingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
   const instead = missing.some(({ unreachable }) => unreachable)
-    ? `, which nobody is left to give; ${wayOut(change, intent)}`
+    ? `, which nobody is left to give; ${describeClosers(change, intent)}`
     : "";
   const message = `consents are missing under today's intent: ${lacks}${instead}`;
   throw new AppError("consent_incomplete", message, { change_id, missing, allowed: allowedInstead(change, intent) });
 }
 
 /** Actions that remain for a change whose apply is rejected. */
-export const allowedInstead = (change: Change, intent: Intent): Action[] =>
-  allowedActions(change, intent).filter((action) => action !== "apply");
+export const allowedInstead = (change: Change, intent: Intent): LifecycleAction[] =>
+  listAllowedActions(change, intent).filter((action) => action !== "apply");
 
 const signed = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
@@ -132,7 +137,7 @@ const signed = (command: Consent | Review | LateNote | Erasure, { intent, actor 
 /** Requires that an operation allows a dry run: an apply also before its consent, so that approvers see its effect. */
 export function requireRehearsable(change: Change, operation: Operation, intent: Intent): void {
   if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, intent);
-  if (operation === "apply") refuseForbiddenTarget(change, intent.policy);
+  if (operation === "apply") requireAllowedTarget(change, intent.policy);
 }
 
 /** The rules and the actor of a decision. */
@@ -145,7 +150,8 @@ type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revok
 
 function consent(change: Change, command: Consent, { intent, actor }: Context): object {
   const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
-  const next = isFurther && !isEmergency(change, intent) ? change.status : transition(change, command.type, intent);
+  const next =
+    isFurther && !isEmergencyApproved(change, intent) ? change.status : transition(change, command.type, intent);
   // A consent to a rollout leaves it where it is.
   const status = change.status === "applied" ? change.status : next;
   const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
@@ -173,7 +179,8 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     return { decision: "revoked", status, ...from, approver: name, note };
   }
   // A change without a proposer belongs to nobody: a person may withdraw it, an agent only its own changes.
-  const own = change.proposer === null ? actor.authenticated !== "agent" : sameName(change.proposer) === sameName(name);
+  const own =
+    change.proposer === null ? actor.authenticated !== "agent" : normalizeName(change.proposer) === normalizeName(name);
   if (!own) {
     const who = change.proposer === null ? "a person" : `${change.proposer}, who proposed this change,`;
     throw new AppError("not_the_proposer", `only ${who} may withdraw it`);
@@ -188,7 +195,7 @@ function approval(
   approved: Status,
   { intent, actor }: Judging,
 ): object {
-  const lacking = asked(missingOrdinary(change, intent));
+  const lacking = asked(listMissingOrdinaryConsents(change, intent));
   // After the rules became looser, a change may lack nothing and wait: any further consent moves it.
   const lacksOnlyAWord = change.status !== approved && lacking === 0;
   // A consent that no longer counts does not keep its name from giving another.
@@ -209,8 +216,8 @@ function approval(
     ...(seen && { seen }),
     progress: `${given} of ${needed}`,
   };
-  const missing = missingOrdinary(after, intent);
-  const isSigned = isSignedAsAsked({ approver: name, ...keyOf(signature) }, intent.policy.signing);
+  const missing = listMissingOrdinaryConsents(after, intent);
+  const isSigned = isSignedAsRequired({ approver: name, ...keyOf(signature) }, intent.policy.signing);
   if (isSigned && !lacksOnlyAWord && asked(missing) === lacking)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
   const isApproved = change.status === approved || missing.length === 0;
@@ -219,18 +226,18 @@ function approval(
 }
 
 /** How many consents rules still ask for. */
-const asked = (rules: readonly Missing[]): number => rules.reduce((sum, { count }) => sum + count, 0);
+const asked = (rules: readonly MissingConsent[]): number => rules.reduce((sum, { count }) => sum + count, 0);
 
 /** The key under which a consent stands, as its approval will say it. */
-const keyOf = (signature: Presented | undefined): { key?: string } =>
+const keyOf = (signature: SignatureResult | undefined): { key?: string } =>
   signature && "key" in signature ? { key: signature.key.id } : {};
 
 /** The groups under which a consent stands, as its approval will say it. */
 const groupsOf = ({ idp }: Actor): { idp?: string[] } => (idp ? { idp: [...idp] } : {});
 
 const hasConsented = (change: Change, name: string, intent: Intent, inEmergency = false): boolean =>
-  standingApprovals(change, intent).some(
-    ({ approver, emergency = false }) => emergency === inEmergency && sameName(approver) === sameName(name),
+  listValidApprovals(change, intent).some(
+    ({ approver, emergency = false }) => emergency === inEmergency && normalizeName(approver) === normalizeName(name),
   );
 
 /**
@@ -273,7 +280,7 @@ function reviewOf(change: Change, { name, note, verdict }: Review, { intent, act
     throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {
       change_id,
       current_status: status,
-      allowed: allowedActions(change, intent),
+      allowed: listAllowedActions(change, intent),
     });
   requireReviewer(change, name, intent);
   requireGroups(name, actor, intent);

@@ -1,14 +1,14 @@
 /** Which change a proposal may take the place of. */
 import type { Change } from "./change.ts";
 import { type ChangeEntry, listEntries } from "./list_entries.ts";
-import { samePlace } from "./same_target.ts";
+import { isSameTarget } from "./target_key.ts";
 
 /** Why a proposal cannot supersede a change; undefined where it can. What is not applied may be proposed again for another target. */
-export function whyNotSuperseding(of: ChangeEntry & Pick<Change, "status">, by: ChangeEntry): string | undefined {
+export function findSupersedeProblem(of: ChangeEntry & Pick<Change, "status">, by: ChangeEntry): string | undefined {
   const setBy = listEntries(by);
   for (const entry of listEntries(of)) {
     if (!setBy.some(({ tenant_id }) => tenant_id === entry.tenant_id)) return "names a change of another tenant";
-    if (of.status === "applied" && !setBy.some((one) => samePlace(one, entry)))
+    if (of.status === "applied" && !setBy.some((one) => isSameTarget(one, entry)))
       return `names a change that is applied to ${entry.target}, whose place a change of another target cannot take`;
   }
   return undefined;

@@ -1,5 +1,5 @@
 /** Patterns of targets: which of them match nothing, and which lie within another. */
-import { sameTarget } from "./same_target.ts";
+import { normalizeTarget } from "./target_key.ts";
 
 /** The form of every target, for messages. */
 const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with a letter or digit and ends without /";
@@ -38,8 +38,8 @@ export const matchesPattern = (target: string, pattern: string): boolean => matc
  * not match. In one pass, since any caller may send a pattern.
  */
 export function matchRest(target: string, pattern: string): string | undefined {
-  const [begin, ...parts] = sameTarget(pattern).split("*") as [string, ...string[]];
-  const text = sameTarget(target);
+  const [begin, ...parts] = normalizeTarget(pattern).split("*") as [string, ...string[]];
+  const text = normalizeTarget(target);
   const end = parts.pop();
   if (end === undefined) return text === begin ? target : undefined;
   if (!text.startsWith(begin) || !text.endsWith(end)) return undefined;

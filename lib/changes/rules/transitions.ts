@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Change, type Status, STATUSES } from "./change.ts";
 import type { Intent } from "./intent.ts";
-import { missingConsents } from "./missing.ts";
+import { listMissingConsents } from "./missing.ts";
 import { isRollingOut } from "./rollout_state.ts";
 
 /** The state table of the specification, and what takes a consent back. */
@@ -21,7 +21,7 @@ const TABLE = {
 export type Step = keyof typeof TABLE;
 
 /** An action on a change. */
-export type Action = Exclude<Step, "expire" | "lapse">;
+export type LifecycleAction = Exclude<Step, "expire" | "lapse">;
 
 /** Returns whether the table has a step from a status. */
 export const canBegin = (step: Step, status: Status): boolean =>
@@ -34,15 +34,15 @@ export const isFinal = (status: Status): boolean =>
 /** The statuses that a step leads out of: what can be waited past. */
 export const MOVING = STATUSES.filter((status) => !isFinal(status)) as [Status, ...Status[]];
 
-const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
+const isAction = (step: Step): step is LifecycleAction => step !== "expire" && step !== "lapse";
 
 /** Actions that a change allows: those of its status, and further consents while an approved one lacks some. */
-export const allowedActions = (change: Change, intent: Intent): Action[] =>
+export const listAllowedActions = (change: Change, intent: Intent): LifecycleAction[] =>
   (Object.keys(TABLE) as Step[]).filter(isAction).filter((action) => isAllowed(change, action, intent));
 
-function isAllowed(change: Change, action: Action, intent: Intent): boolean {
+function isAllowed(change: Change, action: LifecycleAction, intent: Intent): boolean {
   if (action === "approve" && (change.status === "approved" || isRollingOut(change)))
-    return missingConsents(change, intent).length > 0;
+    return listMissingConsents(change, intent).length > 0;
   if (action === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
   return canBegin(action, change.status);
 }
@@ -51,7 +51,7 @@ function isAllowed(change: Change, action: Action, intent: Intent): boolean {
 export function transition(change: Change, step: Step, intent: Intent): Status {
   const { change_id, status } = change;
   if (isAction(step) ? isAllowed(change, step, intent) : canBegin(step, status)) return TABLE[step].to;
-  const allowed = allowedActions(change, intent);
+  const allowed = listAllowedActions(change, intent);
   const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {
     change_id,

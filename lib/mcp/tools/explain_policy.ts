@@ -4,7 +4,7 @@ import { type FindHolds, heldNow } from "../../changes/freeze.ts";
 import { KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
 import { listMandates } from "../../changes/mandates/list.ts";
 import { type Preview, previewProposal, previewSchema } from "../../changes/preview_proposal.ts";
-import { rulesInForce } from "../../changes/rules/rules_in_force.ts";
+import { describeRules } from "../../changes/rules/describe_rules.ts";
 import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
 import { flag, line, target, wholeNumber, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
@@ -62,7 +62,7 @@ export const explainPolicy = tool(
       product_id: intent.product_id,
       intent_version: intent.version,
       manifest_hash,
-      rules: rulesInForce(intent),
+      rules: describeRules(intent),
       holds: holdsFor(input, await heldNow(call.deps)),
       preview: preview(input, call),
       values: input.target === undefined ? null : await valuePolicy(call.deps, { ...input, target: input.target }),

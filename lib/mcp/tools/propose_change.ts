@@ -4,7 +4,7 @@ import { proposalFields } from "../../http/proposal_fields.ts";
 import { propose } from "../../changes/commands/propose.ts";
 import { MAX_ENTRIES, MIN_ENTRIES } from "../../changes/rules/require_plan.ts";
 import type { ProposalResult } from "../../changes/file_proposal.ts";
-import { mandateNamed } from "../../changes/rules/mandate.ts";
+import { parseMandateName } from "../../changes/rules/mandate.ts";
 import { isReplayed, readReceipt } from "../../changes/replies.ts";
 import { proposalReply } from "../../http/change_replies.ts";
 import { storedReplies } from "../../http/replies.ts";
@@ -62,7 +62,7 @@ export const proposeChange = tool(
     const { conflicts, outside = [] } = isReplayed(result)
       ? (result.replayed as unknown as Pick<ProposalResult, "conflicts" | "outside">)
       : result;
-    const mandate = mandateNamed((JSON.parse(audit_entry.detail) as { approver?: string }).approver) ?? null;
+    const mandate = parseMandateName((JSON.parse(audit_entry.detail) as { approver?: string }).approver) ?? null;
     const filed = { mandate, outside: outside as unknown as Record<string, string>[], conflicts, audit_entry };
     return { ...(await standing(call, audit_entry.change_id)), ...filed };
   },

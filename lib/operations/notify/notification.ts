@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
-import type { Missing } from "../../changes/rules/missing.ts";
+import type { MissingConsent } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 
 export const NOTIFICATION_TYPES = [
@@ -55,7 +55,7 @@ export interface Notification {
   data: {
     change: Pick<Change, (typeof SHOWN)[number]> | null;
     /** Whose consent the change lacks now; empty once it is decided. */
-    missing: Missing[];
+    missing: MissingConsent[];
     /** When its time is over, or its review is due; null where nothing sets it a limit. */
     expires_at: string | null;
     /** The entry that records it. */

@@ -4,9 +4,9 @@ import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
 import { parseDetail } from "../../changes/rules/event.ts";
 import { reviewDueAt } from "../../changes/rules/in_force.ts";
-import type { Missing } from "../../changes/rules/missing.ts";
+import type { MissingConsent } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
-import { describeMovement, verdictWord } from "../../changes/rules/outcome_words.ts";
+import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
 import { oneLine, shorten } from "../../kit/quote.ts";
 import { describe, type Described } from "../../wording/describe.ts";
 import { nameChange, nameProposer } from "../../wording/names.ts";
@@ -21,7 +21,7 @@ export interface Matter {
   change: Change | undefined;
   /** The entry that records it; absent where none does. */
   entry?: Described | undefined;
-  missing: readonly Missing[];
+  missing: readonly MissingConsent[];
   expires_at: string | null;
   /** Who may review it, where the intent names them. */
   reviewers?: readonly string[] | undefined;
@@ -70,7 +70,7 @@ function ofChange(matter: Matter, change: Change): string {
     case "outcome.verdict": {
       if (!matter.outcome) return ofNotice(notice!, what);
       const how = matter.outcome.state === "final" ? "is in the end" : "is so far";
-      return `The outcome of ${what} ${how} ${verdictWord(matter.outcome)}: ${plain(describeMovement(matter.outcome))}`;
+      return `The outcome of ${what} ${how} ${describeVerdict(matter.outcome)}: ${plain(describeMovement(matter.outcome))}`;
     }
     default:
       return notice ? ofNotice(notice, what) : what;
@@ -155,7 +155,7 @@ function given({ approvals }: Change): string {
   return names.length === 0 ? "" : `; consent so far of ${listed(names)}`;
 }
 
-const still = (missing: readonly Missing[]): string =>
+const still = (missing: readonly MissingConsent[]): string =>
   missing.length === 0 ? "" : `; still missing: ${lacking(missing)}`;
 
 const byEmergency = ({ approvals }: Change): string =>

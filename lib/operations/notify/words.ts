@@ -2,7 +2,7 @@
  * The words of a notification that are not ours. They stand on one line, in quotation marks that nothing in them closes,
  * bounded, and where they are written from right to left they do not reorder the text around them.
  */
-import type { Missing } from "../../changes/rules/missing.ts";
+import type { MissingConsent } from "../../changes/rules/missing.ts";
 import { label, quote } from "../../kit/quote.ts";
 
 const LONGEST = 200;
@@ -38,13 +38,13 @@ export const people = (count: number): string =>
 export const on = (time: string): string => `on ${time.slice(0, 10)} at ${time.slice(11, 16)} UTC`;
 
 /** Whose consent each rule lacks, by name as far as the intent names them. */
-export function lacking(missing: readonly Missing[]): string {
+export function lacking(missing: readonly MissingConsent[]): string {
   const rules = missing.slice(0, RULES).map(lackOf);
   const more = missing.length - rules.length;
   return `${rules.join("; ")}${more > 0 ? `; and what ${more} more rules ask for` : ""}`;
 }
 
-function lackOf({ rule, count, of, unreachable }: Missing): string {
+function lackOf({ rule, count, of, unreachable }: MissingConsent): string {
   const whose = rule.startsWith("owners ") ? ` (for the owners of ${named(rule.slice("owners ".length))})` : "";
   if (unreachable) return `${people(count)}${whose}, whom nobody is left to be`;
   if (of.length === 0) return `${people(count)}${whose}`;

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { roundDelta } from "../../changes/rules/kpi.ts";
-import { sameName } from "../../changes/rules/names.ts";
+import { normalizeName } from "../../changes/rules/names.ts";
 import { isJudged, type Outcome } from "../../changes/rules/outcome.ts";
 import type { Reads, Tx } from "../../store/store.ts";
 import type { ProjectedChange } from "../projection.ts";
@@ -67,7 +67,7 @@ export async function calibrate(
   let groups = (await tx.get("calibration", kpi))?.value ?? [];
   groups = addToGroup(groups, "kind", kind, one);
   groups = addToGroup(groups, "proposer_kind", proposer_kind, one);
-  if (proposer !== null) groups = addToGroup(groups, "proposer", sameName(proposer), one);
+  if (proposer !== null) groups = addToGroup(groups, "proposer", normalizeName(proposer), one);
   tx.put("calibration", kpi, dropOldProposers(groups));
 }
 

@@ -1,6 +1,6 @@
 /** Stores, counts and reports the end of an outcome, or of a change that was never applied. */
 import { type Ending, isJudged, measure, type Outcome, type OutcomeRecord } from "../../changes/rules/outcome.ts";
-import { describeMovement, verdictWord } from "../../changes/rules/outcome_words.ts";
+import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
 import { calibrate } from "./calibration.ts";
 import type { Entry } from "../entries.ts";
 import type { ProjectionContext, ProjectedChange } from "../projection.ts";
@@ -57,7 +57,7 @@ const ENDED: Readonly<Record<Ending, string>> = {
 async function addOutcomeRow(context: ProjectionContext<State>, final: Outcome, at: string): Promise<void> {
   const { change_id: ref, ended_by } = final;
   const place = { position: context.position, tick: await context.readTick(context.position) };
-  const title = `The outcome of ${ref} is final: ${verdictWord(final)}`;
+  const title = `The outcome of ${ref} is final: ${describeVerdict(final)}`;
   const detail = `It ended ${ENDED[ended_by!]}. ${describeMovement(final)}`;
   const row = { kind: OUTCOME_KIND, at, title, detail, ref };
   context.state = { ...context.state, rows: await addRow(context.tx, "outcome_rows", context.state.rows, place, row) };

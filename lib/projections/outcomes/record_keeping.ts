@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../../changes/rules/actor.ts";
-import { mandateNamed } from "../../changes/rules/mandate.ts";
+import { parseMandateName } from "../../changes/rules/mandate.ts";
 import { isCutShort, isJudged, type Outcome } from "../../changes/rules/outcome.ts";
 import { DAY_MS, utcDay, type Window } from "../../kit/days.ts";
 import type { ProjectedChange } from "../projection.ts";
@@ -64,7 +64,7 @@ export function checkRecord(
     rationale: change.rationale.trim() !== "",
     decider: change.approver !== null && change.approver !== POLICY_EXPIRY,
   };
-  if (change.approver !== POLICY_MINOR && mandateNamed(change.approver) === undefined)
+  if (change.approver !== POLICY_MINOR && parseMandateName(change.approver) === undefined)
     present.note = [
       // The note of an expiry was not written by a person.
       change.approver === POLICY_EXPIRY ? null : change.approval_note,

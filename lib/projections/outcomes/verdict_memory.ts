@@ -1,5 +1,5 @@
 /** The memory of a change's verdict: one a change, stored when its outcome ends. */
-import type { Outcome, OutcomeRecord, Verdict } from "../../changes/rules/outcome.ts";
+import type { Outcome, OutcomeRecord, OutcomeVerdict } from "../../changes/rules/outcome.ts";
 import { describeMovement } from "../../changes/rules/outcome_words.ts";
 import { nameChange } from "../../wording/names.ts";
 import { joinParts } from "../../wording/part.ts";
@@ -35,7 +35,7 @@ export async function forgetVerdict(context: ProjectionContext<State>, changeId:
   context.state = { ...context.state, memories: { ...memories, count: memories.count - 1 } };
 }
 
-const VERDICT: Readonly<Record<Verdict, string>> = {
+const VERDICT: Readonly<Record<OutcomeVerdict, string>> = {
   met: "met its promise",
   missed: "missed its promise",
   regressed: "regressed, its KPI got worse",

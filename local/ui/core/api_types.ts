@@ -1,5 +1,5 @@
 /** Answers of the service, by the library's own declarations. Only types are imported; no code of the library does. */
-import type { Seen } from "../../../lib/changes/rules/moved_value.ts";
+import type { ObservedValue } from "../../../lib/changes/rules/moved_value.ts";
 import type * as z from "zod";
 import type { Preview } from "../../../lib/changes/preview_proposal.ts";
 import type { ValuePolicy } from "../../../lib/changes/value_policy.ts";
@@ -32,8 +32,8 @@ export type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
 export type { AuditPage } from "../../../lib/audit/page.ts";
 export type { Change, Kind, Risk, Status, Tier } from "../../../lib/changes/rules/change.ts";
 export type { Gate } from "../../../lib/changes/rules/gates.ts";
-export type { Outcome, Verdict } from "../../../lib/changes/rules/outcome.ts";
-export type { Action } from "../../../lib/changes/rules/transitions.ts";
+export type { Outcome, OutcomeVerdict } from "../../../lib/changes/rules/outcome.ts";
+export type { LifecycleAction } from "../../../lib/changes/rules/transitions.ts";
 export type { ActionName, ActionRecord, ChatAnswer, EvolvedFile, Evidence, Insight, PeerRow, Whoami };
 
 /** The rules of the intent. */
@@ -58,7 +58,7 @@ export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & {
   /** Present where the change has stages. */
   rollout?: z.infer<ReturnType<typeof rolloutSchema>>;
   /** Absent where no place can be read. */
-  seen?: readonly Seen[];
+  seen?: readonly ObservedValue[];
 };
 /** Waiting items, as the service returns them. */
 export type { InboxAnswer };

@@ -1,8 +1,8 @@
 /** The ways from a change to another in its place, and what a change tells of those. */
-import { setsNothing } from "../../../lib/changes/rules/list_entries.ts";
-import { samePlace } from "../../../lib/changes/rules/same_target.ts";
+import { hasNoValue } from "../../../lib/changes/rules/list_entries.ts";
+import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
-import { whyNotSuperseding } from "../../../lib/changes/rules/supersede.ts";
+import { findSupersedeProblem } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";
 import { readLeft } from "./plan.ts";
@@ -29,7 +29,7 @@ export function listWays(change: ChangeDetail): Way[] {
 /** Returns true where the values of a change are what its targets have now, for all users. */
 const isPromotable = (change: ChangeDetail): boolean =>
   change.status === "applied" &&
-  !setsNothing(change) &&
+  !hasNoValue(change) &&
   !isRollingOut(change) &&
   inRelation(change, "holds").length === 0 &&
   readLeft(change).every(({ target_holds }) => target_holds === undefined);
@@ -44,11 +44,11 @@ export function describeIntention({ status, drift }: ChangeDetail, take: Way["ta
 
 /** Why what is typed would not take its place. */
 export const whyApart = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
-  whyNotSuperseding(of, { tenant_id: tenant_id.trim(), target: target.trim() });
+  findSupersedeProblem(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns whether it blocks the typed proposal, where the intent lets a target have one live change. */
 export const isInTheWay = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
-  isLive(of.status) && samePlace(of, { tenant_id: tenant_id.trim(), target: target.trim() });
+  isLive(of.status) && isSameTarget(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns the related changes with a relation. */
 export const inRelation = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>

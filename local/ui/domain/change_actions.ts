@@ -1,5 +1,5 @@
 /** Acts on a change: their names, where they are sent, and their statements. */
-import type { Action, ChangeDetail } from "../core/api_types.ts";
+import type { LifecycleAction, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
 import type { Act } from "../parts/act.tsx";
@@ -8,7 +8,14 @@ import { decisionMatter } from "./statement.ts";
 
 /** The service's actions, and those that it takes also. */
 export type ChangeAction =
-  Action | "hold" | "resume" | "advance" | "restore" | "approve_emergency" | "accept_emergency" | "reject_emergency";
+  | LifecycleAction
+  | "hold"
+  | "resume"
+  | "advance"
+  | "restore"
+  | "approve_emergency"
+  | "accept_emergency"
+  | "reject_emergency";
 
 /** An act on a change, and what is said once it is done. */
 export interface ChangeAct extends Act {

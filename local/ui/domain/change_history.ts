@@ -1,6 +1,6 @@
 /** Earlier changes of the targets of a change, and the values that it replaced. */
 import { listEntries } from "../../../lib/changes/rules/list_entries.ts";
-import { samePlace } from "../../../lib/changes/rules/same_target.ts";
+import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
@@ -15,7 +15,7 @@ export async function readHistory(change: Change, signal: AbortSignal): Promise<
   return [...found.values()].filter((one) => entries.some((entry) => findEntry(one, entry)));
 }
 
-const findEntry = (change: Change, place: Place) => listEntries(change).find((entry) => samePlace(entry, place));
+const findEntry = (change: Change, place: Place) => listEntries(change).find((entry) => isSameTarget(entry, place));
 
 /** Finds the value that the service last set at a target before a change; undefined when it never did. */
 export function findReplaced(

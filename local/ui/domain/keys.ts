@@ -1,11 +1,11 @@
 /** Keys of a person, and a check that this page may ask for them. */
 import { mayAsk } from "../../../lib/changes/rules/key_material.ts";
-import { sameName } from "../../../lib/changes/rules/names.ts";
+import { normalizeName } from "../../../lib/changes/rules/names.ts";
 import type { IntentView, ShownKey, ShownKeys } from "../core/api_types.ts";
 
 /** The keys that the intent lists under a name; none where the service says nothing of keys. */
 export function listShownKeys(name: string, keys: ShownKeys | undefined): readonly ShownKey[] {
-  const own = sameName(name);
+  const own = normalizeName(name);
   return keys !== undefined && Object.hasOwn(keys, own) ? keys[own]! : [];
 }
 

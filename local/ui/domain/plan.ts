@@ -1,6 +1,6 @@
 /** Plans: how an operation that failed left each target, and which differences this window has not opened. */
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
-import { samePlace } from "../../../lib/changes/rules/same_target.ts";
+import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { useValue } from "../core/hooks.tsx";
 import { value } from "../core/value.ts";
@@ -31,7 +31,7 @@ export function readLeft({ audit_entries }: ChangeDetail): EntryResult[] {
     if (event_type === "change_applied" || event_type === "change_rolled_back") left = [];
     if (event_type !== "change_apply_failed" && event_type !== "change_rollback_failed") continue;
     const results = listResults(parseDetail(detail));
-    left = [...left.filter((one) => !results.some((result) => samePlace(one, result))), ...results];
+    left = [...left.filter((one) => !results.some((result) => isSameTarget(one, result))), ...results];
   }
   return left;
 }

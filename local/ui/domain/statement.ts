@@ -4,7 +4,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
-import type { Act } from "../../../lib/changes/rules/act_statement.ts";
+import type { ServiceAction } from "../../../lib/changes/rules/service_action.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotDone } from "../core/api.ts";
 
@@ -61,7 +61,7 @@ export function decisionMatter(change: ChangeDetail, decided: Decided): Matter {
 
 /** An action on the service itself, and its author. */
 export interface Done {
-  decision: Act;
+  decision: ServiceAction;
   actor: string;
   note: string;
   until?: string | undefined;

@@ -1,5 +1,5 @@
 /** Word and shape of each status. */
-import type { Change, Status, Verdict } from "../core/api_types.ts";
+import type { Change, Status, OutcomeVerdict } from "../core/api_types.ts";
 
 /** A drawn sign: colour is never the only difference. */
 export type Shape = "ring" | "quarter" | "half" | "full" | "back" | "cross" | "check" | "bang" | "dash";
@@ -45,7 +45,7 @@ const DRIFTED: Mark = { word: "Changed outside Countersign", shape: "bang", tone
 /** An emergency consent waits for its review. */
 export const REVIEW_DUE: Mark = { word: "Review due", shape: "bang", tone: "warn" };
 
-export const VERDICT: Readonly<Record<Verdict, Mark>> = {
+export const VERDICT: Readonly<Record<OutcomeVerdict, Mark>> = {
   met: { word: "Met", shape: "check", tone: "good" },
   missed: { word: "Missed", shape: "half", tone: "warn" },
   regressed: { word: "Regressed", shape: "bang", tone: "bad" },

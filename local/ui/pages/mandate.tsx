@@ -1,6 +1,6 @@
 /** One mandate: what it allows, what is used and left, and what came of it. */
 import { useState } from "preact/hooks";
-import { sameName } from "../../../lib/changes/rules/names.ts";
+import { normalizeName } from "../../../lib/changes/rules/names.ts";
 import type { MandateDetail } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { counted } from "../core/format.ts";
@@ -51,7 +51,7 @@ function Shown({
   const { data: intent } = useIntent();
   const [action, setAction] = useState<"narrow" | "revoke" | undefined>();
   const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
-  const maySign = missing.some(({ of }) => of.some((one) => sameName(one) === sameName(name)));
+  const maySign = missing.some(({ of }) => of.some((one) => normalizeName(one) === normalizeName(name)));
   const hasKey = listShownKeys(name, intent?.keys).length > 0;
   const isSigned = state === "active" || state === "suspended";
   const done = () => {

@@ -1,6 +1,6 @@
 /** The brake: freezes the service, or rolls back what was applied last; two taps away on every page. */
 import { useState } from "preact/hooks";
-import { inForce } from "../../../lib/changes/rules/in_force.ts";
+import { findActiveFreeze } from "../../../lib/changes/rules/in_force.ts";
 import { useNow } from "../core/hooks.tsx";
 import { navigate, href } from "../core/router.tsx";
 import { useFound, useServiceState } from "../core/shared.ts";
@@ -18,7 +18,7 @@ export function StopDialog({ onClose }: { onClose: () => void }) {
   const [freezing, setFreezing] = useState(false);
   const { data: state } = useServiceState();
   const { data, error } = useFound("is:applied sort:applied", { limit: SHOWN, concerns: () => false });
-  const freeze = inForce(state?.freeze, useNow());
+  const freeze = findActiveFreeze(state?.freeze, useNow());
   if (freezing) return <ServiceDialog act="freeze" onClose={onClose} />;
   return (
     <Dialog title="Freeze or roll back" onClose={onClose}>

@@ -11,7 +11,7 @@ import { sampleClock } from "../../../lib/changes/certain_time.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { type Decision, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";
-import type { ActFacts } from "../../../lib/changes/rules/act_statement.ts";
+import type { ServiceActionFacts } from "../../../lib/changes/rules/service_action.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Reply } from "../../support/client.ts";
 import { MINUTE, type TestClock, testClock } from "../../support/clock.ts";
@@ -481,7 +481,7 @@ async function send(
 
 type Said<F> = Omit<F, "manifest_hash" | "at">;
 
-function signed({ deps }: Core, decided: Said<StatementFacts> | Said<ActFacts>, key: string): Fields {
+function signed({ deps }: Core, decided: Said<StatementFacts> | Said<ServiceActionFacts>, key: string): Fields {
   const { manifest_hash } = deps.product!;
   return proven(PENS.get(key)!, statementText({ ...decided, manifest_hash, at: deps.clock.iso() }));
 }

@@ -1,7 +1,7 @@
 /** Guardrails by target: they watch changes whatever KPI these name, for as long as the intent says. */
 import { expect, test } from "vitest";
 import { loadIntent } from "../../../lib/changes/rules/intent.ts";
-import { rulesInForce } from "../../../lib/changes/rules/rules_in_force.ts";
+import { describeRules } from "../../../lib/changes/rules/describe_rules.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { HOUR } from "../../support/clock.ts";
 import { core } from "../../support/core.ts";
@@ -92,5 +92,5 @@ test.each([
 ])("the rules in force say what %j watches and for how long", (over, sentence) => {
   const stated = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
   const text = JSON.stringify({ ...stated, policy: { guardrails: [{ ...GUARDRAIL, ...over }] } });
-  expect(rulesInForce(loadIntent(text, portableSha256).intent).join("\n")).toContain(sentence);
+  expect(describeRules(loadIntent(text, portableSha256).intent).join("\n")).toContain(sentence);
 });

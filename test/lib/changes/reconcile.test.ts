@@ -7,7 +7,7 @@ import { reconcile } from "../../../lib/changes/reconcile.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { contentDigest } from "../../../lib/changes/rules/content.ts";
 import { type Applied, toChange, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
-import { asRead } from "../../../lib/changes/rules/written_record.ts";
+import { fromStoredChange } from "../../../lib/changes/rules/stored_record.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reachable } from "../../support/client.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
@@ -157,7 +157,7 @@ async function append(api: Core, change_id: string, event_type: EventType, detai
     const { entry, head } = nextEntry((await readHead(tx))!, { event_type, change_id, detail }, clock.iso(), sha256);
     tx.put("audit", entryKey(entry.id), entry);
     tx.put("meta", "chain", head);
-    const record = asRead((await tx.get("changes", change_id))!);
+    const record = fromStoredChange((await tx.get("changes", change_id))!);
     tx.put("changes", change_id, {
       ...record,
       audit: [...record.audit, entry.id],
@@ -334,7 +334,7 @@ inLong(test)("in random lives every stored record is the fold of its entries", a
     const { store, sha256 } = api.deps;
     const records = await store.list("changes", { limit: 1000 });
     expect(await reconcile(api.deps), `seed ${seed}`).toEqual({ ...SOUND, compared: records.length });
-    for (const value of records.map(asRead)) {
+    for (const value of records.map(fromStoredChange)) {
       const state = foldEntries(
         (await store.getMany("audit", value.audit.map(entryKey))).map((entry) => entry?.value),
       )!;

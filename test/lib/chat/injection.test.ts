@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
-import { parseRecord } from "../../../lib/changes/rules/written_record.ts";
+import { parseRecord } from "../../../lib/changes/rules/stored_record.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { remember } from "../../../lib/projections/memory.ts";
 import { LONG } from "../../support/length.ts";

@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
-import { asRead } from "../../../lib/changes/rules/written_record.ts";
+import { fromStoredChange } from "../../../lib/changes/rules/stored_record.ts";
 import { decideRollout } from "../../../lib/rollout/decide_rollout.ts";
 import { toCells } from "../../../lib/rollout/samples.ts";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
@@ -62,7 +62,7 @@ async function readCarried({ list }: Pick<Awaited<ReturnType<typeof rollout>>["a
   for (const stored of await list("changes", { limit: 9 }))
     lines.set(
       stored.id,
-      `{"change_id":${JSON.stringify(stored.id)},"content":${canonicalContent(asRead(stored).change)}}\n`,
+      `{"change_id":${JSON.stringify(stored.id)},"content":${canonicalContent(fromStoredChange(stored).change)}}\n`,
     );
   for (const { id, value } of await list("manifests", { limit: 9 }))
     lines.set(id, `{"manifest_hash":${JSON.stringify(id)},"manifest":${value}}\n`);

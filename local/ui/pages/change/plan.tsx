@@ -1,7 +1,7 @@
 /** The targets of a plan: a difference for each, folded until it is opened. */
 import { useState } from "preact/hooks";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
-import { samePlace } from "../../../../lib/changes/rules/same_target.ts";
+import { isSameTarget } from "../../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { counted, pretty } from "../../core/format.ts";
 import { listChangedPaths } from "../../domain/changed_paths.ts";
@@ -46,7 +46,7 @@ function Entries({
     setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((one) => one !== index)));
   };
   const before = (entry: Entry): Side => {
-    const holds = held.find((one) => samePlace(one, entry))?.holds;
+    const holds = held.find((one) => isSameTarget(one, entry))?.holds;
     return holds === undefined ? findReplaced(change, history, entry) : holds;
   };
   return (
@@ -59,7 +59,7 @@ function Entries({
               <summary>
                 <span>
                   <EntryName of={entry} /> <Short before={before(entry)} after={entry.value} />
-                  <Left of={left.find((one) => samePlace(one, entry))} change={change} />
+                  <Left of={left.find((one) => isSameTarget(one, entry))} change={change} />
                 </span>
               </summary>
               {open.has(index) && (

@@ -1,6 +1,6 @@
 /** Apply and rollback through an adapter: what is called, what is audited, and what a failure leaves behind. */
 import { expect, test } from "vitest";
-import { serviceItself } from "../../../../lib/changes/rules/actor.ts";
+import { serviceActor } from "../../../../lib/changes/rules/actor.ts";
 import type { Command } from "../../../../lib/changes/rules/command.ts";
 import { governed } from "../../../../lib/changes/transaction.ts";
 import type { Action, Reachable } from "../../../support/client.ts";
@@ -54,7 +54,7 @@ test("a change whose apply failed a thousand times is applied no more, and can s
     governed<void>(api, async (transaction) => {
       let record = await transaction.change(change_id);
       for (let time = 0; time < times; time++)
-        record = transaction.enact(record, failed as Command, serviceItself()).record;
+        record = transaction.enact(record, failed as Command, serviceActor()).record;
     });
   for (let failed = 0; failed < 984; failed += 24) await fail(24);
   await fail(15);

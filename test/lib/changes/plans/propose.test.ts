@@ -1,7 +1,7 @@
 /** Proposals of plans: their shape, what counts of them, and their page. */
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { whyNotSuperseding } from "../../../../lib/changes/rules/supersede.ts";
+import { findSupersedeProblem } from "../../../../lib/changes/rules/supersede.ts";
 import { service, type TestService } from "../../../support/service.ts";
 
 const set = (target: string, value: unknown = 1, tenant_id = "t1") => ({ tenant_id, target, value });
@@ -108,7 +108,7 @@ test.each<[string, object, object, string | undefined]>([
   ["a plan by a change of one of its targets", plan(), set("ui.a"), "names a change"],
   ["a plan by one that sets more", plan(), plan([...SETS, set("ui.d")]), undefined],
 ])("taking the place of %s", (_, of, by, problem) => {
-  const found = whyNotSuperseding({ status: "applied", ...of } as never, by as never);
+  const found = findSupersedeProblem({ status: "applied", ...of } as never, by as never);
   expect(found?.slice(0, problem?.length ?? 1)).toBe(problem);
 });
 

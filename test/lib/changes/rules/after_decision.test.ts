@@ -1,12 +1,12 @@
 /** Rules for a change that was decided: erasing its content, adding a note, taking its place, tripping a guardrail. */
 import { expect, test } from "vitest";
 import type { Change, LateItem } from "../../../../lib/changes/rules/change.ts";
-import { refuseErasure, remainingContent } from "../../../../lib/changes/rules/erasure.ts";
+import { requireErasable, remainingContent } from "../../../../lib/changes/rules/erasure.ts";
 import { guardrailEvidence } from "../../../../lib/changes/rules/guardrail.ts";
 import type { Intent } from "../../../../lib/changes/rules/intent.ts";
 import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
 import { makeLateNote } from "../../../../lib/changes/rules/late_note.ts";
-import { whyNotSuperseding } from "../../../../lib/changes/rules/supersede.ts";
+import { findSupersedeProblem } from "../../../../lib/changes/rules/supersede.ts";
 
 const INTENT = { kpis: {}, principals: {} } as unknown as Intent;
 const changeWith = (over: Partial<Change> = {}): Change =>
@@ -26,7 +26,7 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
   ["the change that its target holds", { status: "applied", value: undefined }, "chg_1", "roll it back first"],
   ["a change that a rollback restores", { status: "applied" }, "chg_2", "a rollback of a later change brings"],
 ])("an erasure of %s", (_, over, owner, reason) => {
-  const erase = () => refuseErasure(changeWith(over), { owner }, INTENT);
+  const erase = () => requireErasable(changeWith(over), { owner }, INTENT);
   if (reason === undefined) expect(erase).not.toThrow();
   else expect(erase).toThrow(reason);
 });
@@ -66,7 +66,7 @@ test.each<[string, Partial<Change>, string | undefined]>([
   ["an applied change of the same target in capitals", { status: "applied", target: "UI.A" }, undefined],
   ["a denied change of another target", { target: "ui.b" }, undefined],
 ])("a proposal takes the place of %s", (_, over, reason) => {
-  const why = whyNotSuperseding(changeWith(over), { tenant_id: "t1", target: "ui.a" });
+  const why = findSupersedeProblem(changeWith(over), { tenant_id: "t1", target: "ui.a" });
   expect(why?.slice(0, reason?.length)).toBe(reason);
 });
 

@@ -1,6 +1,6 @@
 /** Levels of autonomy, by who proposed and who decided. */
 import { expect, test } from "vitest";
-import { proposerKind } from "../../../../lib/changes/rules/actor.ts";
+import { classifyProposer } from "../../../../lib/changes/rules/actor.ts";
 import { autonomyLevel } from "../../../../lib/changes/rules/autonomy_level.ts";
 
 const at = "2026-01-10T00:00:00.000Z";
@@ -21,7 +21,7 @@ test.each([
   ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
   ["a proposal that expired", "pat", "policy:expiry", undefined, null],
 ])("level of %s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
-  const change = { proposer, proposer_kind: proposerKind(proposer), created_at: at };
+  const change = { proposer, proposer_kind: classifyProposer(proposer), created_at: at };
   const by = { approver, authenticated: "claimed", principals: false } as const;
   expect(autonomyLevel(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import {
   countEmergencyConsents,
-  isEmergency,
+  isEmergencyApproved,
   requireEmergencyApprover,
   requireReviewer,
   listReviewers,
@@ -42,10 +42,10 @@ test.each<[string, object[], object, number]>([
 ])("emergency consents count %s", (_, approvals, policy, given) => {
   const intent = under(policy);
   expect(countEmergencyConsents(change(approvals), intent)).toEqual({ given, needed: 2 });
-  expect(isEmergency(change(approvals), intent)).toBe(given === 2);
-  expect(isEmergency(change(approvals, { review: undefined }), intent)).toBe(false);
+  expect(isEmergencyApproved(change(approvals), intent)).toBe(given === 2);
+  expect(isEmergencyApproved(change(approvals, { review: undefined }), intent)).toBe(false);
   expect(countEmergencyConsents(change(approvals), makeIntent().intent)).toBeUndefined();
-  expect(isEmergency(change(approvals), makeIntent().intent)).toBe(false);
+  expect(isEmergencyApproved(change(approvals), makeIntent().intent)).toBe(false);
 });
 
 test("an emergency's consent is for those whom the intent names, and for nobody's own change", () => {

@@ -1,7 +1,7 @@
 /** Who may end a change that cannot go on, and the words for it. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { requireRevoker, wayOut } from "../../../../lib/changes/rules/closing.ts";
+import { requireRevoker, describeClosers } from "../../../../lib/changes/rules/closing.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
@@ -101,7 +101,7 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
   ],
 ])("%s", (_, held, policy, words, tries) => {
   const { intent } = makeIntent({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
-  expect(wayOut(held, intent)).toBe(words);
+  expect(describeClosers(held, intent)).toBe(words);
   for (const [name, expected] of Object.entries(tries)) {
     const tried = () => requireRevoker(held, name, intent);
     if (expected === true) expect(tried, name).not.toThrow();

@@ -1,25 +1,25 @@
 /** Random histories of consent: the state machine and a model that shares no code with it agree on each step. */
-import { serviceItself, signerActor } from "../../../../lib/changes/rules/actor.ts";
+import { serviceActor, signerActor } from "../../../../lib/changes/rules/actor.ts";
 import { expect, test } from "vitest";
 import { AppError } from "../../../../lib/kit/errors.ts";
 import { DAY_MS, HOUR_MS } from "../../../../lib/kit/days.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { awaits } from "../../../../lib/changes/rules/awaits.ts";
-import { isEmergency } from "../../../../lib/changes/rules/break_glass.ts";
+import { isEmergencyApproved } from "../../../../lib/changes/rules/break_glass.ts";
 import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import type { Command } from "../../../../lib/changes/rules/command.ts";
 import { parseEvent } from "../../../../lib/changes/rules/event.ts";
 import type { Freeze } from "../../../../lib/changes/rules/freeze.ts";
-import { holdsAt, refuseHeld } from "../../../../lib/changes/rules/hold.ts";
+import { listHolds, requireNoHold } from "../../../../lib/changes/rules/hold.ts";
 import type { Intent, LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
-import { missingConsents } from "../../../../lib/changes/rules/missing.ts";
-import { overdueStep, refuseOverdue, whyOverdue } from "../../../../lib/changes/rules/overdue.ts";
-import { toChange, type ChangeRecord, differences } from "../../../../lib/changes/rules/record.ts";
-import { refuseMovedTarget, type TargetOwner } from "../../../../lib/changes/rules/stale_target.ts";
+import { listMissingConsents } from "../../../../lib/changes/rules/missing.ts";
+import { findOverdueStep, requireInTime, explainOverdue } from "../../../../lib/changes/rules/overdue.ts";
+import { toChange, type ChangeRecord, listDifferences } from "../../../../lib/changes/rules/record.ts";
+import { requireUnmovedTarget, type TargetOwner } from "../../../../lib/changes/rules/stale_target.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { listKeys } from "../../../../lib/changes/rules/signing.ts";
-import type { Presented } from "../../../../lib/changes/rules/require_signature.ts";
+import type { SignatureResult } from "../../../../lib/changes/rules/require_signature.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
 import { histories } from "../../../support/length.ts";
 import { numbers } from "../../../support/numbers.ts";
@@ -64,7 +64,7 @@ function machine() {
   const enact = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
     const before = records.get(change_id);
     const isSigned = "signature" in command && command.signature !== undefined && "key" in command.signature;
-    const actor = isSigned ? signerActor("the signer") : serviceItself();
+    const actor = isSigned ? signerActor("the signer") : serviceActor();
     const decided = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
     const event = { id: entries.length + 1, timestamp: iso(at), event_type: decided.event_type, change_id };
     entries.push({ ...event, detail: JSON.stringify(decided.detail) });
@@ -72,7 +72,7 @@ function machine() {
     if (!state) throw new Error(`${command.type} does not follow`);
     records.set(change_id, { ...state, change: toChange(state, decided.content ?? before?.change) } as ChangeRecord);
   };
-  const signatureOf = (name: string, key: string | undefined, { policy }: Intent): Presented | undefined => {
+  const signatureOf = (name: string, key: string | undefined, { policy }: Intent): SignatureResult | undefined => {
     if (key === undefined) return undefined;
     const known = listKeys(name, policy.signing).find(({ id }) => id === key);
     if (!known) return { refused: "this key does not stand under the name" };
@@ -107,8 +107,8 @@ function machine() {
   ) => {
     const { policy } = intent;
     requireOperable(change, "apply", intent);
-    refuseMovedTarget({ before: target_owner, now: world.owner }, policy);
-    if (!isEmergency(change, intent)) refuseHeld(holdsAt(policy, freeze, world.now));
+    requireUnmovedTarget({ before: target_owner, now: world.owner }, policy);
+    if (!isEmergencyApproved(change, intent)) requireNoHold(listHolds(policy, freeze, world.now));
   };
   return { records, entries, enact, commandOf, proposalOf, admit };
 }
@@ -163,18 +163,18 @@ function live(seed: number, seen: Set<string>): void {
       const frozen = freeze !== undefined && (freeze.until === null || now < Date.parse(freeze.until));
       const world = { rules, now, certain, frozen, ...ownersOf(applied, target) };
 
-      const overdue = overdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
+      const overdue = findOverdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
       if (overdue) enact(change_id, { type: overdue }, loaded, now);
       const before = aged(model.get(change_id)!, world);
       const expected = answer(before, ask, world);
       const { change, target_owner } = records.get(change_id)!;
       const reported = refusalOf(() => {
-        if (ask.what === "approve" || ask.what === "apply") refuseOverdue(change, { intent: loaded.intent, now });
+        if (ask.what === "approve" || ask.what === "apply") requireInTime(change, { intent: loaded.intent, now });
         if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
         enact(change_id, commandOf(ask, world.owner, loaded.intent), loaded, now);
       });
       expect(reported, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
-      const isLate = whyOverdue(change, { intent: loaded.intent, now }) !== undefined;
+      const isLate = explainOverdue(change, { intent: loaded.intent, now }) !== undefined;
       if (ask.what === "approve" && !ask.emergency && !isLate && !reported?.startsWith("proof_"))
         expect(awaits(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
           reported === undefined && movedOn(change, records.get(change_id)!.change, loaded.intent),
@@ -198,7 +198,7 @@ function live(seed: number, seen: Set<string>): void {
   for (const [change_id, record] of records) {
     const own = entries.filter((entry) => entry.change_id === change_id);
     const fold = own.reduce<ReturnType<typeof evolve>>((state, entry) => evolve(state, parseEvent(entry)), undefined);
-    expect(differences(fold!, JSON.parse(JSON.stringify(record)), portableSha256), `seed ${seed}`).toEqual([]);
+    expect(listDifferences(fold!, JSON.parse(JSON.stringify(record)), portableSha256), `seed ${seed}`).toEqual([]);
   }
 }
 
@@ -207,7 +207,7 @@ const movedOn = (before: Change, after: Change, intent: Intent): boolean =>
   before.status !== after.status || lackedBy(after, intent) < lackedBy(before, intent);
 
 const lackedBy = (change: Change, intent: Intent): number =>
-  missingConsents(change, intent).reduce((sum, { count }) => sum + count, 0);
+  listMissingConsents(change, intent).reduce((sum, { count }) => sum + count, 0);
 
 function refusalOf(step: () => void): string | undefined {
   try {
@@ -223,7 +223,7 @@ function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, wh
   expect(change.approvals.map(({ approver, emergency = false, key }) => [approver, emergency, key])).toEqual(
     model.given.map(({ name, emergency, key }) => [name, emergency, key]),
   );
-  expect(missingConsents(change, intent).length === 0, what).toBe(isComplete(model, rules));
+  expect(listMissingConsents(change, intent).length === 0, what).toBe(isComplete(model, rules));
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
 }
 

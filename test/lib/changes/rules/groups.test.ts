@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
-import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
+import { describeRules } from "../../../../lib/changes/rules/describe_rules.ts";
 import { closedNow, windowsFor } from "../../../../lib/changes/rules/windows.ts";
-import { whyNotMinor } from "../../../../lib/changes/rules/policy.ts";
+import { explainNotMinor } from "../../../../lib/changes/rules/policy.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { core } from "../../../support/core.ts";
 
@@ -64,8 +64,8 @@ describe("a group in a list of names", () => {
 
   test("is said among the rules in force", () => {
     const { intent } = makeIntent({ policy: { groups: FINANCE, approvers: ["group:finance"] } });
-    expect(rulesInForce(intent)).toContain('only "fin", "bo" may approve or deny');
-    expect(rulesInForce(intent)).toContain('group:finance stands for "fin", "bo"');
+    expect(describeRules(intent)).toContain('only "fin", "bo" may approve or deny');
+    expect(describeRules(intent)).toContain('group:finance stands for "fin", "bo"');
   });
 });
 
@@ -111,7 +111,7 @@ describe("a rule for some tenants", () => {
       owners: [{ targets: ["*"], tenants: ["t2"], approvers: ["fin"] }],
     });
     const why = (tenant_id: string) =>
-      whyNotMinor(
+      explainNotMinor(
         { kind: "config", target: "ui.x", tenant_id, affected_users: 1, risk: "low", reversible: true },
         policy,
         0,
@@ -152,7 +152,7 @@ describe("a rule for some tenants", () => {
         },
       },
     });
-    const rules = rulesInForce(intent).join("\n");
+    const rules = describeRules(intent).join("\n");
     expect(rules).toContain('a change of config on ui.* for tenant "t1" may be minor');
     expect(rules).toContain('a change of price.* for tenants "t1", "t2" must be 1 of "fin"');
     expect(rules).toContain(

@@ -7,7 +7,7 @@ import { STANDARD_KPIS } from "../../../../lib/changes/rules/change_terms.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, loadIntent } from "../../../../lib/changes/rules/intent.ts";
 import { intentJsonSchema } from "../../../support/intent_json_schema.ts";
-import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
+import { describeRules } from "../../../../lib/changes/rules/describe_rules.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
@@ -493,7 +493,7 @@ test("the JSON Schema that is published is the one in force; it takes the exampl
 });
 
 test("the rules in force are printed as enforced, also what forbids nothing", () => {
-  expect(rulesInForce(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
+  expect(describeRules(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
     'a change of config on ui.* for tenant "t1" may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: at most 5 people, low risk, at most 2 a day, an agent\'s proposal too, also where it applies by itself, no target that has owners, only of a proposer who is known by a signature, the proxy or a secret',
     "a standard change needs 1 consent, a major one 2 consents",
     'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
@@ -527,7 +527,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
     'known as people are "ana", "bo"',
     'agents with a secret of their own, which propose and withdraw only, are "agent:pricing" (only config, only on ui.*, only for tenant "t1", 5 open changes and 50 proposals a UTC day at most, reads only what it proposed, where reads are protected)',
   ]);
-  expect(rulesInForce(load(JSON.stringify(manifest())).intent)).toEqual([
+  expect(describeRules(load(JSON.stringify(manifest())).intent)).toEqual([
     "no change is minor",
     "a standard change needs 1 consent, a major one 1 consent",
     "anybody may approve or deny",
@@ -542,7 +542,7 @@ test("the rules in force are printed as enforced, also what forbids nothing", ()
   ]);
 });
 
-const rulesOf = (rules: object) => rulesInForce(load(JSON.stringify(manifest(policy(rules)))).intent);
+const rulesOf = (rules: object) => describeRules(load(JSON.stringify(manifest(policy(rules)))).intent);
 const contradictionsOf = (rules: object) => findContradictions(load(JSON.stringify(manifest(policy(rules)))).intent);
 
 test("a major change needs as many consents as a standard one unless the intent asks for more", () => {
@@ -651,5 +651,5 @@ test("an approver without a key is not printed as one who may decide where only 
   const { intent } = load(
     JSON.stringify(manifest({ principals: { ana: person(ANA.key) }, policy: { approvers: ["ana", "bo"] } })),
   );
-  expect(rulesInForce(intent)[2]).toBe('only "ana" may approve or deny; "bo" without a key cannot');
+  expect(describeRules(intent)[2]).toBe('only "ana" may approve or deny; "bo" without a key cannot');
 });

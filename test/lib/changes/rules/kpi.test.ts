@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { computeEffect } from "../../../../lib/changes/rules/effect.ts";
 import type { Intent, KpiGoal } from "../../../../lib/changes/rules/intent.ts";
 import { goalDeadline, kpiDirection, feed, findGoal, isStale, NO_KPIS } from "../../../../lib/changes/rules/kpi.ts";
-import { gainWords, movedWords, promiseWords } from "../../../../lib/changes/rules/kpi_words.ts";
-import { sideEffectWords, signedWords, worsenedWords } from "../../../../lib/changes/rules/kpi_words.ts";
+import { describeGain, describeDelta, describePromise } from "../../../../lib/changes/rules/kpi_words.ts";
+import { describeSideEffect, formatDelta, describeRegression } from "../../../../lib/changes/rules/kpi_words.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.parse("2026-03-10T12:00:00Z");
@@ -97,23 +97,23 @@ test("the effect is the weighted mean of the KPIs that count", () => {
 });
 
 test.each<[words: () => string, expected: string]>([
-  [() => movedWords(0, "up"), "did not move"],
-  [() => movedWords(2, "up"), "rose by 2 (better)"],
-  [() => movedWords(2, "down"), "rose by 2 (worse)"],
-  [() => movedWords(-2, "up"), "fell by 2 (worse)"],
-  [() => movedWords(-2, "down"), "fell by 2 (better)"],
-  [() => sideEffectWords("a", 1.1, "down"), "a rose by 1.1, worse"],
-  [() => sideEffectWords("a", -1.1, "down"), "a fell by 1.1, better"],
-  [() => worsenedWords(0.1, 0.4), "rose by 0.3 (worse)"],
-  [() => worsenedWords(0.4, 0.1), "fell by 0.3 (worse)"],
-  [() => gainWords(2, "down"), "fell by 2 (better)"],
-  [() => gainWords(2, "up"), "rose by 2 (better)"],
-  [() => promiseWords(2, "up"), "to rise by 2"],
-  [() => promiseWords(2, "down"), "to fall by 2"],
-  [() => promiseWords(0, "down"), "not to move"],
-  [() => signedWords(2), "+2"],
-  [() => signedWords(-2), "−2"],
-  [() => signedWords(0), "0"],
+  [() => describeDelta(0, "up"), "did not move"],
+  [() => describeDelta(2, "up"), "rose by 2 (better)"],
+  [() => describeDelta(2, "down"), "rose by 2 (worse)"],
+  [() => describeDelta(-2, "up"), "fell by 2 (worse)"],
+  [() => describeDelta(-2, "down"), "fell by 2 (better)"],
+  [() => describeSideEffect("a", 1.1, "down"), "a rose by 1.1, worse"],
+  [() => describeSideEffect("a", -1.1, "down"), "a fell by 1.1, better"],
+  [() => describeRegression(0.1, 0.4), "rose by 0.3 (worse)"],
+  [() => describeRegression(0.4, 0.1), "fell by 0.3 (worse)"],
+  [() => describeGain(2, "down"), "fell by 2 (better)"],
+  [() => describeGain(2, "up"), "rose by 2 (better)"],
+  [() => describePromise(2, "up"), "to rise by 2"],
+  [() => describePromise(2, "down"), "to fall by 2"],
+  [() => describePromise(0, "down"), "not to move"],
+  [() => formatDelta(2), "+2"],
+  [() => formatDelta(-2), "−2"],
+  [() => formatDelta(0), "0"],
 ])("words of a KPI, case %#", (words, expected) => {
   expect(words()).toBe(expected);
 });

@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import {
   findCovered,
-  isOfTenant,
+  hasTenant,
   isPlan,
   listEntries,
   listGoverned,
-  setsNothing,
+  hasNoValue,
 } from "../../../../lib/changes/rules/list_entries.ts";
 
 const CHANGE = { tenant_id: "t1", target: "ui.banner", value: null };
@@ -21,8 +21,8 @@ test("a pattern covers a target without regard to case", () => {
 });
 
 test("null is a value, and a change without a value sets nothing", () => {
-  expect(setsNothing(CHANGE)).toBe(false);
-  expect(setsNothing({ tenant_id: "t1", target: "ui.banner" })).toBe(true);
+  expect(hasNoValue(CHANGE)).toBe(false);
+  expect(hasNoValue({ tenant_id: "t1", target: "ui.banner" })).toBe(true);
 });
 
 const ENTRIES = [
@@ -37,8 +37,8 @@ test("a plan sets its entries, and rules judge its name too", () => {
   expect(listEntries(PLAN)).toEqual(ENTRIES);
   expect(listGoverned(PLAN)).toEqual([{ tenant_id: "*", target: "release.7" }, ...ENTRIES]);
   expect(listGoverned(CHANGE)).toEqual([CHANGE]);
-  expect(setsNothing(PLAN)).toBe(false);
-  expect(setsNothing({ ...PLAN, sets: [ENTRIES[0]!, { tenant_id: "t2", target: "limits.seats" }] })).toBe(false);
+  expect(hasNoValue(PLAN)).toBe(false);
+  expect(hasNoValue({ ...PLAN, sets: [ENTRIES[0]!, { tenant_id: "t2", target: "limits.seats" }] })).toBe(false);
 });
 
 test("a rule covers a plan by its name or by any of its entries, each with its own tenant", () => {
@@ -54,5 +54,5 @@ test.each<[typeof CHANGE | typeof PLAN, string, boolean]>([
   [PLAN, "t2", true],
   [PLAN, "t3", false],
 ])("%j is of tenant %s: %s", (change, tenant, expected) => {
-  expect(isOfTenant(change, tenant)).toBe(expected);
+  expect(hasTenant(change, tenant)).toBe(expected);
 });

@@ -1,7 +1,11 @@
 /** Whose signatures a mandate needs, by quorum and owners, and which consents of mandates count. */
 import { expect, test } from "vitest";
-import { approvingMandate, isMandated } from "../../../../lib/changes/rules/mandate_approval.ts";
-import { findPartlyOwned, maySignMandate, missingSignatures } from "../../../../lib/changes/rules/mandate_signers.ts";
+import { findApprovingMandate, isApprovedByMandate } from "../../../../lib/changes/rules/mandate_approval.ts";
+import {
+  findPartlyOwned,
+  canSignMandate,
+  listMissingSignatures,
+} from "../../../../lib/changes/rules/mandate_signers.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
@@ -68,7 +72,7 @@ test.each<[string, ReturnType<typeof covering>, boolean]>([
   ["fin", covering(["price.a"], ["t2"]), false],
   ["fin", covering(["plan.a"]), false],
 ])("%s may sign a mandate over %j: %s", (name, bounds, expected) => {
-  expect(maySignMandate(name, bounds, intent())).toBe(expected);
+  expect(canSignMandate(name, bounds, intent())).toBe(expected);
 });
 
 const OWNERS = "owners price.* for t1";
@@ -97,12 +101,12 @@ test.each<[string, string[], ReturnType<typeof covering>, object[]]>([
   ["the quorum, over what nobody owns", ["ana", "bo"], covering(["ui.*"]), []],
   ["the quorum, of which one is the owner", ["ana", "bo"], covering(["plan.a"]), []],
 ])("a mandate that is signed by %s lacks the others", (_, signers, bounds, missing) => {
-  expect(missingSignatures(signers, bounds, intent())).toEqual(missing);
+  expect(listMissingSignatures(signers, bounds, intent())).toEqual(missing);
 });
 
 test("a mandate that too few can sign attended says so", () => {
   const few = intent({ required_approvers: { standard: 1, major: 3 } });
-  expect(missingSignatures([], covering(["ui.*"]), few)).toEqual([
+  expect(listMissingSignatures([], covering(["ui.*"]), few)).toEqual([
     { rule: "required_approvers", count: 3, of: ["ana", "bo"], unreachable: true },
   ]);
 });
@@ -117,6 +121,6 @@ test.each<[string, object[], object, string | undefined, boolean]>([
   ["a mandate that is suspended", [by("mandate:man_1", { inactive: true })], { mandates: MANDATES }, "man_1", false],
   ["a mandate, which the policy no longer allows", [by("mandate:man_1")], {}, "man_1", false],
 ])("a change approved by %s", (_, approvals, policy, mandate, counts) => {
-  expect(approvingMandate({ approvals } as never)).toBe(mandate);
-  expect(isMandated({ approvals } as never, policy as never)).toBe(counts);
+  expect(findApprovingMandate({ approvals } as never)).toBe(mandate);
+  expect(isApprovedByMandate({ approvals } as never, policy as never)).toBe(counts);
 });

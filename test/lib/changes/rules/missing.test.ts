@@ -1,7 +1,11 @@
 /** The consents that a change still lacks, rule by rule. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { missingConsents, missingOrdinary, countQuorum } from "../../../../lib/changes/rules/missing.ts";
+import {
+  listMissingConsents,
+  listMissingOrdinaryConsents,
+  countQuorum,
+} from "../../../../lib/changes/rules/missing.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
@@ -64,22 +68,22 @@ test.each<[string, object, Change, object[]]>([
     ],
   ],
 ])("are %s", (_, policy, asked, missing) => {
-  expect(missingConsents(asked, makeIntent({ policy }).intent)).toEqual(missing);
+  expect(listMissingConsents(asked, makeIntent({ policy }).intent)).toEqual(missing);
 });
 
 test("an owner who cannot sign where signatures are needed cannot be reached", () => {
   const keys = { ana: person(passkey()) };
   const rules = { owners: [{ targets: ["*"], approvers: ["ana", "bo"], required: 1 }], approvers: ["ana"] };
   const { intent } = makeIntent({ principals: keys, policy: rules });
-  expect(missingConsents(change(), intent).at(-1)).toEqual({ rule: "owners *", count: 1, of: ["ana"] });
+  expect(listMissingConsents(change(), intent).at(-1)).toEqual({ rule: "owners *", count: 1, of: ["ana"] });
 });
 
 test("an emergency's consents leave nothing missing, and count for no quorum", () => {
   const { intent } = makeIntent({ policy: { break_glass: { approvers: ["ana"] } } });
   const approvals = [{ approver: "ana", note: "", at: "2026-01-02T00:00:00.000Z", emergency: true }];
   const urgent = change([], { approvals, review: { due: "2026-01-03T00:00:00.000Z" } });
-  expect(missingConsents(urgent, intent)).toEqual([]);
-  expect(missingOrdinary(urgent, intent)).toEqual([{ rule: QUORUM, count: 1, of: [] }]);
+  expect(listMissingConsents(urgent, intent)).toEqual([]);
+  expect(listMissingOrdinaryConsents(urgent, intent)).toEqual([{ rule: QUORUM, count: 1, of: [] }]);
   expect(countQuorum(urgent, intent)).toEqual({ given: 0, needed: 1 });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sameName } from "../../../../lib/changes/rules/names.ts";
+import { normalizeName } from "../../../../lib/changes/rules/names.ts";
 import { matchesAny, matchesPattern } from "../../../../lib/changes/rules/target_pattern.ts";
 
 test.each([
@@ -50,5 +50,5 @@ test.each([
   ["\u26a1\ufe0f ana", "\u26a1 ana"],
   ["", ""],
 ])("%j is the name %j", (name, same) => {
-  expect(sameName(name)).toBe(same);
+  expect(normalizeName(name)).toBe(same);
 });

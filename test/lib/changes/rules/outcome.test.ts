@@ -13,9 +13,9 @@ import {
 } from "../../../../lib/changes/rules/outcome.ts";
 import {
   describeMovement,
-  outcomeWords,
-  sharedWords,
-  verdictWord,
+  describeOutcome,
+  describeSharing,
+  describeVerdict,
 } from "../../../../lib/changes/rules/outcome_words.ts";
 
 const APPLIED = "2026-03-10T12:00:00.000Z";
@@ -204,15 +204,15 @@ test.each<[words: () => string, expected: string]>([
     "k: expected to rise by 4, it rose by 2 (better), shared with 2 others, a KPI of another tenant.",
   ],
   [
-    () => outcomeWords({ ...MOVED, trend_before: -1, trend_days: 30 }),
+    () => describeOutcome({ ...MOVED, trend_before: -1, trend_days: 30 }),
     "k: expected to rise by 4, it rose by 2 (better). In the 30 days before the apply it fell by 1 (worse).",
   ],
-  [() => outcomeWords({ ...MOVED, trend_before: null, trend_days: null }), describeMovement(MOVED)],
-  [() => sharedWords({ shared_count: 1 }), "shared with 1 other"],
-  [() => sharedWords({ shared_count: 0 }), ""],
-  [() => verdictWord({ verdict: "met", state: "final" }), "met"],
-  [() => verdictWord({ verdict: "too_early", state: "open" }), "too early to judge"],
-  [() => verdictWord({ verdict: "too_early", state: "final" }), "ended too early to judge"],
+  [() => describeOutcome({ ...MOVED, trend_before: null, trend_days: null }), describeMovement(MOVED)],
+  [() => describeSharing({ shared_count: 1 }), "shared with 1 other"],
+  [() => describeSharing({ shared_count: 0 }), ""],
+  [() => describeVerdict({ verdict: "met", state: "final" }), "met"],
+  [() => describeVerdict({ verdict: "too_early", state: "open" }), "too early to judge"],
+  [() => describeVerdict({ verdict: "too_early", state: "final" }), "ended too early to judge"],
 ])("words of an outcome, case %#", (words, expected) => {
   expect(words()).toBe(expected);
 });

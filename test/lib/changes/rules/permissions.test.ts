@@ -1,13 +1,13 @@
 /** Who may do what apart from deciding on a change, action by action. */
 import { expect, test } from "vitest";
-import type { Action } from "../../../../lib/changes/rules/permission_lists.ts";
-import { permittedNames, requirePermission } from "../../../../lib/changes/rules/permissions.ts";
+import type { PermissionAction } from "../../../../lib/changes/rules/permission_lists.ts";
+import { listPermittedNames, requirePermission } from "../../../../lib/changes/rules/permissions.ts";
 import type { Actor } from "../../../../lib/changes/rules/actor.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
-const ACTIONS: Action[] = [
+const ACTIONS: PermissionAction[] = [
   ...(["apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase"] as const),
   ...(["accept_clock", "accept_loss", "note"] as const),
 ];
@@ -19,15 +19,15 @@ const LISTED = Object.fromEntries(
 const break_glass = { approvers: ["oncall"] };
 
 test("without any list everything is open", () => {
-  for (const action of ACTIONS) expect(permittedNames(action, makeIntent().intent), action).toBeUndefined();
+  for (const action of ACTIONS) expect(listPermittedNames(action, makeIntent().intent), action).toBeUndefined();
   for (const action of ACTIONS)
-    expect(permittedNames(action, makeIntent({ policy: { break_glass } }).intent), action).toBeUndefined();
+    expect(listPermittedNames(action, makeIntent({ policy: { break_glass } }).intent), action).toBeUndefined();
 });
 
 test("what releases a brake or removes evidence is for those who may approve", () => {
   const { intent } = makeIntent({ policy: { approvers: ["ana", "bo"], break_glass: { approvers: ["bo", "oncall"] } } });
   for (const action of ACTIONS)
-    expect(permittedNames(action, intent), action).toEqual(
+    expect(listPermittedNames(action, intent), action).toEqual(
       ["unfreeze", "erase", "accept_clock", "accept_loss"].includes(action) ? ["ana", "bo", "oncall"] : undefined,
     );
 });
@@ -35,15 +35,15 @@ test("what releases a brake or removes evidence is for those who may approve", (
 test("a list is for those whom it names, and for an emergency's approvers where one needs it", () => {
   const { intent } = makeIntent({ policy: { approvers: ["ana"], permissions: LISTED, break_glass } });
   for (const action of ACTIONS)
-    expect(permittedNames(action, intent), action).toEqual(
+    expect(listPermittedNames(action, intent), action).toEqual(
       ["freeze", "rollback"].includes(action) ? ["ops", "oncall"] : ["ops"],
     );
 });
 
 test("without an emergency's approvers a list is what it names", () => {
   const permissions = { freeze: ["ops"] };
-  expect(permittedNames("freeze", makeIntent({ policy: { permissions } }).intent)).toEqual(["ops"]);
-  expect(permittedNames("unfreeze", makeIntent({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
+  expect(listPermittedNames("freeze", makeIntent({ policy: { permissions } }).intent)).toEqual(["ops"]);
+  expect(listPermittedNames("unfreeze", makeIntent({ policy: { approvers: ["ana"] } }).intent)).toEqual(["ana"]);
 });
 
 const claims = (actor: string | null, authenticated: Actor["authenticated"] = "claimed"): Actor => ({
@@ -53,7 +53,7 @@ const claims = (actor: string | null, authenticated: Actor["authenticated"] = "c
 const PRINCIPALS = { ana: person(passkey()), cy: { kind: "person" } };
 const OPEN = { approvers: ["ana"], signed_only: false };
 
-test.each<[string, Actor, Action, object, string | undefined]>([
+test.each<[string, Actor, PermissionAction, object, string | undefined]>([
   ["nobody, of an open action", claims(null, null), "apply", {}, undefined],
   [
     "nobody, of a listed one",

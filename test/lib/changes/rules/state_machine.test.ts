@@ -1,14 +1,14 @@
 /** The state machine by itself: what is decided, what an event does, and that the two say the same. */
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { type Actor, serviceItself } from "../../../../lib/changes/rules/actor.ts";
+import { type Actor, serviceActor } from "../../../../lib/changes/rules/actor.ts";
 import { type Change, STATUSES, type Status } from "../../../../lib/changes/rules/change.ts";
 import type { Command, Context, ProposeInput } from "../../../../lib/changes/rules/command.ts";
 import { type ChangeEvent, parseEvent } from "../../../../lib/changes/rules/event.ts";
-import { type ChangeRecord, differences, toChange } from "../../../../lib/changes/rules/record.ts";
+import { type ChangeRecord, listDifferences, toChange } from "../../../../lib/changes/rules/record.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { decide, requireOperable } from "../../../../lib/changes/rules/state_machine.ts";
-import { allowedActions } from "../../../../lib/changes/rules/transitions.ts";
+import { listAllowedActions } from "../../../../lib/changes/rules/transitions.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
 import { numbers } from "../../../support/numbers.ts";
 
@@ -101,7 +101,7 @@ const DUE: Partial<Record<Status, string>> = { pending_consent: "expire", approv
 
 describe.each(STATUSES)("a change that is %s", (status) => {
   test("may be asked what the specification's table says", () => {
-    expect(allowedActions(brought(status).record.change, context().intent)).toEqual(ALLOWED[status]);
+    expect(listAllowedActions(brought(status).record.change, context().intent)).toEqual(ALLOWED[status]);
   });
 
   test.each(Object.keys(COMMANDS))("%s: is judged by that table", (name) => {
@@ -291,7 +291,7 @@ test("in random histories the record is the fold of its entries, whatever was as
       required_approvers: { standard: 1, major: 1 + random(3) },
       minor: { kinds: ["config"], targets: ["*"] },
     });
-    const log = logOf({ ...given, actor: random(2) === 0 ? ANA : serviceItself() });
+    const log = logOf({ ...given, actor: random(2) === 0 ? ANA : serviceActor() });
     for (let step = 0; step < 40; step++) {
       const change_id = `chg_${random(3)}`;
       const asked = someCommand(random);
@@ -304,7 +304,7 @@ test("in random histories the record is the fold of its entries, whatever was as
     }
     for (const [change_id, record] of log.records) {
       const stored = JSON.parse(JSON.stringify(record)) as ChangeRecord;
-      expect(differences(log.fold(change_id)!, stored, portableSha256), `seed ${seed}`).toEqual([]);
+      expect(listDifferences(log.fold(change_id)!, stored, portableSha256), `seed ${seed}`).toEqual([]);
     }
   }
   expect([...seen].sort()).toEqual(STATUSES.filter((status) => status !== "proposed").sort());

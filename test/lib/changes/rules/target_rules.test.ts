@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { loadIntent } from "../../../../lib/changes/rules/intent.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
-import { rulesInForce } from "../../../../lib/changes/rules/rules_in_force.ts";
+import { describeRules } from "../../../../lib/changes/rules/describe_rules.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { makeIntent, manifest } from "../../../support/intents.ts";
 
@@ -186,7 +186,7 @@ test("the rules are said in words, and one of a forbidden target is reported", (
     [...rule({ schema: { type: "number" }, max_step: { relative: 0.05 }, kpi_required: true }), ...rule({ max_step: { absolute: 2, hours: 1 }, unit: "EUR" })],
     { forbidden_targets: ["price.*"] },
   ); // prettier-ignore
-  expect(rulesInForce(intent)).toEqual(
+  expect(describeRules(intent)).toEqual(
     expect.arrayContaining([
       'a value of price.* must match {"type":"number"}',
       "a value of price.* may differ by 0.05 of it at most from what the target held 24 hours before; a first value is not minor",

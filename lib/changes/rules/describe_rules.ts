@@ -1,8 +1,8 @@
 /** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
 import { ownedByAll } from "./contradictions.ts";
 import type { Guardrail, Intent, Policy } from "./intent.ts";
-import type { Action } from "./permission_lists.ts";
-import { permittedNames } from "./permissions.ts";
+import type { PermissionAction } from "./permission_lists.ts";
+import { listPermittedNames } from "./permissions.ts";
 import { describeMandates } from "./mandates_rule.ts";
 import { listElectors } from "./policy.ts";
 import { agentLimits } from "./principals.ts";
@@ -10,7 +10,7 @@ import { describePromotion } from "./promotion_rule.ts";
 import { isCovered } from "./target_pattern.ts";
 
 /** The rules in force; what forbids nothing is said too, since silence reads as safety. */
-export function rulesInForce(intent: Intent): string[] {
+export function describeRules(intent: Intent): string[] {
   const { policy, kpis } = intent;
   const { required_approvers, forbidden_targets, guardrails } = policy;
   const { standard, major } = required_approvers;
@@ -198,14 +198,14 @@ export const ACTIONS = {
   erase: "contents are erased",
   accept_clock: "a clock is accepted",
   accept_loss: "a loss is accepted",
-} as const satisfies Record<Action, string>;
+} as const satisfies Record<PermissionAction, string>;
 
 /** Who may do what; actions that are for the same people are one rule. */
 function permissions(intent: Intent): string[] {
   const { permissions: listed } = intent.policy;
   const byPeople = new Map<string, string[]>();
-  for (const [action, said] of Object.entries(ACTIONS) as [Action, string][]) {
-    const names = permittedNames(action, intent);
+  for (const [action, said] of Object.entries(ACTIONS) as [PermissionAction, string][]) {
+    const names = listPermittedNames(action, intent);
     const people = names ? `only by ${quoted(names)}` : "by any authorised caller";
     byPeople.set(people, [...(byPeople.get(people) ?? []), said]);
   }

@@ -2,12 +2,12 @@
 import type { CommonFacts } from "./statement.ts";
 
 /** Acts that can be signed. */
-export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"] as const;
-export type Act = (typeof ACTS)[number];
+export const SERVICE_ACTIONS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"] as const;
+export type ServiceAction = (typeof SERVICE_ACTIONS)[number];
 
 /** The facts that the statement of an act states. */
-export interface ActFacts extends CommonFacts {
-  decision: Act;
+export interface ServiceActionFacts extends CommonFacts {
+  decision: ServiceAction;
   actor: string;
   /** End of a freeze that ends by itself. */
   until?: string | undefined;
@@ -22,5 +22,5 @@ export interface ActFacts extends CommonFacts {
 }
 
 /** Returns the name of the person that a statement is of. */
-export const signerName = (facts: { approver: string } | Pick<ActFacts, "actor">): string =>
+export const signerName = (facts: { approver: string } | Pick<ServiceActionFacts, "actor">): string =>
   "actor" in facts ? facts.actor : facts.approver;

@@ -25,20 +25,20 @@ const UNSAID = {
 type Unsaid = keyof typeof UNSAID;
 
 /** A record as it lies in the store; without `applied` where the change was never applied. */
-export type Written = Omit<ChangeRecord, "change" | "applied"> &
+export type StoredChange = Omit<ChangeRecord, "change" | "applied"> &
   Partial<Pick<ChangeRecord, "applied">> & {
     change: Omit<Change, "change_id" | Unsaid> & Partial<Pick<Change, Unsaid>>;
   };
 
 /** A record to be written; frozen, as the record is. */
-export function written({ change, applied, ...state }: ChangeRecord): Written {
+export function toStoredChange({ change, applied, ...state }: ChangeRecord): StoredChange {
   const said: Record<string, unknown> = {};
   for (const field in change) {
     const value = change[field as keyof Change];
     if (field !== "change_id" && !isUnsaid(field, value)) said[field] = value;
   }
   const record = { change: Object.freeze(said), ...state, ...(applied && { applied }) };
-  return Object.freeze(record) as Written;
+  return Object.freeze(record) as StoredChange;
 }
 
 const isUnsaid = (field: string, value: unknown): boolean =>
@@ -46,8 +46,8 @@ const isUnsaid = (field: string, value: unknown): boolean =>
   (value === UNSAID[field as keyof typeof UNSAID] || (Array.isArray(value) && value.length === 0));
 
 /** The record that lies under an id; what is none stays as it is. */
-export function asRead({ id, value }: { id: string; value: Written }): ChangeRecord {
-  const change: unknown = (value as Written | null)?.change;
+export function fromStoredChange({ id, value }: { id: string; value: StoredChange }): ChangeRecord {
+  const change: unknown = (value as StoredChange | null)?.change;
   if (typeof change !== "object" || change === null) return value as unknown as ChangeRecord;
   // Twice: what was said comes first, and holds.
   const whole = { change_id: id, ...change, ...UNSAID, ...change };
@@ -56,4 +56,4 @@ export function asRead({ id, value }: { id: string; value: Written }): ChangeRec
 
 /** The record of which a store gives the text. */
 export const parseRecord = ({ id, text }: { id: string; text: string }): ChangeRecord =>
-  asRead({ id, value: JSON.parse(text) as Written });
+  fromStoredChange({ id, value: JSON.parse(text) as StoredChange });

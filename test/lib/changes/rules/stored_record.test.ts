@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { readRecord } from "../../../../lib/changes/records.ts";
-import { asRead, parseRecord, type Written, written } from "../../../../lib/changes/rules/written_record.ts";
+import {
+  fromStoredChange,
+  parseRecord,
+  type StoredChange,
+  toStoredChange,
+} from "../../../../lib/changes/rules/stored_record.ts";
 import { core } from "../../../support/core.ts";
 
 test("a proposal is written without its id, and without what it holds where nothing else was said", async () => {
@@ -29,9 +34,13 @@ test("a proposal is written without its id, and without what it holds where noth
 test("what cannot be undone, what two must consent to, and what nobody expects anything of is read as that", async () => {
   const { deps, propose } = await core({ intent: { policy: { required_approvers: { major: 2 } } } });
   const { change_id: id } = await propose({ reversible: false, expected_delta_k: 0 });
-  const stored = (await deps.store.get("changes", id))! as { id: string; value: Written };
+  const stored = (await deps.store.get("changes", id))! as { id: string; value: StoredChange };
   expect(stored.value.change).toMatchObject({ reversible: false, required_approvers: 2, expected_delta_k: 0 });
-  expect(asRead(stored).change).toMatchObject({ reversible: false, required_approvers: 2, expected_delta_k: 0 });
+  expect(fromStoredChange(stored).change).toMatchObject({
+    reversible: false,
+    required_approvers: 2,
+    expected_delta_k: 0,
+  });
 });
 
 test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as const)(
@@ -42,8 +51,8 @@ test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as
     const [row] = await deps.store.texts("changes", [id]);
     const record = (await readRecord(deps.store, id))!;
     expect(parseRecord(row!)).toEqual(record);
-    expect(written(record)).toEqual(JSON.parse(row!.text));
-    expect(asRead({ id, value: written(record) })).toEqual(record);
+    expect(toStoredChange(record)).toEqual(JSON.parse(row!.text));
+    expect(fromStoredChange({ id, value: toStoredChange(record) })).toEqual(record);
   },
 );
 
@@ -51,14 +60,14 @@ test("a record that names another change than the one under whose id it lies sti
   const { deps, propose } = await core();
   const { change_id } = await propose();
   const { value } = (await deps.store.get("changes", change_id))!;
-  expect(asRead({ id: "chg_other", value: value as Written }).change.change_id).toBe("chg_other");
-  const named = { ...value, change: { ...value.change, change_id } } as Written;
-  expect(asRead({ id: "chg_other", value: named }).change.change_id).toBe(change_id);
+  expect(fromStoredChange({ id: "chg_other", value: value as StoredChange }).change.change_id).toBe("chg_other");
+  const named = { ...value, change: { ...value.change, change_id } } as StoredChange;
+  expect(fromStoredChange({ id: "chg_other", value: named }).change.change_id).toBe(change_id);
 });
 
 test.each([null, 5, "", [], {}, { change: null }, { change: 5 }])(
   "what is no record, as %j, stays as it is",
   (value) => {
-    expect(asRead({ id: "chg_1", value: value as never })).toBe(value);
+    expect(fromStoredChange({ id: "chg_1", value: value as never })).toBe(value);
   },
 );

@@ -1,10 +1,10 @@
 /** The entries of a plan by the targets that they name: an apply sets all, and a rollback takes back all that are left. Pure. */
 import type { ChangeEvent } from "./event.ts";
 import type { ChangeState } from "./record.ts";
-import { type Place, samePlace } from "./same_target.ts";
+import { type TargetKey, isSameTarget } from "./target_key.ts";
 
 /** Returns true for an event that names the targets it must; `proposal`: the first event of its change. */
-export function isOfWholePlan(proposal: ChangeEvent, state: ChangeState | undefined, event: ChangeEvent): boolean {
+export function hasAllPlanTargets(proposal: ChangeEvent, state: ChangeState | undefined, event: ChangeEvent): boolean {
   const { sets: proposed } = proposal.detail;
   const { sets } = event.detail;
   if (event.event_type === "change_applied") return areSame(proposed, sets);
@@ -16,5 +16,5 @@ export function isOfWholePlan(proposal: ChangeEvent, state: ChangeState | undefi
   );
 }
 
-const areSame = (all: readonly Place[] | undefined, named: readonly Place[] | undefined): boolean =>
-  all?.length === named?.length && (all ?? []).every((place) => named!.some((one) => samePlace(one, place)));
+const areSame = (all: readonly TargetKey[] | undefined, named: readonly TargetKey[] | undefined): boolean =>
+  all?.length === named?.length && (all ?? []).every((place) => named!.some((one) => isSameTarget(one, place)));
