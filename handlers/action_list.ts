@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { wholeNumber } from "../lib/kit/fields.ts";
+import { integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { actionHistory, actionName, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/operations/action_log.ts";
 
@@ -14,7 +14,7 @@ export const actionList = endpoint(
     operation: "listActions",
     description: "The actions that were run, newest first, and the names of all there are.",
     example: { limit: 10 },
-    input: z.object({ limit: wholeNumber(1, ACTIONS_KEPT).default(100).describe("How many runs at most.") }),
+    input: z.object({ limit: integer(1, ACTIONS_KEPT).default(100).describe("How many runs at most.") }),
     output: z.object({
       actions: z.array(actionSchema).describe("Runs, newest first."),
       available: z.array(actionName).describe("Every action there is."),

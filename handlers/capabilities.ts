@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -27,7 +27,7 @@ export const capabilities = endpoint(
     }),
   },
   async (_input, call: Call<ChangesDeps>) => {
-    const deps = withRequestCache(call.deps);
+    const deps = addRequestCache(call.deps);
     const [all, phases] = await Promise.all([listCapabilities(deps), computePhases(deps)]);
     return answer({ capabilities: all, ...phases });
   },

@@ -3,7 +3,7 @@ import { conversationId, readTurns } from "../lib/memory/history.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, personName, wholeNumber } from "../lib/kit/fields.ts";
+import { line, personName, integer } from "../lib/kit/fields.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 
 /** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */
@@ -16,7 +16,7 @@ export const chatHistory = endpoint(
     description: "The newest messages of a conversation, oldest first, as escaped HTML list items.",
     example: { limit: 20 },
     input: z.object({
-      limit: wholeNumber(1, 500).default(50).describe("How many messages at most."),
+      limit: integer(1, 500).default(50).describe("How many messages at most."),
       before: line(40).optional().describe("Only messages before this id."),
       author: personName()
         .optional()

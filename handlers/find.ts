@@ -7,8 +7,8 @@ import { callerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { changeId, freeText, line, personName, wholeNumber } from "../lib/kit/fields.ts";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { changeId, freeText, line, personName, integer } from "../lib/kit/fields.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 
 /** GET /api/find: the changes that a query finds. */
 export const find = endpoint(
@@ -23,7 +23,7 @@ export const find = endpoint(
     product: true,
     input: z.object({
       q: freeText(MAX_QUERY_LENGTH).default("").describe("The query; empty: every change."),
-      limit: wholeNumber(1, 1000).default(50).describe("How many rows at most."),
+      limit: integer(1, 1000).default(50).describe("How many rows at most."),
       after: changeId().optional().describe("The next of the page before."),
       tz: line(100)
         .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
@@ -35,7 +35,7 @@ export const find = endpoint(
     errors: ["identity_mismatch", "reads_busy"],
   },
   async ({ q, limit, after, tz, person }, call: Call<ChangesDeps>) => {
-    const deps = withRequestCache(call.deps);
+    const deps = addRequestCache(call.deps);
     const query = parseQuery(q, { now: deps.clock.now(), zone: tz });
     return answer(await runQuery(deps, query, { limit, after, zone: tz, caller: callerName(call, person) }));
   },

@@ -5,8 +5,8 @@ import { SAVED_QUESTIONS } from "../lib/find/saved.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
-import { runWithScanLimit } from "../lib/kit/places.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
+import { runWithScanLimit } from "../lib/kit/semaphore.ts";
 
 /** GET /api/find/saved: saved questions, and what a query can be completed with. */
 export const findSaved = endpoint(
@@ -41,7 +41,7 @@ export const findSaved = endpoint(
     errors: ["reads_busy"],
   },
   async (_, call: Call<ChangesDeps>) => {
-    const deps = withRequestCache(call.deps);
+    const deps = addRequestCache(call.deps);
     const fields = await runWithScanLimit(deps.store, async () => listCompletions(deps, await rowsNow(deps)));
     return answer({ saved: [...SAVED_QUESTIONS], fields });
   },

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import { callerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { personName, wholeNumber } from "../lib/kit/fields.ts";
+import { personName, integer } from "../lib/kit/fields.ts";
 import { buildInbox, inboxSchema } from "../lib/operations/inbox.ts";
 
 /** GET /api/inbox: what waits, and what of it waits for the person who asks. */
@@ -20,11 +20,11 @@ export const inbox = endpoint(
     product: true,
     input: z.object({
       person: personName().optional().describe("For whom; absent: whom the proxy names, or an agent's secret."),
-      limit: wholeNumber(1, 1000).default(50).describe("How many items a list at most."),
+      limit: integer(1, 1000).default(50).describe("How many items a list at most."),
     }),
     output: inboxSchema,
     errors: ["identity_mismatch", "reads_busy"],
   },
   async ({ person, limit }, call: Call<ChangesDeps>) =>
-    answer(await buildInbox(withRequestCache(call.deps), { person: callerName(call, person), limit })),
+    answer(await buildInbox(addRequestCache(call.deps), { person: callerName(call, person), limit })),
 );

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { wholeNumber } from "../lib/kit/fields.ts";
+import { integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { MAX_DAYS } from "../lib/projections/counts.ts";
 import { computeTrend, trendSchema } from "../lib/operations/trend.ts";
@@ -16,8 +16,8 @@ export const l1l5Trend = endpoint(
     operation: "getAutonomyTrend",
     description: "Decisions a UTC day by level: people alone (L1) to the intent's rules (L4); L5 is drift.",
     example: { days: 7 },
-    input: z.object({ days: wholeNumber(1, MAX_DAYS).default(30).describe("How many UTC days, today included.") }),
+    input: z.object({ days: integer(1, MAX_DAYS).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,
   },
-  async ({ days }, { deps }: Call<ChangesDeps>) => answer(await computeTrend(withRequestCache(deps), days)),
+  async ({ days }, { deps }: Call<ChangesDeps>) => answer(await computeTrend(addRequestCache(deps), days)),
 );

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, wholeNumber } from "../lib/kit/fields.ts";
+import { line, integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { readActivityPage, nameChanges } from "../lib/projections/activity_log.ts";
 import { activityRowSchema } from "../lib/projections/activity.ts";
@@ -17,8 +17,8 @@ export const log = endpoint(
     description: "Notices of the service, newest first. No evidence.",
     example: { limit: 20 },
     input: z.object({
-      limit: wholeNumber(1, 500).default(50).describe("How many rows at most."),
-      before: wholeNumber(0).optional().describe("Only rows before this seq: next of the page before."),
+      limit: integer(1, 500).default(50).describe("How many rows at most."),
+      before: integer(0).optional().describe("Only rows before this seq: next of the page before."),
       kind: line(200).optional().describe("Only rows of this kind."),
     }),
     output: z.object({
@@ -27,7 +27,7 @@ export const log = endpoint(
     }),
   },
   async (input, { deps }: Call<ChangesDeps>) => {
-    const { entries, next } = await readActivityPage(withRequestCache(deps), input);
+    const { entries, next } = await readActivityPage(addRequestCache(deps), input);
     return answer({ entries: await nameChanges(deps.store, entries), next });
   },
 );

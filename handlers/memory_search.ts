@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { conversationId } from "../lib/memory/history.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, personName, wholeNumber } from "../lib/kit/fields.ts";
+import { line, personName, integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 
 /** GET /api/memory/search: what is remembered of something, best first. */
@@ -20,7 +20,7 @@ export const memorySearch = endpoint(
     ownReads: "filtered",
     input: z.object({
       q: line(1000).describe("What to look for, in any words."),
-      limit: wholeNumber(1, 100).default(10).describe("How many memories at most."),
+      limit: integer(1, 100).default(10).describe("How many memories at most."),
       author: personName()
         .optional()
         .describe("Whose own conversation; absent: that of the person whom the proxy names, or the common one."),
@@ -36,6 +36,6 @@ export const memorySearch = endpoint(
     const { deps } = call;
     const own = conversationId(findSpeaker(call, author), deps);
     const search = { query: q, limit, conversation: conversation_id ?? own };
-    return answer({ query: q, results: await recall(withRequestCache(deps), search) });
+    return answer({ query: q, results: await recall(addRequestCache(deps), search) });
   },
 );

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import { plainResponse } from "../lib/http/answer.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -18,7 +18,7 @@ export const metrics = endpoint(
     output: z.string().meta({ examples: ["# TYPE countersign_tick counter\ncountersign_tick 12\n"] }),
   },
   async (_input, { deps }: Call<OperationsDeps>) => {
-    const text = (await businessMetrics(withRequestCache(deps))) + ((await deps.metrics?.text()) ?? "");
+    const text = (await businessMetrics(addRequestCache(deps))) + ((await deps.metrics?.text()) ?? "");
     return plainResponse(text, { "content-type": PROMETHEUS_TYPE });
   },
 );

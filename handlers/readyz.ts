@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -21,7 +21,7 @@ export const readyz = endpoint(
     output: readinessSchema,
   },
   async (_input, { deps }: Call<ChangesDeps>) => {
-    const report = await readiness(withRequestCache(deps));
+    const report = await readiness(addRequestCache(deps));
     return answer(report, report.ready ? 200 : 503);
   },
 );

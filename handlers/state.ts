@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { withRequestCache } from "../lib/kit/request_cache.ts";
+import { addRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -28,7 +28,7 @@ export const state = endpoint(
     shared: () => true,
   },
   async (_input, call: Call<ChangesDeps>) => {
-    const deps = withRequestCache(call.deps);
+    const deps = addRequestCache(call.deps);
     const [view, all] = await Promise.all([stateView(deps), listCapabilities(deps)]);
     const failing = all.filter(({ status }) => status === "failing" || status === "degraded");
     const intent = deps.product?.intent;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { changeId, freeText, personName, wholeNumber } from "../lib/kit/fields.ts";
+import { changeId, freeText, personName, integer } from "../lib/kit/fields.ts";
 import { requirePerson } from "../lib/changes/caller.ts";
 import { answer } from "../lib/http/answer.ts";
 import { rateTask } from "../lib/operations/task_feedback.ts";
@@ -19,7 +19,7 @@ export const taskFeedback = endpoint(
     token: "protect_all",
     input: z.object({
       task_id: changeId().describe("The completed task."),
-      rating: wholeNumber(1, 5).describe("1 to 5, 5 being best."),
+      rating: integer(1, 5).describe("1 to 5, 5 being best."),
       comment: freeText(4000).default("").describe("What to say with it."),
       rater: z
         .preprocess((given) => (given === "" ? undefined : given), personName().optional())

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/kit/fields.ts";
+import { changeId, finiteNumber, freeText, line, integer, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import {
   readDimension,
@@ -26,7 +26,7 @@ export const tasks = endpoint(
     example: { status: "queued", limit: 20 },
     input: z.object({
       status: word(TASK_STATUSES).optional().describe("Only tasks of this status."),
-      limit: wholeNumber(1, 500).default(100).describe("How many tasks at most."),
+      limit: integer(1, 500).default(100).describe("How many tasks at most."),
       after: changeId().optional().describe("Only tasks behind this id: next of the page before."),
     }),
     output: z.object({

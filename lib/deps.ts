@@ -12,7 +12,7 @@ import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";
-import { type RoutedSystem, routedAdapter } from "./targets/routing.ts";
+import { type RoutedSystem, routingAdapter } from "./targets/routing.ts";
 import type { LinkDeps } from "./link/deps.ts";
 import { boundedLlm } from "./llm/bounds.ts";
 
@@ -58,7 +58,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   if (intent === undefined) return deps;
   const { manifest, agents } = manifestOf(intent, deps);
   const identity = makeIdentity(manifest.intent.product_id, node_id, instance_id);
-  const carrier = targets ? routedAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
+  const carrier = targets ? routingAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
   requireKnownSystems(manifest.intent, carrier);
   deps.agents = agents;
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };

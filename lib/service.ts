@@ -7,7 +7,7 @@ import { openProduct, type OpenOptions } from "./changes/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
 import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
-import { step } from "./kit/time_limit.ts";
+import { runWithTimeLimit } from "./kit/time_limit.ts";
 import { type CycleReport, runCycle } from "./operations/cycle.ts";
 import { githubAnswers, keepAnswering } from "./operations/github/answers.ts";
 import { keepApplying } from "./operations/keep_applying.ts";
@@ -106,9 +106,11 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     async close() {
       commits.close();
       // Work that outlasts the limit of a stop is cut off: a closed store rejects it.
-      await step(allDone, CLOSE_MS).catch(() => undefined);
+      await runWithTimeLimit(allDone, CLOSE_MS).catch(() => undefined);
       await projecting?.stop();
-      await step(async () => Promise.all([applying?.stop(), answering?.stop()]), CLOSE_MS).catch(() => undefined);
+      await runWithTimeLimit(async () => Promise.all([applying?.stop(), answering?.stop()]), CLOSE_MS).catch(
+        () => undefined,
+      );
       await deps.store.close();
     },
     deps,

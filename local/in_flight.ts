@@ -1,7 +1,7 @@
 /** The requests being answered: what a stop waits for. */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { transientMap } from "../lib/kit/transient_map.ts";
+import { createTransientMap } from "../lib/kit/transient_map.ts";
 
 /** A request is in flight until its handler has settled and its connection is done with the response. */
 export interface InFlight {
@@ -19,7 +19,7 @@ export interface InFlight {
 /** Starts with nothing in flight. */
 export function inFlight(): InFlight {
   /** Number of events that each still waits for: its handler, and the end of its connection's part. */
-  const pending = transientMap<ServerResponse, number>();
+  const pending = createTransientMap<ServerResponse, number>();
   let closing = false;
   let onIdle: (() => void) | undefined;
 

@@ -1,5 +1,5 @@
 /** Variables that are named almost as one that is known: without a word they would be passed over. */
-import { isSlip, nearest } from "../lib/kit/nearest.ts";
+import { isMisspelling, findNearest } from "../lib/kit/nearest.ts";
 import { TABLE, environmentName } from "./options_table.ts";
 import type { Environment } from "./secrets.ts";
 
@@ -16,5 +16,5 @@ const KNOWN = [
 /** A sentence for each, but for `given`, which an option names. */
 export const findMisspelt = (env: Environment, given: string | undefined): string[] =>
   Object.keys(env)
-    .filter((name) => name.startsWith("SVC_") && name !== given && isSlip(name.toLowerCase(), KNOWN))
-    .map((name) => `${name} is no option: did you mean ${nearest(name, KNOWN).toUpperCase()}?`);
+    .filter((name) => name.startsWith("SVC_") && name !== given && isMisspelling(name.toLowerCase(), KNOWN))
+    .map((name) => `${name} is no option: did you mean ${findNearest(name, KNOWN).toUpperCase()}?`);

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
 import { parseTraceparent } from "../lib/kit/trace.ts";
-import { turn } from "../lib/kit/turn.ts";
+import { yieldToEventLoop } from "../lib/kit/event_loop.ts";
 import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
 import { inFlight, type InFlight } from "./in_flight.ts";
 import { PLAIN_PATH, type PlainEvaluations } from "./plain_evaluations.ts";
@@ -150,7 +150,7 @@ function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refus
 function turnEnds(): () => Promise<void> {
   let end: Promise<void> | undefined;
   return () =>
-    (end ??= turn().then(() => {
+    (end ??= yieldToEventLoop().then(() => {
       end = undefined;
     }));
 }

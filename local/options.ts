@@ -2,7 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { IdentityFileRefused, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
-import { webhookKey } from "../lib/kit/webhook_signature.ts";
+import { parseWebhookKey } from "../lib/kit/webhook_signature.ts";
 import { readExportHeaders } from "../lib/operations/audit_export/options.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
@@ -230,7 +230,7 @@ function evolvedName({ state }: Given): string {
 function secretOf(variable: string, env: Environment): string | undefined {
   const secret = readSecret(env, variable);
   try {
-    if (secret !== undefined) webhookKey(secret);
+    if (secret !== undefined) parseWebhookKey(secret);
     return secret;
   } catch (error) {
     throw new OptionError(`${variable} ${(error as Error).message}`, 1);

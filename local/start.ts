@@ -15,7 +15,7 @@ import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import { personTokens } from "../lib/identity/person_token.ts";
 import { type Log, systemClock } from "../lib/kit/platform.ts";
-import { step } from "../lib/kit/time_limit.ts";
+import { runWithTimeLimit } from "../lib/kit/time_limit.ts";
 import { version } from "../lib/kit/version.ts";
 import type { Service } from "../lib/service.ts";
 import { about } from "./about.ts";
@@ -171,7 +171,7 @@ async function reportAdapter({ product, log }: Deps, { productConfig, targets }:
   };
   // No start waits for another machine.
   if (isFile) await report();
-  else void step(async (signal) => adapter?.ping?.(signal)).then(report, report);
+  else void runWithTimeLimit(async (signal) => adapter?.ping?.(signal)).then(report, report);
 }
 
 /** Logs which rules are in force, and what is wrong with them. */

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { withRequestCache } from "../../lib/kit/request_cache.ts";
+import { addRequestCache } from "../../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, wholeNumber } from "../../lib/kit/fields.ts";
+import { changeId, integer } from "../../lib/kit/fields.ts";
 import { awaitingChange, changeToReview } from "../../lib/changes/awaiting.ts";
 import { approvals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
@@ -20,7 +20,7 @@ export const approvals = endpoint(
     product: true,
     input: () =>
       z.object({
-        limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
+        limit: integer(1, 1000).default(1000).describe("How many changes at most."),
         after: changeId().optional().describe("Only changes younger than this id: next of the page before."),
       }),
     output: () =>
@@ -31,5 +31,5 @@ export const approvals = endpoint(
         next: z.string().nullable().describe("after of the next page; null at the end."),
       }),
   },
-  async (input, { deps }: Call<ChangesDeps>) => answer(await approvalsView(withRequestCache(deps), input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await approvalsView(addRequestCache(deps), input)),
 );

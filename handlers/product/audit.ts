@@ -6,7 +6,7 @@ import { auditExport } from "../../lib/audit/rows.ts";
 import { contentsExport } from "../../lib/changes/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, flag, line, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { changeId, flag, line, integer, word } from "../../lib/kit/fields.ts";
 import { ownReadsOnly } from "../../lib/changes/read_scope.ts";
 import { logPage } from "../../lib/changes/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
@@ -28,9 +28,9 @@ export const audit = endpoint(
     product: true,
     input: () =>
       z.object({
-        limit: wholeNumber(1, 1000).default(1000).describe("How many entries at most."),
-        before: wholeNumber(0).optional().describe("Only entries before this id."),
-        after: wholeNumber(0).optional().describe("Only entries after this id."),
+        limit: integer(1, 1000).default(1000).describe("How many entries at most."),
+        before: integer(0).optional().describe("Only entries before this id."),
+        after: integer(0).optional().describe("Only entries after this id."),
         order: word(["asc", "desc"])
           .optional()
           .describe("asc: in the order of the chain; desc: newest first. A page without after is the newest."),

@@ -4,7 +4,7 @@ import { acceptLoss, type LossResult } from "../../lib/changes/commands/accept_l
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { wholeNumber } from "../../lib/kit/fields.ts";
+import { integer } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 const head = () =>
@@ -33,7 +33,7 @@ export const auditAcceptLoss = endpoint(
     input: () =>
       z.strictObject({
         ...actFields(),
-        length: wholeNumber(0).describe("How many entries the log has now, as audit/verify says."),
+        length: integer(0).describe("How many entries the log has now, as audit/verify says."),
         head: head(),
       }),
     output: () =>

@@ -4,7 +4,7 @@ import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency, proveInclusion, withCompleteTree } from "../../lib/audit/prove.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
-import { wholeNumber } from "../../lib/kit/fields.ts";
+import { integer } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/proof: with `id`, proves that the log has an entry; with `from`, that it only grew since. */
@@ -20,9 +20,9 @@ export const auditProof = endpoint(
     product: true,
     input: () =>
       z.object({
-        id: wholeNumber(1).optional().describe("Entry whose inclusion is proved; instead of from."),
-        from: wholeNumber(1).optional().describe("Earlier length that the log is proved to continue; instead of id."),
-        length: wholeNumber(1).optional().describe("Length of the log that the proof is for; absent: now."),
+        id: integer(1).optional().describe("Entry whose inclusion is proved; instead of from."),
+        from: integer(1).optional().describe("Earlier length that the log is proved to continue; instead of id."),
+        length: integer(1).optional().describe("Length of the log that the proof is for; absent: now."),
       }),
     output: () =>
       z.object({

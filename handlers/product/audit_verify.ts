@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { verifyReport } from "../../lib/changes/verify_report.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { wholeNumber } from "../../lib/kit/fields.ts";
+import { integer } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 const endSchema = () =>
@@ -42,7 +42,7 @@ export const auditVerify = endpoint(
     product: true,
     input: () =>
       z.object({
-        expected_length: wholeNumber(0).optional().describe("How many entries the log had when you looked last."),
+        expected_length: integer(0).optional().describe("How many entries the log had when you looked last."),
         expected_head: z
           .string()
           .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")

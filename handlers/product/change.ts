@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { withRequestCache } from "../../lib/kit/request_cache.ts";
+import { addRequestCache } from "../../lib/kit/request_cache.ts";
 import { awaitStatus, LONGEST_WAIT } from "../../lib/changes/await_status.ts";
 import { callerName, findActor } from "../../lib/changes/caller.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
@@ -8,7 +8,7 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { findWaiterName } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, flag, personName, wholeNumber } from "../../lib/kit/fields.ts";
+import { changeId, flag, personName, integer } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { rolloutSchema } from "../../lib/changes/rollouts/rollout_view.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
@@ -43,7 +43,7 @@ export const change = endpoint(
     input: () =>
       z.object({
         change_id: changeId().describe("Id of the change."),
-        wait: wholeNumber(0, LONGEST_WAIT)
+        wait: integer(0, LONGEST_WAIT)
           .optional()
           .describe("Seconds to wait until the status moves, or with If-None-Match the revision."),
         person: personName().optional().describe("The reader; absent: whom the proxy names."),
@@ -84,7 +84,7 @@ export const change = endpoint(
       // A client that repeats the request immediately after a 304 would do so without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
-    const detail = await changeDetail(withRequestCache(deps), change_id, reader);
+    const detail = await changeDetail(addRequestCache(deps), change_id, reader);
     // Results of peers are other proposers' changes.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
     const read = isAsked ? await showSeen(deps, detail) : {};

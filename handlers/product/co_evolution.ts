@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { wholeNumber } from "../../lib/kit/fields.ts";
+import { integer } from "../../lib/kit/fields.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { insightSchema, sharedInsightSchema } from "../../lib/link/insight.ts";
 import { peerRowSchema } from "../../lib/link/port.ts";
@@ -17,7 +17,7 @@ export const coEvolution = endpoint(
     description: "Results of changes at peers, newest first, and those that this node shares.",
     example: { limit: 20 },
     product: true,
-    input: () => z.object({ limit: wholeNumber(1, 500).default(100).describe("How many insights at most.") }),
+    input: () => z.object({ limit: integer(1, 500).default(100).describe("How many insights at most.") }),
     output: () =>
       z.object({
         insights: z.array(insightSchema()).describe("Insights of peers, the last received first."),

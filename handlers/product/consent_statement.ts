@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, finiteNumber, flag, freeText, personName, time, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { changeId, finiteNumber, flag, freeText, personName, time, integer, word } from "../../lib/kit/fields.ts";
 import { seenField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
@@ -41,7 +41,7 @@ export const consentStatementEndpoint = endpoint(
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
-        step: wholeNumber(0).optional().describe("Step of a rollout."),
+        step: integer(0).optional().describe("Step of a rollout."),
         action: word(STAGE_ACTIONS).optional().describe("Act on a rollout."),
         seen: seenField().optional().describe("Digests that go with a consent."),
         over_drift: flag().optional().describe("True for a rollback over drift."),
@@ -51,7 +51,7 @@ export const consentStatementEndpoint = endpoint(
           .optional()
           .describe("Values of a KPI feed."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
-        length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
+        length: integer(0).optional().describe("Of an accepted loss: how many entries the log has now."),
         head: z
           .string()
           .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")

@@ -18,7 +18,7 @@ import {
   revokedAnswer,
 } from "../../lib/http/mandate_answers.ts";
 import { respond } from "../../lib/http/replies.ts";
-import { changeId, freeText, personName, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { changeId, freeText, personName, integer, word } from "../../lib/kit/fields.ts";
 
 const APPROVER = "ana@acme.example";
 
@@ -37,7 +37,7 @@ export const mandates = endpoint(
       z.object({
         state: word(MANDATE_STATES).optional().describe("Only those in this state."),
         agent: personName().optional().describe("Only those of this agent."),
-        limit: wholeNumber(1, 100).default(50).describe("How many at most."),
+        limit: integer(1, 100).default(50).describe("How many at most."),
         after: changeId().optional().describe("Only those after this id: next of the page before."),
       }),
     output: () =>

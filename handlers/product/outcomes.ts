@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, wholeNumber } from "../../lib/kit/fields.ts";
+import { changeId, integer } from "../../lib/kit/fields.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { calibrationSchema } from "../../lib/projections/outcomes/calibration.ts";
 import { outcomePage } from "../../lib/operations/change_views.ts";
@@ -20,7 +20,7 @@ export const outcomes = endpoint(
     product: true,
     input: () =>
       z.object({
-        limit: wholeNumber(1, 1000).default(100).describe("How many outcomes at most."),
+        limit: integer(1, 1000).default(100).describe("How many outcomes at most."),
         before: changeId().optional().describe("Only changes older than this id: next of the page before."),
       }),
     output: () =>

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, line, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { changeId, line, integer, word } from "../../lib/kit/fields.ts";
 import { changeSchema, STATUSES } from "../../lib/changes/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/operations/intent_view.ts";
 import { logPage } from "../../lib/changes/views.ts";
@@ -10,7 +10,7 @@ import { identitySchema } from "../../lib/changes/runtime.ts";
 import { filterFields } from "../../lib/find/list_changes.ts";
 import { listChanges } from "../../lib/operations/change_views.ts";
 import { answer, splice } from "../../lib/http/answer.ts";
-import { withRequestCache } from "../../lib/kit/request_cache.ts";
+import { addRequestCache } from "../../lib/kit/request_cache.ts";
 import { Json } from "../../lib/store/json.ts";
 
 /** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */
@@ -27,10 +27,10 @@ export const runtime = endpoint(
     input: () =>
       z.object({
         before: changeId().optional().describe("Only changes older than this id: next of the page before."),
-        limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
+        limit: integer(1, 1000).default(1000).describe("How many changes at most."),
         status: word(STATUSES).optional().describe("Only changes of this status."),
         tenant_id: line(200).optional().describe("Only changes of this tenant."),
-        entries: wholeNumber(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
+        entries: integer(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
         ...filterFields(),
       }),
     output: () =>
@@ -55,7 +55,7 @@ export const runtime = endpoint(
     errors: ["reads_busy"],
   },
   async ({ entries: limit, ...input }, call: Call<ChangesDeps>) => {
-    const deps = withRequestCache(call.deps);
+    const deps = addRequestCache(call.deps);
     const [{ origin, length, head, entries }, intent, changes] = await Promise.all([
       logPage(deps, { limit }),
       intentView(deps),

@@ -6,7 +6,7 @@ import { operationReply } from "../../lib/http/change_replies.ts";
 import { ACT_ERRORS, actTerms, decisionFields } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { personName, wholeNumber, word } from "../../lib/kit/fields.ts";
+import { personName, integer, word } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import * as z from "zod";
 
@@ -23,7 +23,7 @@ export const stage = endpoint(
     input: () =>
       z.strictObject({
         ...decisionFields(),
-        step: wholeNumber(0).describe("Its step."),
+        step: integer(0).describe("Its step."),
         action: word(STAGE_ACTIONS).describe("The act."),
         actor: personName().describe("Who acts; absent: whom the proxy names."),
       }),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { freeText, line, target, wholeNumber } from "../../lib/kit/fields.ts";
+import { freeText, line, target, integer } from "../../lib/kit/fields.ts";
 import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { valuePage, valueSchema } from "../../lib/operations/values.ts";
 
@@ -21,7 +21,7 @@ export const values = endpoint(
       z.object({
         tenant_id: line(200).optional().describe("Only this tenant's; `*`: those for all."),
         target: target().optional().describe("Only this target's."),
-        limit: wholeNumber(1, 1000).default(1000).describe("Values at most, of 1 MiB."),
+        limit: integer(1, 1000).default(1000).describe("Values at most, of 1 MiB."),
         after: freeText(2000).optional().describe("The `next` of the page before."),
       }),
     output: () =>

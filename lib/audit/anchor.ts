@@ -1,7 +1,7 @@
 /** Keeps checkpoints coming, and keeps them where the holder of the store cannot change them. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
-import { isPast } from "../kit/age.ts";
-import { stoppable } from "../kit/time_limit.ts";
+import { hasElapsed } from "../kit/age.ts";
+import { runUntilStopped } from "../kit/time_limit.ts";
 import { readHead } from "./chain.ts";
 import { type CheckpointDeps, currentCheckpoint, lastCheckpoint } from "./checkpoint.ts";
 import { holdAgainstAnchor } from "./hold_against_anchor.ts";
@@ -75,7 +75,7 @@ const makeWhenDue = (deps: CheckpointDeps): Promise<boolean | void> =>
     delete integrity.isTreeIncomplete;
     const last = await lastCheckpoint({ store });
     const behind = log.length - (last?.length ?? 0);
-    const isDue = !last || behind >= MOST_BEHIND || isPast(last.at, LONGEST_BEHIND_MS, clock.now());
+    const isDue = !last || behind >= MOST_BEHIND || hasElapsed(last.at, LONGEST_BEHIND_MS, clock.now());
     if (behind !== 0 && isDue) await currentCheckpoint(deps);
     return behind !== 0 && !isDue;
   });
@@ -91,10 +91,10 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   if (!anchor) return;
   const now = clock.now();
   const before = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
-  const again = isPast(before.at, ANCHOR_AGAIN_MS, now);
+  const again = hasElapsed(before.at, ANCHOR_AGAIN_MS, now);
   // Whatever failed may have replaced what was kept.
   const found = integrity.anchor?.at;
-  const isUnsure = before.last_error !== null ? again : found !== undefined && isPast(found, ANCHOR_AGAIN_MS, now);
+  const isUnsure = before.last_error !== null ? again : found !== undefined && hasElapsed(found, ANCHOR_AGAIN_MS, now);
   if (isUnsure) await holdAgainstAnchor(deps);
   if (integrity.anchor?.lost) return;
   // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
@@ -104,7 +104,7 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   const waits = before.last_error === null ? before.note === note : !again;
   if (waits) return;
   const at = new Date(now).toISOString();
-  const problem = await stoppable(stopping, (signal) => anchor.keep(note, signal)).then(() => null, messageOf);
+  const problem = await runUntilStopped(stopping, (signal) => anchor.keep(note, signal)).then(() => null, messageOf);
   // Given up, not failed: the next start tries it at once.
   if (problem !== null && stopping?.aborted) return;
   if (problem !== null) log.warn("the checkpoint could not be anchored; it is tried again", { length, error: problem });

@@ -4,7 +4,7 @@
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
-import { base64Bytes, toBase64 } from "../kit/base64.ts";
+import { decodeBase64, toBase64 } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { type Store, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
@@ -105,7 +105,7 @@ const opened = (stored: Stored<KeptCheckpoint> | undefined): Checkpoint | undefi
 /** Parses a note as a checkpoint; its signatures are not verified. */
 export function parseCheckpoint(note: string): TreeHead | undefined {
   const [origin, length, root, ...extensions] = parseNote(note)?.text.slice(0, -1).split("\n") ?? [];
-  const bytes = root === undefined ? undefined : base64Bytes(root);
+  const bytes = root === undefined ? undefined : decodeBase64(root);
   if (!origin || !length || !/^(?:0|[1-9]\d{0,14})$/.test(length) || bytes?.length !== 32) return undefined;
   return extensions.includes("") ? undefined : { origin, length: Number(length), root: bytesToHex(bytes) };
 }

@@ -1,5 +1,5 @@
 /** Holds the log against what its anchor keeps: a store that was rewritten or set back to an older copy shows here. */
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import {
   type CheckpointAnchor,
@@ -109,7 +109,7 @@ async function fold(pages: AsyncIterable<readonly string[]>): Promise<Holdings> 
   const holdings: Holdings = { longest: undefined, newest: [], unreadable: undefined, last: "" };
   const iterator = pages[Symbol.asyncIterator]();
   for (let place = 1; ;) {
-    const { done, value } = await step(() => iterator.next());
+    const { done, value } = await runWithTimeLimit(() => iterator.next());
     if (done) return holdings;
     for (const note of value) take(holdings, note, place++);
   }

@@ -1,6 +1,6 @@
 /** The signed note of C2SP, with Ed25519: a text, an empty line, and `— <key name> <base64(key id ‖ signature)>` lines. */
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { base64Bytes, toBase64 } from "../kit/base64.ts";
+import { decodeBase64, toBase64 } from "../kit/base64.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { hexBytes } from "./merkle.ts";
 
@@ -49,7 +49,7 @@ export const formatVerifierKey = (key: VerifierKey, sha256: Sha256, type = ED255
 /** Reads a verifier key of this type; undefined when it is none, or of another type. */
 export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): VerifierKey | undefined {
   const [, name, keyId, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/u.exec(text) ?? [];
-  const bytes = encoded === undefined ? undefined : base64Bytes(encoded);
+  const bytes = encoded === undefined ? undefined : decodeBase64(encoded);
   if (name === undefined || bytes?.[0] !== type) return undefined;
   const key = { name, publicKey: bytes.slice(1) };
   return computeKeyId(key, sha256, type) === keyId ? key : undefined;
@@ -73,7 +73,7 @@ export function parseNote(note: string): Note | undefined {
   const signatures: NoteSignature[] = [];
   for (const line of lines) {
     const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
-    const bytes = encoded === undefined ? undefined : base64Bytes(encoded);
+    const bytes = encoded === undefined ? undefined : decodeBase64(encoded);
     if (name === undefined || !bytes || bytes.length < 5) return undefined;
     signatures.push({ name, keyId: bytesToHex(bytes.slice(0, 4)), signature: bytes.slice(4) });
   }

@@ -1,6 +1,6 @@
 /** Pages of the log. A page costs what it shows, however long the log is. */
 import { gather } from "../kit/gather.ts";
-import { runWithScanLimit } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { Json } from "../store/json.ts";
 import type { Store, Text } from "../store/store.ts";

@@ -1,5 +1,5 @@
 /** Reading the log as far as a decision needs it, each entry checked and linked to one that is known. */
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads, Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
@@ -65,7 +65,7 @@ async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outl
 
 /** Reads on from what was durable. Transactions of this process go on meanwhile, and what they saw may never be. */
 async function readOn(store: Store, sha256: AuditDeps["sha256"], outline: Outline, head: ChainHead): Promise<void> {
-  for (let after; (after = outline.durable.length) < head.length; await turn()) {
+  for (let after; (after = outline.durable.length) < head.length; await yieldToEventLoop()) {
     const slice = await readSlice(store, after, Math.min(SLICE, head.length - after));
     for (const [index, entry] of slice.entries()) {
       const id = after + index + 1;
@@ -92,7 +92,7 @@ async function readBack(store: Store, sha256: AuditDeps["sha256"], outline: Outl
       outline.fill(entry);
     }
     outline.reachTo(after);
-    await turn();
+    await yieldToEventLoop();
   }
 }
 

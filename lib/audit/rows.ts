@@ -1,6 +1,6 @@
 /** The whole log, read in pages of a few hundred entries, each in a turn of the event loop of its own. */
 import { gather } from "../kit/gather.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Store, Text } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
@@ -25,7 +25,7 @@ export async function* logRows(store: Pick<Store, "texts">): AsyncGenerator<Row[
     if (page.rows.length > 0) yield page.rows;
     ({ ended } = page);
     last = page.last ?? last;
-    await turn();
+    await yieldToEventLoop();
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
  * complete subtrees of 64 leaves, of 64 × 64 and so on, 64 to a tile, and the frontier from which the tree grows on.
  */
 import type { AuditDeps } from "./deps.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "./entry_hash.ts";
@@ -78,7 +78,7 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
       tx.put("meta", "merkle", grown.tree);
       for (const [key, tile] of grown.tiles) tx.put("merkle", key, tile);
     });
-    await turn();
+    await yieldToEventLoop();
   }
 }
 
@@ -126,7 +126,7 @@ async function growSlice(
         completed.push({ level: height / TILE_HEIGHT, place: entry.id / 2 ** height - 1, root });
     });
     tree = { ...grown, head: entry.current_hash };
-    if (tree.length % STRETCH === 0) await turn();
+    if (tree.length % STRETCH === 0) await yieldToEventLoop();
   }
   if (slice.length < limit) throw broken(tree.length + 1, "the entry is missing or cannot be read");
   return { tree, tiles: await withRoots(store, completed) };

@@ -1,7 +1,7 @@
 /** Checking the chain: in slices, so that requests go on meanwhile, and never twice at once. */
 import { once } from "../kit/once.ts";
 import type { AuditDeps } from "./deps.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
 import { type AuditEntry, entrySchema } from "./entry.ts";
@@ -117,7 +117,7 @@ async function verifyFrom(
       if (entry!.event_type === "loss_accepted") losses = [...losses, lossIn(entry!)];
       if (link.length === known?.length && link.head !== known.head) back = rewritten(link.length);
     }
-    await turn();
+    await yieldToEventLoop();
   }
   if (link.length === head.length && link.head !== head.head)
     return found(broken(head.length, "the last entry is not the one the head was made for"));

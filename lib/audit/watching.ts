@@ -1,7 +1,7 @@
 /** Being a witness: cosigns checkpoints of other logs that only ever grow (C2SP `tlog-witness`). */
-import { base64Bytes } from "../kit/base64.ts";
+import { decodeBase64 } from "../kit/base64.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
-import { createPlaces } from "../kit/places.ts";
+import { createSemaphore } from "../kit/semaphore.ts";
 import type { Clock, Log, Sha256 } from "../kit/platform.ts";
 import type { Store } from "../store/store.ts";
 import { type CheckpointSigner, parseCheckpoint, type TreeHead } from "./checkpoint.ts";
@@ -40,7 +40,7 @@ export interface Watch {
   /** Verifier keys of logs, each named by the origin of its log. */
   logs: readonly VerifierKey[];
   /** Limits the submissions that are checked concurrently. */
-  places: ReturnType<typeof createPlaces>;
+  places: ReturnType<typeof createSemaphore>;
 }
 
 /** Dependencies of watching. */
@@ -55,7 +55,7 @@ export interface WatchDeps {
 const PLACES = 4;
 
 /** A watch over these logs. */
-export const makeWatch = (given: Omit<Watch, "places">): Watch => ({ ...given, places: createPlaces(PLACES) });
+export const makeWatch = (given: Omit<Watch, "places">): Watch => ({ ...given, places: createSemaphore(PLACES) });
 
 /** The signature line of this witness, or the size that it cosigned last where the submission begins at another. */
 export type Judged = { line: string } | { latest: number };
@@ -137,7 +137,7 @@ function continues(
 ): boolean {
   if (length === 0 && root !== sha256("")) return false;
   if (!last || old === 0) return proof.length === 0 && (last?.length !== length || last.root === root);
-  const hashes = proof.map((hash) => base64Bytes(hash)!);
+  const hashes = proof.map((hash) => decodeBase64(hash)!);
   return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);
 }
 

@@ -1,6 +1,6 @@
 /** A witness as the C2SP `tlog-witness` protocol knows it, and one exchange with it. */
-import { base64Bytes } from "../kit/base64.ts";
-import { cappedText } from "../kit/capped_text.ts";
+import { decodeBase64 } from "../kit/base64.ts";
+import { readCappedText } from "../kit/capped_text.ts";
 import { describeCause } from "../kit/fetch_failure.ts";
 import type { VerifierKey } from "./note.ts";
 
@@ -38,7 +38,7 @@ export function parseSubmission(body: string): Submission | undefined {
   const [first = "", ...proof] = body.slice(0, Math.max(end, 0)).split("\n");
   const [, old = ""] = /^old (\S+)$/.exec(first) ?? [];
   const isForm = SIZE.test(old) && proof.length <= MOST_PROOF_LINES;
-  if (!isForm || !proof.every((line) => base64Bytes(line)?.length === 32)) return undefined;
+  if (!isForm || !proof.every((line) => decodeBase64(line)?.length === 32)) return undefined;
   return { old: Number(old), proof, note: body.slice(end + 2) };
 }
 
@@ -57,7 +57,7 @@ export async function addCheckpoint(
   }).catch((error: unknown) => {
     throw new Error(`it cannot be reached: ${describeCause(error)}`);
   });
-  const body = await cappedText(response, LONGEST_ANSWER);
+  const body = await readCappedText(response, LONGEST_ANSWER);
   if (response.ok && body !== undefined) return { kind: "cosigned", lines: body };
   if (response.status === 409) {
     const size = body?.slice(0, -1) ?? "";

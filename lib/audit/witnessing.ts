@@ -1,6 +1,6 @@
 /** Has witnesses cosign the log's checkpoints, and keeps what they said. */
-import { isPast } from "../kit/age.ts";
-import { stoppable } from "../kit/time_limit.ts";
+import { hasElapsed } from "../kit/age.ts";
+import { runUntilStopped } from "../kit/time_limit.ts";
 import { type Checkpoint, type CheckpointDeps, lastCheckpoint, parseCheckpoint } from "./checkpoint.ts";
 import { cosignedAt } from "./cosignature.ts";
 import { COSIGNATURE, formatNote, formatVerifierKey, parseNote } from "./note.ts";
@@ -94,7 +94,7 @@ async function askWhenDue(deps: WitnessDeps, witness: Witness, stopping?: AbortS
   const before = (await store.get("witnesses", id))?.value ?? NEVER;
   const now = clock.now();
   const isBehind = before.note !== checkpoint.note || before.failures > 0;
-  if (!isPast(before.asked_at, isBehind ? waitOf(before) : RECOSIGN_MS, now)) return isBehind;
+  if (!hasElapsed(before.asked_at, isBehind ? waitOf(before) : RECOSIGN_MS, now)) return isBehind;
   const asked_at = new Date(now).toISOString();
   let after: Witnessed;
   try {
@@ -138,7 +138,7 @@ async function cosigned(
       );
     const proof = size === 0 || size === length ? [] : await proofOf(deps, size, length);
     const submission = { old: size, proof, note };
-    const answer = await stoppable(stopping, (signal) => addCheckpoint(witness, submission, signal));
+    const answer = await runUntilStopped(stopping, (signal) => addCheckpoint(witness, submission, signal));
     if (answer.kind === "refused") throw refusal(answer.status, size, length);
     if (answer.kind === "cosigned")
       return { note, key: key ?? "", made, length, ...(await cosignaturesIn(deps, witness, note, answer.lines)) };

@@ -1,6 +1,6 @@
 /** Verifies managed places in rounds: those read or applied most recently first, each about every ten minutes. */
 import { readHead } from "../audit/chain.ts";
-import { step, Unanswered } from "../kit/time_limit.ts";
+import { runWithTimeLimit, Unanswered } from "../kit/time_limit.ts";
 import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
@@ -146,7 +146,7 @@ async function verifyOwners(
             missed = true;
             return;
           }
-          const verified = step(() => deps.mutex(changeId, () => verifyOwner(deps, owner)), PLACE_MS).catch(
+          const verified = runWithTimeLimit(() => deps.mutex(changeId, () => verifyOwner(deps, owner)), PLACE_MS).catch(
             (error: unknown) => {
               if (!(error instanceof Unanswered)) throw error;
               silent.add(system);

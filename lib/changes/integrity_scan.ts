@@ -7,7 +7,7 @@ import type { Integrity } from "../audit/integrity.ts";
 import { learnOfBreach, reportBreach } from "../audit/report_breach.ts";
 import { LogBroken } from "../audit/tree.ts";
 import { requireEnd, verifySlice } from "../audit/verify.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { learnOfLoss } from "./after_loss.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
@@ -73,7 +73,7 @@ async function scanLog(
   { mismatches }: ScanState,
   { after, end, withRecords }: { after: number; end: number; withRecords: boolean },
 ): Promise<void> {
-  for (let from = after; from < end; from += ENTRY_BATCH_SIZE, await turn()) {
+  for (let from = after; from < end; from += ENTRY_BATCH_SIZE, await yieldToEventLoop()) {
     const entries = await verifySlice(deps, { after: from, limit: Math.min(ENTRY_BATCH_SIZE, end - from) });
     note(mismatches, await scanEntries(deps, entries));
     const ids = withRecords ? [...new Set(entries.map(({ change_id }) => change_id))].filter((id) => id !== "") : [];
@@ -82,7 +82,7 @@ async function scanLog(
 }
 
 async function scanPages(deps: Scanning, state: ScanState, count: number): Promise<void> {
-  for (let scanned = 0; scanned < count; scanned += RECORD_BATCH_SIZE, await turn()) {
+  for (let scanned = 0; scanned < count; scanned += RECORD_BATCH_SIZE, await yieldToEventLoop()) {
     const page = await deps.store.list("changes", { after: state.change, limit: RECORD_BATCH_SIZE, uncached: true });
     note(state.mismatches, await scanRecords(deps, page));
     state.change = page.length < RECORD_BATCH_SIZE ? "" : page.at(-1)!.id;

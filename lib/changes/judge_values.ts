@@ -1,7 +1,7 @@
 /** Judges the values of a proposal, and again of an apply, by the intent: schemas, and steps from what targets held. */
 import { HOUR_MS } from "../kit/days.ts";
 import { AppError } from "../kit/errors.ts";
-import { step as withinLimit } from "../kit/time_limit.ts";
+import { runWithTimeLimit as withinLimit } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { readLedger } from "./ledger/ledger.ts";

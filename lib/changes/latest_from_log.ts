@@ -2,7 +2,7 @@
 import { readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { readLaterEntries } from "../audit/page.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
 import { parseDetail } from "./rules/event.ts";
 import { isListed, signedKey } from "./mandates/collections.ts";
@@ -45,7 +45,8 @@ export function latestFromLog(store: Store) {
   /** Takes in what the log has beyond what was taken in. */
   const readOn = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
-    for (; length < end; await turn()) take(await readLaterEntries(store, length, Math.min(SLICE, end - length)));
+    for (; length < end; await yieldToEventLoop())
+      take(await readLaterEntries(store, length, Math.min(SLICE, end - length)));
   };
 
   return {

@@ -7,7 +7,7 @@ import type { End } from "../audit/outline.ts";
 import { reportLoss } from "../audit/report_loss.ts";
 import { reviewBreach } from "../audit/review_breach.ts";
 import { verifyTail } from "../audit/verify.ts";
-import { outlasts } from "../kit/time_limit.ts";
+import { isSlowerThan } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { whyOutdated } from "./intent_in_force.ts";
@@ -91,7 +91,7 @@ export async function openProduct(
   if (deps.integrity.breach) return;
   if (recordIntent) await tryRecordIntent(deps);
   const recovery = recoverAbandoned(deps, exclusive);
-  if (!(await outlasts(recovery, MAX_RECOVERY_MS))) return;
+  if (!(await isSlowerThan(recovery, MAX_RECOVERY_MS))) return;
   deps.log.warn("interrupted operations are resolved while requests are served: a target system is slow to answer");
   recovery.catch((error: unknown) =>
     deps.log.error("interrupted operations could not be resolved; the next cycle tries again", {

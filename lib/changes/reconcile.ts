@@ -1,7 +1,7 @@
 /** Compares the stored changes with the log: a record that was edited without an entry shows here. */
 import { readHead } from "../audit/chain.ts";
 import { readLaterEntries } from "../audit/page.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { addFields, scanEntries, scanRecords } from "./ledger/scan_records.ts";
@@ -79,11 +79,11 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   for await (const page of listPages(store, "changes", { limit: CHANGES_A_SLICE, uncached: true })) {
     report.compared += page.length;
     note(await scanRecords(deps, page));
-    await turn();
+    await yieldToEventLoop();
   }
   const latest = latestFromLog(store);
   const end = (await readHead(store))?.length ?? 0;
-  for (let after = 0; after < end; after += SLICE, await turn()) {
+  for (let after = 0; after < end; after += SLICE, await yieldToEventLoop()) {
     const entries = await readLaterEntries(store, after, Math.min(SLICE, end - after));
     latest.take(entries);
     note(await scanEntries(deps, entries));

@@ -1,6 +1,6 @@
 /** Readings of target systems: what a place holds, for those who decide and for the apply that follows their decision. */
 import type { Clock, Sha256 } from "../kit/platform.ts";
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
 import { findCarrier, findMove, findPlaces } from "./places.ts";
 import type { Change } from "./rules/change.ts";
@@ -91,7 +91,7 @@ export async function examinePlaces(
       const last = known.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
-      const reading = step(read).then((found) => ({
+      const reading = runWithTimeLimit(read).then((found) => ({
         target,
         seen: toSeen(found, { place, at, sha256 }),
         problem: found.problem,

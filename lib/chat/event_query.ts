@@ -3,8 +3,8 @@ import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
 import { isNamed } from "../changes/rules/names.ts";
-import { runWithScanLimit } from "../kit/places.ts";
-import { turn } from "../kit/turn.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
 
 /** Which entries; `from` inclusive and `to` exclusive, both RFC 3339. */
@@ -44,7 +44,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
   const end = to === undefined ? length : await before(store, length, to);
   const answer: EventAnswer = { entries: [], counts: {}, total: 0, looked: 0, complete: end - begin <= MOST_ENTRIES };
   await runWithScanLimit(store, async () => {
-    for (let last = end; last > begin && answer.looked < MOST_ENTRIES; await turn()) {
+    for (let last = end; last > begin && answer.looked < MOST_ENTRIES; await yieldToEventLoop()) {
       const first = Math.max(begin, last - SLICE, end - MOST_ENTRIES);
       const slice = await store.list("audit", { after: entryKey(first), limit: last - first });
       answer.looked += slice.length;

@@ -1,7 +1,7 @@
 /** Prompts of a language model. Records and memories are data: quoted, fenced, and never a part of the instructions. */
 import { normalizeName } from "../changes/rules/names.ts";
-import { clipped } from "../kit/clip.ts";
-import { oneLine, quote, shorten } from "../kit/quote.ts";
+import { clipJson } from "../kit/clip.ts";
+import { toOneLine, quote, shorten } from "../kit/quote.ts";
 import type { Turn } from "../memory/history.ts";
 import type { LlmMessage } from "../llm/port.ts";
 import type { Recalled } from "../memory/recall.ts";
@@ -43,7 +43,7 @@ export function promptMessages(
   const others = earlier.filter((turn) => !isTheirs(turn));
   const quoted = [
     `[[${fence}]]`,
-    clipped(data.snapshot, SNAPSHOT_LIMIT),
+    clipJson(data.snapshot, SNAPSHOT_LIMIT),
     ...data.memories.map(({ id, kind, basis, author, at, text }) =>
       JSON.stringify({ memory: id, kind, basis, author, at, text }),
     ),
@@ -52,12 +52,12 @@ export function promptMessages(
         earlier_in_this_conversation: role === "user" ? "somebody said" : "this service replied to somebody",
         ...(role === "user" && { author, unverified: true }),
         at,
-        text: shorten(oneLine(text), LONGEST_TURN),
+        text: shorten(toOneLine(text), LONGEST_TURN),
       }),
     ),
     `[[/${fence}]]`,
   ]
-    .map(oneLine)
+    .map(toOneLine)
     .join("\n");
   return [
     ...(opening === -1 ? [] : turns.slice(opening)),

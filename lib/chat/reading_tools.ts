@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../audit/entry.ts";
 import { queryLine } from "../find/found_text.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
-import { changeId, freeText, line, time, wholeNumber, word } from "../kit/fields.ts";
+import { changeId, freeText, line, time, integer, word } from "../kit/fields.ts";
 import { queryEvents } from "./event_query.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { changeById, kpiStanding } from "./facts.ts";
@@ -16,7 +16,7 @@ const between = {
   from: time().optional().describe("From this moment on, as 2026-11-16T00:00:00Z."),
   to: time().optional().describe("Before this moment."),
 };
-const limit = wholeNumber(1, MAX_ROWS).default(10).describe("How many at most.");
+const limit = integer(1, MAX_ROWS).default(10).describe("How many at most.");
 
 /** Bytes of a page's rows; the rest of an answer has room within the tool's limit. */
 const PAGE_BYTES = 14_000;

@@ -4,12 +4,12 @@
  */
 import * as z from "zod";
 import type { OperationsDeps } from "../operations/deps.ts";
-import { clipped } from "../kit/clip.ts";
-import { oneLine, shorten } from "../kit/quote.ts";
+import { clipJson } from "../kit/clip.ts";
+import { toOneLine, shorten } from "../kit/quote.ts";
 import { AppError } from "../kit/errors.ts";
 import { requireFields } from "../http/body.ts";
 import { parseInput } from "../http/form.ts";
-import { freeText, line, wholeNumber, word } from "../kit/fields.ts";
+import { freeText, line, integer, word } from "../kit/fields.ts";
 import { OPEN_DRAFTS } from "../changes/drafts.ts";
 import { proposalFields } from "../http/proposal_fields.ts";
 import { overview } from "./facts.ts";
@@ -32,7 +32,7 @@ const GET_STATUS = tool({
 const SEARCH_MEMORY = tool({
   description:
     "Memories of proposals, decisions, outcomes, verdicts, rollbacks, KPIs, feedback, insights and chat. basis: record, or said: somebody's unverified word.",
-  input: z.strictObject({ query: freeText(1000), limit: wholeNumber(1, 20).default(8) }),
+  input: z.strictObject({ query: freeText(1000), limit: integer(1, 20).default(8) }),
   run: async (search, { deps, conversation, recalled }) => {
     const found = await recall(deps, { ...search, conversation });
     recalled.push(...found);
@@ -117,7 +117,7 @@ export function toolbox(context: ToolContext): Toolbox {
       if (!found) return `there is no tool ${JSON.stringify(name.slice(0, 100))}`;
       try {
         const result = await found.run(parseInput(found.input, requireFields(input)), context);
-        return oneLine(clipped({ data: result }, MAX_RESULT_BYTES));
+        return toOneLine(clipJson({ data: result }, MAX_RESULT_BYTES));
       } catch (error) {
         if (error instanceof AppError) return `refused: ${shorten(error.message, MAX_ERROR_LENGTH)}`;
         throw error;

@@ -7,8 +7,8 @@ import type { AuditDeps } from "../audit/deps.ts";
 import { canRead, type Reader } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { parseRecord } from "../changes/rules/stored_record.ts";
-import { runWithScanLimit } from "../kit/places.ts";
-import { turn } from "../kit/turn.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store, Text } from "../store/store.ts";
 import { type Row, makeRow } from "./row.ts";
 
@@ -77,7 +77,7 @@ async function allRows(deps: Pick<AuditDeps, "store" | "requestCache">): Promise
 /** All rows in slices, newest first; other work runs between them. */
 export async function* readSlices(store: Store, { rows, rest, reader }: Rows): AsyncGenerator<readonly Row[]> {
   for (let begin = 0; begin < rows.length; begin += SLICE) {
-    if (begin > 0) await turn();
+    if (begin > 0) await yieldToEventLoop();
     yield rows.slice(begin, begin + SLICE);
   }
   if (rest === undefined) return;
@@ -97,7 +97,7 @@ export async function listIds(deps: Reading, matches: (change: Row["change"]) =>
 async function* stored(store: Store, before: string | undefined): AsyncGenerator<Row[] & { text?: number }> {
   for (let after = before; ;) {
     const page = await store.texts("changes", { ...(after !== undefined && { after }), reverse: true, limit: PAGE });
-    for (let begin = 0; begin < page.length; begin += SLICE, await turn()) {
+    for (let begin = 0; begin < page.length; begin += SLICE, await yieldToEventLoop()) {
       const part = page.slice(begin, begin + SLICE);
       yield Object.assign(part.flatMap(rowIn), { text: part.reduce((sum, { text }) => sum + text.length, 0) });
     }
@@ -118,7 +118,7 @@ async function refresh(store: Store, last: Known | undefined, chain: Pick<Known,
   const rows = [...last.rows];
   let { rest } = last;
   const ids = [...changed].filter((id) => rest === undefined || id > rest);
-  for (let begin = 0; begin < ids.length; begin += SLICE, await turn()) {
+  for (let begin = 0; begin < ids.length; begin += SLICE, await yieldToEventLoop()) {
     const part = ids.slice(begin, begin + SLICE);
     const made = new Map((await store.texts("changes", part)).flatMap(rowIn).map((row) => [row.change.change_id, row]));
     for (const id of part) place(rows, id, made.get(id));
@@ -140,7 +140,7 @@ async function changedSince(store: Store, { length, head }: Known, end: number):
     for (const { value } of page) if (value.change_id !== "") ids.add(value.change_id);
     if (page.length === 0) return undefined;
     after += page.length;
-    await turn();
+    await yieldToEventLoop();
   }
   return ids;
 }

@@ -4,9 +4,9 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { listGoverned } from "../changes/rules/list_entries.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
-import { nearest } from "../kit/nearest.ts";
+import { findNearest } from "../kit/nearest.ts";
 import { once } from "../kit/once.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { type Rows, SLICE } from "./change_index.ts";
 import { DATE_WORDS } from "./dates.ts";
 import { DURATIONS, type Field, type FieldName, FIELDS, GROUPS, SORTS } from "./fields.ts";
@@ -65,7 +65,7 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
   for (const name of stated.flatMap((names) => names ?? [])) add(people, name);
   for (const [name, { kind }] of Object.entries(principals)) if (kind === "agent") add(agents, name);
   for (const [index, row] of rows.entries()) {
-    if (index % SLICE === SLICE - 1) await turn();
+    if (index % SLICE === SLICE - 1) await yieldToEventLoop();
     const { change } = row;
     for (const entry of listGoverned(change)) {
       tenants.add(entry.tenant_id);
@@ -110,7 +110,7 @@ export async function requireKnown(
     const same = new Set(isName ? own.flatMap(shortNames).map(normalizeName) : own);
     const unknown = names.find((name) => !same.has(isName ? normalizeName(name) : name));
     if (unknown === undefined) continue;
-    const meant = own.length === 0 ? "nothing is on record yet" : `did you mean ${nearest(unknown, own)}?`;
+    const meant = own.length === 0 ? "nothing is on record yet" : `did you mean ${findNearest(unknown, own)}?`;
     throw invalidField("q", `${field}: nothing on record has ${unknown}: ${meant}`);
   }
 }

@@ -1,6 +1,6 @@
 /** Parses the text of a query: free words and `field:value` terms, all of which must hold. */
 import { invalidField } from "../kit/errors.ts";
-import { nearest } from "../kit/nearest.ts";
+import { findNearest } from "../kit/nearest.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";
 import { DURATIONS, FIELD_ALIASES, FIELD_NAMES, type FieldName, fieldNamed, GROUPS, SORTS } from "./fields.ts";
 import type { Event } from "./row.ts";
@@ -79,7 +79,7 @@ function fieldIn({ field }: Part): FieldName | "sort" | "group" | "time" {
   if (FIELD_NAMES.includes(known)) return known as FieldName;
   throw invalidField(
     "q",
-    `has no field ${field}: did you mean ${nearest(name, FIELD_NAMES)}:? Put text that holds a colon in quotes`,
+    `has no field ${field}: did you mean ${findNearest(name, FIELD_NAMES)}:? Put text that holds a colon in quotes`,
   );
 }
 
@@ -120,7 +120,7 @@ function orderIn(
   if (!known.includes(word))
     throw invalidField(
       "q",
-      `${name}: has no value ${given}: did you mean ${nearest(word, known)}? Its values are ${known.join(", ")}`,
+      `${name}: has no value ${given}: did you mean ${findNearest(word, known)}? Its values are ${known.join(", ")}`,
     );
   if (name === "sort") orders.sort = { by: word as Sort["by"], ascending: isAscending };
   else if (name === "group") orders.group = word as (typeof GROUPS)[number];

@@ -8,7 +8,7 @@ import { canRead } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
-import { runWithScanLimit } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
 import { measureOutcomes } from "../projections/outcomes/measure.ts";
 import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
 import { type Rows, rowsNow, readSlices } from "./change_index.ts";

@@ -1,6 +1,6 @@
 /** Parses the values of terms into tests, which are run on each change. */
 import { invalidField } from "../kit/errors.ts";
-import { nearest } from "../kit/nearest.ts";
+import { findNearest } from "../kit/nearest.ts";
 import { isNamed } from "../changes/rules/names.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
 import { RESOLUTIONS } from "../changes/rules/change.ts";
@@ -79,7 +79,7 @@ function parseWord(name: string, given: string, known: readonly string[]): strin
   const spellings = [...known, ...aliases.keys()];
   throw invalidField(
     "q",
-    `${name}: has no value ${given}: did you mean ${nearest(word, spellings)}? Its values are ${known.join(", ")}`,
+    `${name}: has no value ${given}: did you mean ${findNearest(word, spellings)}? Its values are ${known.join(", ")}`,
   );
 }
 

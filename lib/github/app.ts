@@ -3,12 +3,12 @@ import { SignJWT } from "jose/jwt/sign";
 import { importPKCS8 } from "jose/key/import";
 import * as z from "zod";
 import type { Fetch } from "../identity/fetch_keys.ts";
-import { cappedText } from "../kit/capped_text.ts";
+import { readCappedText } from "../kit/capped_text.ts";
 import { describeCause } from "../kit/fetch_failure.ts";
 import { once } from "../kit/once.ts";
 import type { Clock } from "../kit/platform.ts";
-import { requestedPause } from "../kit/requested_pause.ts";
-import { stoppable, Unanswered } from "../kit/time_limit.ts";
+import { readRetryDelay } from "../kit/retry_delay.ts";
+import { runUntilStopped, Unanswered } from "../kit/time_limit.ts";
 
 /** An App, and where its API is. */
 export interface GithubAppSettings {
@@ -127,15 +127,15 @@ export function githubApp(
     const init: RequestInit = { method, headers, redirect: "manual", ...(body && { body: JSON.stringify(body) }) };
     const attempt = async (signal: AbortSignal): Promise<GithubAnswer> => {
       const response = await send(api + path, { ...init, signal });
-      const text = await cappedText(response, MAX_ANSWER_BYTES);
+      const text = await readCappedText(response, MAX_ANSWER_BYTES);
       const { status } = response;
       if (!response.ok)
-        throw new GithubFailed(`GitHub answered ${status}`, { status, after: requestedPause(response, clock.now()) });
+        throw new GithubFailed(`GitHub answered ${status}`, { status, after: readRetryDelay(response, clock.now()) });
       if (text === undefined) throw new GithubFailed(`GitHub answered more than ${MAX_ANSWER_BYTES} bytes`);
       return { text, headers: response.headers };
     };
     try {
-      return await stoppable(ended, attempt, timeout);
+      return await runUntilStopped(ended, attempt, timeout);
     } catch (error) {
       if (error instanceof GithubFailed) throw error;
       throw new GithubFailed(

@@ -1,5 +1,5 @@
 /** Settings of notifications of a serverless host, as `ui_server` has them. */
-import { webhookKey } from "../kit/webhook_signature.ts";
+import { parseWebhookKey } from "../kit/webhook_signature.ts";
 import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.ts";
 import type { NotifyOptions } from "../operations/notify/sending.ts";
 import { SettingRefused } from "./settings.ts";
@@ -20,7 +20,7 @@ export function readNotifyOptions(settings: Readonly<Record<string, unknown>>): 
       "SVC_NOTIFY_URL needs SVC_NOTIFY_SECRET, which signs what is sent, or SVC_NOTIFY_FORMAT slack or teams",
     );
   try {
-    webhookKey(secret);
+    parseWebhookKey(secret);
   } catch (error) {
     throw new SettingRefused(`SVC_NOTIFY_SECRET ${(error as Error).message}`);
   }

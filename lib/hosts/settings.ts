@@ -7,7 +7,7 @@ import { readIdentityFile } from "../identity/identity_file.ts";
 import { personTokens } from "../identity/person_token.ts";
 import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { gateTokens, readGateIssuers } from "../identity/gate_issuers.ts";
-import { SecretRefused } from "../kit/webhook_signature.ts";
+import { SecretRejected } from "../kit/webhook_signature.ts";
 
 /** Settings of `ui_server` that name a file, with the setting to use in its place. */
 const NEEDS_FILES = {
@@ -134,7 +134,7 @@ function webhookOf(
   try {
     return webhookAdapter({ url, secret, product_id, instance_id, clock });
   } catch (error) {
-    if (error instanceof SecretRefused) throw new SettingRefused(`SVC_ADAPTER_SECRET ${error.message}`);
+    if (error instanceof SecretRejected) throw new SettingRefused(`SVC_ADAPTER_SECRET ${error.message}`);
     throw new SettingRefused(`SVC_PRODUCT_ADAPTER ${(error as Error).message}`);
   }
 }

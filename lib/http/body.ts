@@ -1,5 +1,5 @@
 import { AppError, invalidField } from "../kit/errors.ts";
-import { cappedText } from "../kit/capped_text.ts";
+import { readCappedText } from "../kit/capped_text.ts";
 import { parseForm, parseJson, parseJsonObject } from "./form.ts";
 
 /** The largest request body, in bytes. */
@@ -23,7 +23,7 @@ export async function readBody(request: Request): Promise<string> {
   try {
     // Without a declared length the body is read piece by piece, so that a flood stops at the limit.
     text = await (declared === null
-      ? cappedText(request, BODY_LIMIT, (reader) => void passOver(reader))
+      ? readCappedText(request, BODY_LIMIT, (reader) => void passOver(reader))
       : request.text());
   } catch {
     throw invalidField("body", "did not arrive whole");

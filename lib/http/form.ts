@@ -2,8 +2,8 @@
 import type * as z from "zod";
 import { type FieldError, invalidField, invalidFields } from "../kit/errors.ts";
 import { findInexactNumber } from "../kit/exact_numbers.ts";
-import { nearest } from "../kit/nearest.ts";
-import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
+import { findNearest } from "../kit/nearest.ts";
+import { JsonRejected, parseStrictJson } from "../kit/strict_json.ts";
 
 /** Decodes a form strictly: a repeated key, broken percent-encoding or broken UTF-8 is an error, not a guess. */
 export function parseForm(body: string): Record<string, string> {
@@ -40,7 +40,7 @@ export function parseJson(text: string, field: string, hint = ""): unknown {
   try {
     parsed = parseStrictJson(text);
   } catch (error) {
-    if (error instanceof JsonRefused) throw invalidField(field, error.message + (error.cause ? hint : ""));
+    if (error instanceof JsonRejected) throw invalidField(field, error.message + (error.cause ? hint : ""));
     throw error;
   }
   rejectInexactValue(text, (path) => (field === "body" ? path : path === "" ? field : `${field}.${path}`));
@@ -104,7 +104,7 @@ function unknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
   const known = knownFields(schema);
   if (!known || typeof raw !== "object" || raw === null) return [];
   const hint = (key: string): string =>
-    known.length > 0 ? `: did you mean ${nearest(key, known)}?` : ", which has none";
+    known.length > 0 ? `: did you mean ${findNearest(key, known)}?` : ", which has none";
   return Object.keys(raw).flatMap((key) =>
     known.includes(key) ? [] : [{ field: key, message: NO_FIELD + hint(key) }],
   );

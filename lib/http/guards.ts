@@ -1,7 +1,7 @@
 /** Guards before a handler: the same site, the admin token, the person a proxy names. */
 import type { HttpDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
-import { sameText } from "../kit/same_text.ts";
+import { isSameText } from "../kit/same_text.ts";
 
 /** The host a request was sent to, as its sender named it. */
 export const requestHost = (request: Request): string =>
@@ -50,7 +50,7 @@ export function carriesToken(
 ): boolean {
   if (!adminToken) return false;
   const token = request.headers.get("x-svc-admin-token");
-  return token !== null && sameText(sha256(token), sha256(adminToken));
+  return token !== null && isSameText(sha256(token), sha256(adminToken));
 }
 
 /** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */

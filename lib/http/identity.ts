@@ -4,7 +4,7 @@ import { TokenRefused } from "../identity/token_refused.ts";
 import { AppError } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
 import { once } from "../kit/once.ts";
-import { isPersonName, MAX_NAME_LENGTH, normalName } from "../kit/person_name.ts";
+import { isPersonName, MAX_NAME_LENGTH, normalizeName } from "../kit/person_name.ts";
 import type { HttpDeps } from "./deps.ts";
 import { logAtIntervals } from "./log_at_intervals.ts";
 
@@ -92,7 +92,7 @@ function textOf(bytes: string): string {
 }
 
 function validName(text: string, source: string): string {
-  const name = normalName(text);
+  const name = normalizeName(text);
   const problem = problemWith(name);
   if (problem === undefined) return name;
   throw new AppError(

@@ -1,7 +1,7 @@
 /** The caller of a request: an agent by its secret, a person by the trusted proxy's header, or the holder of a token. */
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
-import { sameText } from "../kit/same_text.ts";
+import { isSameText } from "../kit/same_text.ts";
 import { carriesToken, CHALLENGE } from "./guards.ts";
 import { statesPerson, tokenProblem } from "./identity.ts";
 
@@ -40,7 +40,7 @@ export function findAgent(request: Request, deps: HttpDeps): Agent | undefined {
 /** Every one is compared, so that time does not tell which is near. */
 function agentWith(bearer: string, { agents = [], sha256 }: HttpDeps): Agent | undefined {
   const digest = sha256(bearer);
-  return agents.filter(({ token_sha256 }) => sameText(digest, token_sha256))[0];
+  return agents.filter(({ token_sha256 }) => isSameText(digest, token_sha256))[0];
 }
 
 /** 401 `unauthorized` for a read without a credential, where reads are protected. */
@@ -66,7 +66,7 @@ export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDe
   if (!readToken) return false;
   const known = sha256(readToken);
   const given = [request.headers.get("x-svc-read-token") ?? "", readBearer(request) ?? ""];
-  return given.filter((token) => sameText(sha256(token), known)).length > 0;
+  return given.filter((token) => isSameText(sha256(token), known)).length > 0;
 }
 
 /** Returns whether the request carries an unknown token of a kind that is in use. */
@@ -77,7 +77,9 @@ export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
   if (deps.readToken && headers.has("x-svc-read-token") && !reads) return true;
   const bearer = knowsBearers(deps) ? readBearer(request) : undefined;
   const isRead =
-    bearer !== undefined && deps.readToken !== undefined && sameText(deps.sha256(bearer), deps.sha256(deps.readToken));
+    bearer !== undefined &&
+    deps.readToken !== undefined &&
+    isSameText(deps.sha256(bearer), deps.sha256(deps.readToken));
   return bearer !== undefined && !isRead && agentWith(bearer, deps) === undefined;
 }
 
@@ -90,7 +92,7 @@ export const agentMayNot = (agent: string): AppError =>
  * counts: a program that a model drives must not hold what decides and applies.
  */
 export function refuseAdminToken(request: Request, { adminToken, sha256 }: HttpDeps): void {
-  const asBearer = adminToken !== undefined && sameText(sha256(readBearer(request) ?? ""), sha256(adminToken));
+  const asBearer = adminToken !== undefined && isSameText(sha256(readBearer(request) ?? ""), sha256(adminToken));
   if (!asBearer && !request.headers.has("x-svc-admin-token")) return;
   throw new AppError(
     "agent_required",

@@ -1,7 +1,7 @@
 /** The fields in which a proposal states its content. */
 import * as z from "zod";
 import { stagesSchema } from "../rollout/stages.ts";
-import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../kit/fields.ts";
+import { changeId, finiteNumber, flag, freeText, line, personName, target, integer, word } from "../kit/fields.ts";
 import { applyWhen } from "../changes/rules/apply_when.ts";
 import type { ErrorCode } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
@@ -22,7 +22,7 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   summary: line(500).describe("What the change does, in one line."),
   rationale: freeText(4000).optional().describe("Why, for those who decide."),
   expected_delta_k: finiteNumber().optional().describe("Gain that you expect, in units of the KPI."),
-  affected_users: wholeNumber(0).optional().describe("How many users it reaches."),
+  affected_users: integer(0).optional().describe("How many users it reaches."),
   reversible: flag().optional().describe("Can be undone; absent: not stated. False makes it major; minor needs true."),
   tier: word(TIERS)
     .optional()
@@ -74,7 +74,7 @@ export const PROPOSAL_ERRORS = [
 /** Fields of the follow-up for the customers of one tenant, as the specification has them. */
 export const followupFields = () => ({
   tenant_id: line(200).describe("The tenant whose customers are followed up."),
-  affected_users: wholeNumber(0).describe("How many users it reaches; the risk follows from it."),
+  affected_users: integer(0).describe("How many users it reaches; the risk follows from it."),
   expected_delta_k: finiteNumber().describe("Gain that you expect."),
   proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
 });

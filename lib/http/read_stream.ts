@@ -3,7 +3,7 @@
  * each piece, so that other requests are answered meanwhile and governed writes go first.
  */
 import { AppError } from "../kit/errors.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { letWritesPass } from "./write_priority.ts";
 
 /** The pieces of an answer, each made in a few milliseconds. */
@@ -35,7 +35,7 @@ export function yieldingStream(
 ): ReadableStream<Uint8Array> {
   const passed = new WeakSet<object>();
   const before = async (): Promise<void> => {
-    await turn();
+    await yieldToEventLoop();
     await letWritesPass(deps, passed);
   };
   return steppedStream(makePieces(), { before, end });

@@ -1,5 +1,5 @@
 /** Governed writes go before long reads: a read waits for the writes that are under way before its next piece. */
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 
 /** A read waits this long for one write at most: a host product may take a minute to answer. */
 const MAX_WAIT_MS = 1000;
@@ -28,6 +28,6 @@ export async function letWritesPass(deps: object, passed: WeakSet<object>): Prom
   for (const write of [...(underWay.get(deps) ?? [])]) {
     if (passed.has(write)) continue;
     passed.add(write);
-    await step(() => write.done, MAX_WAIT_MS).catch(() => undefined);
+    await runWithTimeLimit(() => write.done, MAX_WAIT_MS).catch(() => undefined);
   }
 }

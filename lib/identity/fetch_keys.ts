@@ -1,7 +1,7 @@
 /** Fetches the public keys of an issuer: https, no redirects, 256 KiB and 5 s at most. */
-import { cappedText } from "../kit/capped_text.ts";
+import { readCappedText } from "../kit/capped_text.ts";
 import { describeCause } from "../kit/fetch_failure.ts";
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { TokenRefused } from "./token_refused.ts";
 
 const MAX_KEYS_BYTES = 256 * 1024;
@@ -14,14 +14,14 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export async function fetchKeys(url: string, send: Fetch): Promise<string> {
   let text: string | undefined;
   try {
-    text = await step(async (signal) => {
+    text = await runWithTimeLimit(async (signal) => {
       // "manual", since Workers know no "error": a redirect is then no 200.
       const response = await send(url, {
         headers: { accept: "application/json, text/plain" },
         redirect: "manual",
         signal,
       });
-      if (response.status === 200) return cappedText(response, MAX_KEYS_BYTES);
+      if (response.status === 200) return readCappedText(response, MAX_KEYS_BYTES);
       await response.body?.cancel();
       throw new Error(`status ${response.status}`);
     }, FETCH_TIMEOUT_MS);

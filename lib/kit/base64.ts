@@ -8,13 +8,13 @@ export const toBase64Url = (bytes: Uint8Array): string =>
   toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
 /** The bytes of base64; undefined unless it is written in the one way that `toBase64` writes. */
-export const base64Bytes = (text: string): Uint8Array<ArrayBuffer> | undefined => decoded(text, text, toBase64);
+export const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined => decode(text, text, toBase64);
 
 /** The bytes of base64url; undefined unless it is written in the one way that `toBase64Url` writes. */
-export const base64UrlBytes = (text: string): Uint8Array<ArrayBuffer> | undefined =>
-  decoded(text.replaceAll("-", "+").replaceAll("_", "/"), text, toBase64Url);
+export const decodeBase64Url = (text: string): Uint8Array<ArrayBuffer> | undefined =>
+  decode(text.replaceAll("-", "+").replaceAll("_", "/"), text, toBase64Url);
 
-function decoded(base64: string, text: string, encode: (bytes: Uint8Array) => string) {
+function decode(base64: string, text: string, encode: (bytes: Uint8Array) => string) {
   try {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     return encode(bytes) === text ? bytes : undefined;

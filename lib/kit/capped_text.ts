@@ -1,10 +1,10 @@
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** A body as text; `undefined` when it has more bytes than `limit`, and then `leave` is what is done with the rest. */
-export async function cappedText(
+export async function readCappedText(
   { body }: Request | Response,
   limit: number,
-  leave: (reader: Reader) => unknown = (reader) => reader.cancel(),
+  onExceeded: (reader: Reader) => unknown = (reader) => reader.cancel(),
 ): Promise<string | undefined> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
@@ -15,7 +15,7 @@ export async function cappedText(
     if (done) return text + decoder.decode();
     size += value.length;
     if (size > limit) {
-      await leave(reader!);
+      await onExceeded(reader!);
       return undefined;
     }
     text += decoder.decode(value, { stream: true });

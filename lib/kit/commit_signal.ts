@@ -9,14 +9,14 @@ export interface CommitSignal {
    */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<boolean>;
   /** Counts the commits of other processes so far; false where they cannot be counted. */
-  look(): Promise<boolean>;
+  checkOthers(): Promise<boolean>;
   /** Source of the signal: a value that changes with each of their commits. */
-  askOthers(ask: () => Promise<string>): void;
+  setOthersSource(readOthersVersion: () => Promise<string>): void;
   /**
-   * Counts one more listener and returns how it leaves; undefined when `most` of its kind are there, or `mostOfOne` of them
+   * Counts one more listener and returns how it leaves; undefined when `most` of its kind are there, or `maxPerName` of them
    * that gave the same name.
    */
-  join(most: number, mostOfOne?: number, name?: string, kind?: string): (() => void) | undefined;
+  join(maxListeners: number, maxPerName?: number, name?: string, kind?: string): (() => void) | undefined;
   /** Lets everybody go, for a process that stops. */
   close(): void;
   readonly closed: boolean;
@@ -27,34 +27,34 @@ export function createCommitSignal(): CommitSignal {
   const waiting = new Set<() => void>();
   let count = 0;
   let closed = false;
-  let ask: (() => Promise<string>) | undefined;
-  let others: string | undefined;
-  let looking: Promise<boolean> | undefined;
+  let readOthersVersion: (() => Promise<string>) | undefined;
+  let othersVersion: string | undefined;
+  let check: Promise<boolean> | undefined;
   /** How many looks were begun, and how many of the first have ended well. */
-  let begun = 0;
-  let ended = 0;
+  let checksStarted = 0;
+  let lastCompletedCheck = 0;
   const listeners = new Set<{ kind: string | undefined; name: string | undefined }>();
   const release = (): void => {
-    for (const go of waiting) go();
+    for (const wake of waiting) wake();
   };
   const notify = (): void => {
     count++;
     release();
   };
   /** One read at a time: a caller during a read gets the next one, which sees all commits so far. */
-  const look = async (): Promise<boolean> => {
-    await looking;
-    return (looking ??= lookOnce().finally(() => (looking = undefined)));
+  const checkOthers = async (): Promise<boolean> => {
+    await check;
+    return (check ??= checkOthersOnce().finally(() => (check = undefined)));
   };
-  const lookOnce = async (): Promise<boolean> => {
-    if (!ask) return false;
-    const number = ++begun;
+  const checkOthersOnce = async (): Promise<boolean> => {
+    if (!readOthersVersion) return false;
+    const number = ++checksStarted;
     try {
-      const now = await ask();
+      const now = await readOthersVersion();
       // The first look tells of nobody knows when.
-      if (now !== others) notify();
-      others = now;
-      ended = number;
+      if (now !== othersVersion) notify();
+      othersVersion = now;
+      lastCompletedCheck = number;
       return true;
     } catch {
       return false;
@@ -68,32 +68,33 @@ export function createCommitSignal(): CommitSignal {
       return closed;
     },
     notify,
-    look,
-    askOthers(others) {
-      ask = others;
+    checkOthers,
+    setOthersSource(othersVersion) {
+      readOthersVersion = othersVersion;
     },
-    wait(seen, ms, signal) {
-      if (closed || count !== seen || signal?.aborted) return Promise.resolve(true);
-      const before = begun;
+    wait(knownCount, ms, signal) {
+      if (closed || count !== knownCount || signal?.aborted) return Promise.resolve(true);
+      const before = checksStarted;
       return new Promise((resolve) => {
-        const leave = (moved: boolean): void => {
+        const finish = (moved: boolean): void => {
           clearTimeout(timer);
-          waiting.delete(go);
-          signal?.removeEventListener("abort", go);
+          waiting.delete(wake);
+          signal?.removeEventListener("abort", wake);
           resolve(moved);
         };
-        const go = (): void => leave(true);
+        const wake = (): void => finish(true);
         // A look of any waiter that began after this wait, and has ended, need not be repeated.
-        const timeOver = async (): Promise<void> => leave(!(ended > before || (await look())) || count !== seen);
+        const timeOver = async (): Promise<void> =>
+          finish(!(lastCompletedCheck > before || (await checkOthers())) || count !== knownCount);
         const timer = setTimeout(timeOver, ms);
-        waiting.add(go);
-        signal?.addEventListener("abort", go);
+        waiting.add(wake);
+        signal?.addEventListener("abort", wake);
       });
     },
-    join(most, mostOfOne = most, name, kind) {
-      const ofKind = [...listeners].filter((other) => other.kind === kind);
-      const ofOne = name === undefined ? [] : ofKind.filter((other) => other.name === name);
-      if (ofKind.length >= most || ofOne.length >= mostOfOne) return undefined;
+    join(maxListeners, maxPerName = maxListeners, name, kind) {
+      const sameKind = [...listeners].filter((other) => other.kind === kind);
+      const sameName = name === undefined ? [] : sameKind.filter((other) => other.name === name);
+      if (sameKind.length >= maxListeners || sameName.length >= maxPerName) return undefined;
       const listener = { kind, name };
       listeners.add(listener);
       return () => void listeners.delete(listener);

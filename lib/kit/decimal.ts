@@ -27,7 +27,7 @@ export function add(a: Decimal, b: Decimal): Decimal {
 
 export const negate = ({ digits, exponent }: Decimal): Decimal => ({ digits: -digits, exponent });
 
-export const absolute = (a: Decimal): Decimal => (a.digits < 0n ? negate(a) : a);
+export const absoluteValue = (a: Decimal): Decimal => (a.digits < 0n ? negate(a) : a);
 
 export const multiply = (a: Decimal, b: Decimal): Decimal => ({
   digits: a.digits * b.digits,
@@ -41,14 +41,14 @@ export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
 }
 
 /** Returns the number that is nearest to a decimal and not above it. */
-export function floorNumber(a: Decimal): number {
+export function floorToNumber(a: Decimal): number {
   const near = Number(`${a.digits}e${a.exponent}`);
   const finite = Math.min(Math.max(near, -Number.MAX_VALUE), Number.MAX_VALUE);
   return compare(readDecimal(finite), a) > 0 ? nextBelow(finite) : finite;
 }
 
 /** Returns the number that is nearest to a decimal and not below it. */
-export const ceilNumber = (a: Decimal): number => 0 - floorNumber(negate(a));
+export const ceilToNumber = (a: Decimal): number => 0 - floorToNumber(negate(a));
 
 /** Returns the greatest double below a finite one. */
 function nextBelow(number: number): number {
@@ -60,7 +60,7 @@ function nextBelow(number: number): number {
 }
 
 /** Returns true where a number is a whole multiple of another, by their decimal text. */
-export function isWholeMultiple(number: number, factor: number): boolean {
+export function isIntegerMultiple(number: number, factor: number): boolean {
   const { a, b } = align(readDecimal(number), readDecimal(factor));
   return a % b === 0n;
 }

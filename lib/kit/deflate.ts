@@ -1,14 +1,14 @@
 /** Text made shorter, as every platform can (RFC 1951, without a frame). */
 
-const passedThrough = async (bytes: Uint8Array<ArrayBuffer>, through: CompressionStream | DecompressionStream) =>
+const pipeThrough = async (bytes: Uint8Array<ArrayBuffer>, through: CompressionStream | DecompressionStream) =>
   new Response(new Blob([bytes]).stream().pipeThrough(through));
 
 /** Deflates a text in UTF-8. */
 export async function deflate(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await passedThrough(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+  const response = await pipeThrough(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   return new Uint8Array(await response.arrayBuffer());
 }
 
 /** The text that was deflated. Errors: `TypeError` for bytes that are none. */
 export const inflate = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
-  (await passedThrough(bytes, new DecompressionStream("deflate-raw"))).text();
+  (await pipeThrough(bytes, new DecompressionStream("deflate-raw"))).text();

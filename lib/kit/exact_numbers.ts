@@ -7,9 +7,9 @@ const MAY_BE_INEXACT = /\d[\d.]{15}|\d[eE][+-]?\d/;
 
 /**
  * Returns the path, such as `value.id` or `value.0`, of the first number of a valid JSON text whose decimal value parsing and
- * printing changes; of those only whose path `isLookedAt` accepts.
+ * printing changes; of those only whose path `isIncluded` accepts.
  */
-export function findInexactNumber(text: string, isLookedAt = (_path: string): boolean => true): string | undefined {
+export function findInexactNumber(text: string, isIncluded = (_path: string): boolean => true): string | undefined {
   if (!MAY_BE_INEXACT.test(text)) return undefined;
   // An open object has the name of its current member, a list the index of its current item.
   const open: { key: string | number | undefined }[] = [];
@@ -22,16 +22,16 @@ export function findInexactNumber(text: string, isLookedAt = (_path: string): bo
       if (here && here.key === undefined) here.key = JSON.parse(token) as string;
     } else if (!isExact(token)) {
       const path = open.map(({ key }) => key).join(".");
-      if (isLookedAt(path)) return path;
+      if (isIncluded(path)) return path;
     }
   }
   return undefined;
 }
 
-const isExact = (number: string): boolean => decimal(number) === decimal(String(Number(number)));
+const isExact = (number: string): boolean => normalizeNumber(number) === normalizeNumber(String(Number(number)));
 
 /** A number as its significant digits and an exponent, which only equal numbers share; its sign is never rounded. */
-function decimal(number: string): string {
+function normalizeNumber(number: string): string {
   const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
   const significant = digits.replace(/0+$/, "");

@@ -8,24 +8,24 @@ import { isReservedName, MAX_NAME_LENGTH } from "./person_name.ts";
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-const rule = (message: string) => ({
+const errorMessages = (message: string) => ({
   error: (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : message),
 });
 
 /** Free text up to `max` characters; may be empty. */
 export const freeText = (max: number) =>
   z
-    .string(rule("must be text"))
+    .string(errorMessages("must be text"))
     .max(max, `must have at most ${max} characters`)
     .refine((text) => text.isWellFormed(), "must be well-formed Unicode");
 
 /** One visible line of 1 to `max` characters, trimmed and in the Unicode form NFC. */
-export const line = (max: number) => normalLine(max, "NFC");
+export const line = (max: number) => normalizedLine(max, "NFC");
 
 /** The characters are counted as they are stored: a character may be several once it is normalised. */
-const normalLine = (max: number, form: "NFC" | "NFKC") =>
+const normalizedLine = (max: number, form: "NFC" | "NFKC") =>
   z
-    .string(rule("must be text"))
+    .string(errorMessages("must be text"))
     .normalize(form)
     .trim()
     .max(max, `must have at most ${max} characters`)
@@ -35,7 +35,7 @@ const normalLine = (max: number, form: "NFC" | "NFKC") =>
 
 /** A person's or agent's name: one visible line, NFKC, at most 200 characters; the service's own prefixes are refused. */
 export const personName = () =>
-  normalLine(MAX_NAME_LENGTH, "NFKC").refine(
+  normalizedLine(MAX_NAME_LENGTH, "NFKC").refine(
     (name) => !isReservedName(name),
     "must not begin with llm:, policy:, mandate:, idp: or group:; those names are no person's",
   );
@@ -43,7 +43,7 @@ export const personName = () =>
 /** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`, which no host that makes a path of it takes for another. */
 export const target = () =>
   z
-    .string(rule("must be text"))
+    .string(errorMessages("must be text"))
     .regex(
       /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/,
       "must be 1 to 200 characters of A-Z a-z 0-9 . _ : / - and begin with a letter or digit",
@@ -59,27 +59,29 @@ export const time = () =>
 /** An id as the service makes them. */
 export const changeId = () => freeText(200).min(1, "must not be empty");
 
-const numeric = (message: string, fits: (value: number) => boolean) =>
-  z.union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], rule(message)).refine(fits, message);
+const numeric = (message: string, isAllowed: (value: number) => boolean) =>
+  z
+    .union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], errorMessages(message))
+    .refine(isAllowed, message);
 
 /** A finite number. */
 export const finiteNumber = () => numeric("must be a finite number", Number.isFinite);
 
 /** A whole number from `min` to `max`. */
-export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-  const fits = (value: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
+  const isAllowed = (value: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
   const bounds = max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max };
-  return numeric(`must be a whole number ${range}`, fits).meta({ type: "integer", minimum: min, ...bounds });
+  return numeric(`must be a whole number ${range}`, isAllowed).meta({ type: "integer", minimum: min, ...bounds });
 }
 
 /** `true`, `false`, `1` or `0`. */
 export const flag = () =>
   z.union(
     [z.boolean(), z.enum(["true", "false", "1", "0"]).transform((text) => text === "true" || text === "1")],
-    rule("must be true or false"),
+    errorMessages("must be true or false"),
   );
 
 /** One of a few words. */
 export const word = <const T extends readonly [string, ...string[]]>(words: T) =>
-  z.enum(words, rule(`must be one of ${words.join(", ")}`));
+  z.enum(words, errorMessages(`must be one of ${words.join(", ")}`));

@@ -9,7 +9,7 @@ interface Row {
 }
 
 /** Rows to gather. `read` gives the next rows, fewer than asked for at the end only. */
-export interface Gathering<R extends Row> {
+export interface GatherOptions<R extends Row> {
   /** Rows that are wanted, at most. */
   limit: number;
   /** Rows that are looked at, at most. */
@@ -18,8 +18,8 @@ export interface Gathering<R extends Row> {
   wanted?: ((row: R) => boolean) | undefined;
 }
 
-const FIRST = 100;
-const MOST = 1000;
+const FIRST_READ_ROWS = 100;
+const MAX_READ_ROWS = 1000;
 
 /** The rows that are wanted, and the last that was looked at; `ended` when there are none behind it. */
 export async function gather<R extends Row>({
@@ -27,20 +27,21 @@ export async function gather<R extends Row>({
   looked,
   read,
   wanted = () => true,
-}: Gathering<R>): Promise<{ rows: R[]; last: R | undefined; ended: boolean }> {
+}: GatherOptions<R>): Promise<{ rows: R[]; last: R | undefined; ended: boolean }> {
   const rows: R[] = [];
   let last: R | undefined;
   let bytes = 0;
-  let seen = { rows: 0, bytes: 0 };
-  while (seen.rows < looked) {
+  let scanned = { rows: 0, bytes: 0 };
+  while (scanned.rows < looked) {
     // As many as fit, going by those so far: of records of 60 KB no thousand is read to show twenty.
-    const average = Math.max(1, seen.bytes / seen.rows);
-    const fitting = seen.rows === 0 ? FIRST : Math.min(MOST, Math.ceil((PAGE_BYTES - bytes) / average));
-    const count = Math.min(fitting, looked - seen.rows);
+    const average = Math.max(1, scanned.bytes / scanned.rows);
+    const fitting =
+      scanned.rows === 0 ? FIRST_READ_ROWS : Math.min(MAX_READ_ROWS, Math.ceil((PAGE_BYTES - bytes) / average));
+    const count = Math.min(fitting, looked - scanned.rows);
     const slice = await read(last, count);
     for (const row of slice) {
       last = row;
-      seen = { rows: seen.rows + 1, bytes: seen.bytes + row.size };
+      scanned = { rows: scanned.rows + 1, bytes: scanned.bytes + row.size };
       if (!wanted(row)) continue;
       rows.push(row);
       bytes += row.size;

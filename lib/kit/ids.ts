@@ -3,7 +3,7 @@ import { v7 } from "uuid";
 import type { Ids } from "./platform.ts";
 
 /** Random bytes are drawn for 256 ids at once: one draw costs as much as the rest of an id. */
-const DRAWN_AT_ONCE = 256;
+const IDS_PER_DRAW = 256;
 const SEQUENCE_END = 0x1_0000_0000;
 
 /**
@@ -11,7 +11,7 @@ const SEQUENCE_END = 0x1_0000_0000;
  * latest moment seen.
  */
 export function risingIds(random: () => number = Math.random): Ids {
-  const pool = new Uint8Array(DRAWN_AT_ONCE * 16);
+  const pool = new Uint8Array(IDS_PER_DRAW * 16);
   let used = pool.length;
   let moment = -1;
   let sequence = 0;

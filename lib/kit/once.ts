@@ -3,12 +3,12 @@
  * that rejects is made again for the next who asks.
  */
 export function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
+  let cached: { value: T } | undefined;
   return () => {
-    if (made) return made.value;
+    if (cached) return cached.value;
     const value = make();
-    made = { value };
-    if (value instanceof Promise) value.catch(() => (made = undefined));
+    cached = { value };
+    if (value instanceof Promise) value.catch(() => (cached = undefined));
     return value;
   };
 }

@@ -46,11 +46,11 @@ export function fastestSha256(): Sha256 {
 /** A log that tells what is wrong on the console, and keeps the rest to itself. */
 export const consoleWarnings: Log = {
   info: () => {},
-  warn: (message, fields) => tell("warn", message, fields),
-  error: (message, fields) => tell("error", message, fields),
+  warn: (message, fields) => writeToConsole("warn", message, fields),
+  error: (message, fields) => writeToConsole("error", message, fields),
 };
 
-function tell(level: "warn" | "error", message: string, fields: Record<string, unknown> = {}): void {
+function writeToConsole(level: "warn" | "error", message: string, fields: Record<string, unknown> = {}): void {
   // eslint-disable-next-line no-console -- the application's own console, where it looks
   console[level](`countersign: ${message}`, fields);
 }

@@ -5,27 +5,27 @@
 import { INVISIBLE } from "./invisible.ts";
 
 /** White space and controls of all kinds: each run becomes one space. */
-const BREAKS = /[\p{Cc}\p{Z}]+/gu;
-const UNSEEN = new RegExp(INVISIBLE.source, "gu");
+const WHITE_SPACE = /[\p{Cc}\p{Z}]+/gu;
+const ALL_INVISIBLE = new RegExp(INVISIBLE.source, "gu");
 /** Everything that looks like a double quotation mark. */
-const MARKS = /["“”„‟″‶〝〞〟＂❝❞⹂]/gu;
+const QUOTATION_MARKS = /["“”„‟″‶〝〞〟＂❝❞⹂]/gu;
 /** As Markdown fences code. */
 const FENCES = /`{3,}|~{3,}/g;
 /** One word, such as a name or an id: without spaces or quotation marks it says nothing beside itself. */
 const WORD = /^[\p{L}\p{M}\p{N}._@:/+-]{1,100}$/u;
 
 /** Text on one line, without characters that nobody sees. */
-export const oneLine = (text: string): string => text.replace(BREAKS, " ").replace(UNSEEN, "").trim();
+export const toOneLine = (text: string): string => text.replace(WHITE_SPACE, " ").replace(ALL_INVISIBLE, "").trim();
 
 /** Prose that somebody wrote, in quotation marks; of a long one its first `most` characters, and a mark that it goes on. */
-export function quote(text: string, most = Infinity): string {
-  const line = oneLine(text)
-    .replace(MARKS, "'")
+export function quote(text: string, maxLength = Infinity): string {
+  const line = toOneLine(text)
+    .replace(QUOTATION_MARKS, "'")
     .replace(FENCES, (fence) => "'".repeat(fence.length));
   return `“${
-    line.length > most
+    line.length > maxLength
       ? `${line
-          .slice(0, most)
+          .slice(0, maxLength)
           .toWellFormed()
           .replace(/\ufffd$/, "")}…`
       : line
@@ -36,10 +36,10 @@ export function quote(text: string, most = Infinity): string {
 export const label = (name: string): string => (WORD.test(name) ? name : quote(name, 100));
 
 /** A line of ours shortened to `most` characters; a quotation that was open is closed. */
-export function shorten(line: string, most: number): string {
-  if (line.length <= most) return line;
+export function shorten(line: string, maxLength: number): string {
+  if (line.length <= maxLength) return line;
   const head = line
-    .slice(0, most)
+    .slice(0, maxLength)
     .toWellFormed()
     .replace(/\ufffd$/, "");
   return `${head}…${head.lastIndexOf("“") > head.lastIndexOf("”") ? "”" : ""}`;

@@ -1,25 +1,25 @@
 /** Lookups that the parts of one response share. */
 export interface RequestCache {
   /** Returns the result stored under this name; the first call runs `look`. */
-  once<T>(name: string, look: () => Promise<T>): Promise<T>;
+  once<T>(name: string, load: () => Promise<T>): Promise<T>;
   /** Drops all results: the store has changed since. */
   forget(): void;
 }
 
 function createRequestCache(): RequestCache {
-  const seen = new Map<string, Promise<unknown>>();
+  const results = new Map<string, Promise<unknown>>();
   return {
-    once<T>(name: string, look: () => Promise<T>): Promise<T> {
-      const known = seen.get(name) ?? look();
-      seen.set(name, known);
+    once<T>(name: string, load: () => Promise<T>): Promise<T> {
+      const known = results.get(name) ?? load();
+      results.set(name, known);
       return known as Promise<T>;
     },
-    forget: () => seen.clear(),
+    forget: () => results.clear(),
   };
 }
 
 /** Returns the dependencies with a request cache, for the time of one response. */
-export const withRequestCache = <D extends { requestCache?: RequestCache | undefined }>(deps: D): D =>
+export const addRequestCache = <D extends { requestCache?: RequestCache | undefined }>(deps: D): D =>
   deps.requestCache
     ? deps
     : (Object.create(deps, { requestCache: { value: createRequestCache(), enumerable: true } }) as D);

@@ -4,12 +4,12 @@
  * Thrown with a sentence that says what is wrong, which holds no part of the text but member names. Of malformed text the
  * parser's own error is its cause, which may.
  */
-export class JsonRefused extends Error {
-  override readonly name = "JsonRefused";
+export class JsonRejected extends Error {
+  override readonly name = "JsonRejected";
 }
 
 /** Deeper than any setting of a product, and far from where recursion ends. */
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 
 /**
  * Parses JSON; refuses malformed text, a repeated member at any depth, nesting beyond 64 levels, numbers beyond the
@@ -20,9 +20,9 @@ export function parseStrictJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new JsonRefused("is not valid JSON", { cause });
+    throw new JsonRejected("is not valid JSON", { cause });
   }
-  if (countQuotes(value, 0) !== countIn(text)) refuseRepeated(text);
+  if (countQuotes(value, 0) !== countQuoteCharacters(text)) rejectRepeatedMember(text);
   return value;
 }
 
@@ -32,16 +32,16 @@ export function parseStrictJson(text: string): unknown {
  */
 function countQuotes(value: unknown, depth: number): number {
   if (typeof value === "string") {
-    if (!value.isWellFormed()) throw new JsonRefused("holds text that is not well-formed Unicode");
+    if (!value.isWellFormed()) throw new JsonRejected("holds text that is not well-formed Unicode");
     return 2;
   }
-  if (typeof value === "number" && !Number.isFinite(value)) throw new JsonRefused("holds a number that is too large");
+  if (typeof value === "number" && !Number.isFinite(value)) throw new JsonRejected("holds a number that is too large");
   if (typeof value !== "object" || value === null) return 0;
-  if (depth === DEEPEST) throw new JsonRefused(`is nested deeper than ${DEEPEST} levels`);
-  const areNamed = !Array.isArray(value);
+  if (depth === MAX_DEPTH) throw new JsonRejected(`is nested deeper than ${MAX_DEPTH} levels`);
+  const isObject = !Array.isArray(value);
   let count = 0;
   for (const key in value) {
-    if (areNamed) count += countQuotes(key, depth);
+    if (isObject) count += countQuotes(key, depth);
     count += countQuotes((value as Record<string, unknown>)[key], depth + 1);
   }
   return count;
@@ -49,7 +49,7 @@ function countQuotes(value: unknown, depth: number): number {
 
 const QUOTE = 34;
 
-function countIn(text: string): number {
+function countQuoteCharacters(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === QUOTE) count++;
   return count;
@@ -58,7 +58,7 @@ function countIn(text: string): number {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
 /** `text` is known to be JSON, so a string that opens a member of an object is its name. */
-function refuseRepeated(text: string): void {
+function rejectRepeatedMember(text: string): void {
   const open: (Set<string> | null)[] = [];
   let nameExpected = false;
   for (const [token] of text.matchAll(TOKEN)) {
@@ -73,7 +73,7 @@ function refuseRepeated(text: string): void {
     } else if (nameExpected) {
       const name = JSON.parse(token) as string;
       const names = open.at(-1)!;
-      if (names!.has(name)) throw new JsonRefused(`repeats the member ${JSON.stringify(name)}`);
+      if (names!.has(name)) throw new JsonRejected(`repeats the member ${JSON.stringify(name)}`);
       names!.add(name);
       nameExpected = false;
     }

@@ -1,5 +1,5 @@
 /** How long a step outside this process may take; milliseconds. */
-export const STEP_MS = 10_000;
+export const STEP_LIMIT_MS = 10_000;
 
 /** A request without an answer in time: its effect may have happened, or may still happen. */
 export class Unanswered extends Error {
@@ -7,16 +7,16 @@ export class Unanswered extends Error {
 }
 
 /** Runs one step; rejects after 10 s, also when what it runs ignores its signal. `late`: what it rejects with then. */
-export async function step<T>(
+export async function runWithTimeLimit<T>(
   run: (signal: AbortSignal) => Promise<T>,
-  limitMs = STEP_MS,
-  late = (): Error => new Unanswered(`no answer within ${limitMs / 1000} s`),
+  limitMs = STEP_LIMIT_MS,
+  createError = (): Error => new Unanswered(`no answer within ${limitMs / 1000} s`),
 ): Promise<T> {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(late());
+      reject(createError());
       controller.abort();
     }, limitMs);
   });
@@ -28,7 +28,7 @@ export async function step<T>(
 }
 
 /** Returns true where work takes longer than a time; what it rejects with after that, the caller handles. */
-export async function outlasts(work: Promise<unknown>, ms: number): Promise<boolean> {
+export async function isSlowerThan(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeUp = new Promise<true>((resolve) => (timer = setTimeout(() => resolve(true), ms)));
   try {
@@ -40,12 +40,12 @@ export async function outlasts(work: Promise<unknown>, ms: number): Promise<bool
 }
 
 /** The same, and its work is aborted when `stopping` aborts too. */
-export function stoppable<T>(
+export function runUntilStopped<T>(
   stopping: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,
-  limitMs = STEP_MS,
+  limitMs = STEP_LIMIT_MS,
 ): Promise<T> {
-  return step((signal) => {
+  return runWithTimeLimit((signal) => {
     // By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it, and one of
     // `AbortSignal.timeout` that nothing else holds may be collected before its time is up.
     const either = new AbortController();

@@ -31,10 +31,10 @@ export const traceHeaders = (trace = currentTrace()): { traceparent?: string } =
 
 /** A platform without it records traces and passes none on. */
 const AsyncLocalStorage = globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
-const running = AsyncLocalStorage && new AsyncLocalStorage<Trace>();
+const storage = AsyncLocalStorage && new AsyncLocalStorage<Trace>();
 
 /** Requests and cycles under way that have a trace. */
-let traced = 0;
+let activeTraces = 0;
 /** Workers have a storage that costs nothing and cannot be disabled. */
 const canDisable = globalThis.navigator?.userAgent !== "Cloudflare-Workers";
 
@@ -43,11 +43,11 @@ const canDisable = globalThis.navigator?.userAgent !== "Cloudflare-Workers";
  * follows each promise of the process, a fifth of the time of a short request. Work that outlives its request has no trace.
  */
 export function runInTrace<T>(trace: Trace | undefined, run: () => T): T {
-  if (!trace || !running) return run();
-  traced++;
+  if (!trace || !storage) return run();
+  activeTraces++;
   let isAwaited = false;
   try {
-    const result = running.run(trace, run);
+    const result = storage.run(trace, run);
     if (result instanceof Promise) {
       isAwaited = true;
       result.then(endTrace, endTrace);
@@ -59,13 +59,13 @@ export function runInTrace<T>(trace: Trace | undefined, run: () => T): T {
 }
 
 function endTrace(): void {
-  if (--traced === 0 && canDisable) running!.disable();
+  if (--activeTraces === 0 && canDisable) storage!.disable();
 }
 
 /** Returns the trace of the request or cycle under way. */
-export const currentTrace = (): Trace | undefined => running?.getStore();
+export const currentTrace = (): Trace | undefined => storage?.getStore();
 
 function randomHex(bytes: number): string {
-  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
-  return Array.from(drawn, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const randomBytes = crypto.getRandomValues(new Uint8Array(bytes));
+  return Array.from(randomBytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -6,14 +6,14 @@ export interface TransientMap<K, V> extends Pick<ReadonlyMap<K, V>, "size" | "ge
   delete(key: K): void;
 }
 
-const RENEWED_AFTER = 1000;
+const MIN_DELETIONS = 1000;
 
 /**
  * An empty one. V8 moves a Map into a new table whenever the old one is full, deleted entries counted, and leaves the old one
  * pointing at the new. Once one of them has grown old, all that follow it, and what they held, stay until the next whole
  * collection: of reads that took a sixth of the processor time. A new Map ends the row.
  */
-export function transientMap<K, V>(): TransientMap<K, V> {
+export function createTransientMap<K, V>(): TransientMap<K, V> {
   let map = new Map<K, V>();
   let deleted = 0;
   return {
@@ -24,7 +24,7 @@ export function transientMap<K, V>(): TransientMap<K, V> {
     has: (key) => map.has(key),
     set: (key, value) => void map.set(key, value),
     delete(key) {
-      if (!map.delete(key) || ++deleted < Math.max(RENEWED_AFTER, map.size)) return;
+      if (!map.delete(key) || ++deleted < Math.max(MIN_DELETIONS, map.size)) return;
       map = new Map(map);
       deleted = 0;
     },

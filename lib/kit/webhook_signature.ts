@@ -4,25 +4,25 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 
 /** A shorter key can be guessed, in bytes. */
-const SHORTEST_KEY = 16;
+const MIN_KEY_BYTES = 16;
 
 /** The secret is no key; the message says why and never what it is. */
-export class SecretRefused extends Error {
-  override readonly name = "SecretRefused";
+export class SecretRejected extends Error {
+  override readonly name = "SecretRejected";
 }
 
-/** The key of a secret: the bytes after `whsec_` in base64, else the text itself. Throws `SecretRefused`. */
-export function webhookKey(secret: string): Uint8Array {
-  const key = secret.startsWith("whsec_") ? decoded(secret.slice(6)) : utf8ToBytes(secret);
-  if (key.length < SHORTEST_KEY) throw new SecretRefused(`must have ${SHORTEST_KEY} characters or more`);
+/** The key of a secret: the bytes after `whsec_` in base64, else the text itself. Throws `SecretRejected`. */
+export function parseWebhookKey(secret: string): Uint8Array {
+  const key = secret.startsWith("whsec_") ? decodeKey(secret.slice(6)) : utf8ToBytes(secret);
+  if (key.length < MIN_KEY_BYTES) throw new SecretRejected(`must have ${MIN_KEY_BYTES} characters or more`);
   return key;
 }
 
-function decoded(base64: string): Uint8Array {
+function decodeKey(base64: string): Uint8Array {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {
-    throw new SecretRefused("must be base64 after whsec_");
+    throw new SecretRejected("must be base64 after whsec_");
   }
 }
 

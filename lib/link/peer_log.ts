@@ -4,7 +4,7 @@
  */
 import { parseCheckpoint } from "../audit/checkpoint.ts";
 import { hexBytes } from "../audit/merkle.ts";
-import { base64Bytes } from "../kit/base64.ts";
+import { decodeBase64 } from "../kit/base64.ts";
 import { isConsistent } from "../audit/consistency.ts";
 import type { AcceptedLoss, CheckpointAnswer } from "./messages.ts";
 
@@ -79,7 +79,7 @@ const covers = (loss: AcceptedLoss, length: number): boolean =>
   loss.length < loss.entry && loss.length < length && length <= loss.known;
 
 function growthIsProven(kept: KeptLog, now: KeptLog, proof: readonly string[]): boolean {
-  const path = proof.map((hash) => base64Bytes(hash));
+  const path = proof.map((hash) => decodeBase64(hash));
   if (!path.every((hash) => hash?.length === 32)) return false;
   return isConsistent(kept.length, hexBytes(kept.root!), now.length, hexBytes(now.root!), path as Uint8Array[]);
 }

@@ -3,7 +3,7 @@
  * Counted in this process: nothing waits for a store before it may ask, and the bound holds for each process that is started.
  */
 import type { Clock } from "../kit/platform.ts";
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { type Llm, LlmFailed, type LlmRequest, type LlmUse, whyEnded } from "./port.ts";
 
 /** Calls an hour where nothing else is said: some fifty replies with their tools. */
@@ -131,7 +131,7 @@ async function completeWithin(llm: Llm, request: LlmRequest, limitMs: number): R
     return Promise.race([llm.complete({ ...request, signal: ending.signal }), unwanted]);
   };
   try {
-    return await step(complete, limitMs, () => new LlmFailed("no answer in time"));
+    return await runWithTimeLimit(complete, limitMs, () => new LlmFailed("no answer in time"));
   } finally {
     signal.removeEventListener("abort", end);
   }

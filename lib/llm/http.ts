@@ -1,5 +1,5 @@
 /** One JSON exchange with a provider. */
-import { cappedText } from "../kit/capped_text.ts";
+import { readCappedText } from "../kit/capped_text.ts";
 import { LlmFailed, whyEnded } from "./port.ts";
 
 /** The largest answer that is read, in bytes. */
@@ -35,7 +35,7 @@ export async function postJson(
     await response.body?.cancel().catch(() => undefined);
     throw new LlmFailed(`it answered HTTP ${response.status}`);
   }
-  const text = await cappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
+  const text = await readCappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
     throw failed(error, signal, "its answer broke off");
   });
   if (text === undefined) throw new LlmFailed("its answer is too large");

@@ -5,7 +5,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { sameText } from "../kit/same_text.ts";
+import { isSameText } from "../kit/same_text.ts";
 import { readMeta } from "./era.ts";
 import { isObject, type Message } from "./jsonrpc.ts";
 import type { Prompt, ToolCall } from "./tool.ts";
@@ -71,5 +71,5 @@ function makeState(call: ToolCall, changeId: string, end: number): string {
 
 function isOwnState(call: ToolCall, changeId: string, state: unknown, now: number): boolean {
   const end = typeof state === "string" ? Number(/^(\d{1,15})\.[0-9a-f]{64}$/.exec(state)?.[1]) : Number.NaN;
-  return end > now && end <= now + STATE_TTL_MS && sameText(state as string, makeState(call, changeId, end));
+  return end > now && end <= now + STATE_TTL_MS && isSameText(state as string, makeState(call, changeId, end));
 }

@@ -2,7 +2,7 @@
  * The two eras of the protocol. Until 2025-11-25 a client shakes hands with `initialize`; from 2026-07-28 each request says in
  * `_meta` and in its headers what it speaks. Both are served without a session.
  */
-import { base64Bytes } from "../kit/base64.ts";
+import { decodeBase64 } from "../kit/base64.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
 
 /** Newest first. */
@@ -70,7 +70,7 @@ function requireSame(header: string, given: string | null, wanted: string): void
 function decoded(value: string | null): string | null {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value ?? "")?.[1];
   if (encoded === undefined) return value;
-  const bytes = base64Bytes(encoded);
+  const bytes = decodeBase64(encoded);
   return bytes ? new TextDecoder().decode(bytes) : null;
 }
 

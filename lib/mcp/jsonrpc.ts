@@ -1,5 +1,5 @@
 /** JSON-RPC 2.0 as MCP uses it: one message a request, and ids that are text or whole numbers. */
-import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../kit/strict_json.ts";
 
 /** The codes that JSON-RPC and MCP give to errors. */
 export const RPC = {
@@ -51,7 +51,7 @@ export function parseBody(text: string): unknown {
   try {
     return parseStrictJson(text);
   } catch (error) {
-    if (error instanceof JsonRefused) throw new RpcError(RPC.parse, `the body ${error.message}`);
+    if (error instanceof JsonRejected) throw new RpcError(RPC.parse, `the body ${error.message}`);
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { readRecords } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { isCompleteRecord } from "../changes/rules/record.ts";
 import { shorten } from "../kit/quote.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads } from "../store/store.ts";
 
 /** Finds the changes with these ids; undefined for one that is not to be shown. */
@@ -30,7 +30,7 @@ export const asStored =
   (store: Pick<Reads, "getMany">): Find =>
   async (ids) => {
     const changes: (Change | undefined)[] = [];
-    for (let begin = 0; begin < ids.length; begin += AT_ONCE, await turn())
+    for (let begin = 0; begin < ids.length; begin += AT_ONCE, await yieldToEventLoop())
       for (const record of await readRecords(store, ids.slice(begin, begin + AT_ONCE)))
         changes.push(record && isCompleteRecord(record) ? record.change : undefined);
     return changes;

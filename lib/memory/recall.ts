@@ -16,7 +16,7 @@ import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { sequenceKey } from "../projections/buffer.ts";
 import { label, quote } from "../kit/quote.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { listVisibleIds } from "../changes/read_scope.ts";
 import type { Reads, Store } from "../store/store.ts";
@@ -174,7 +174,7 @@ async function catchUp(deps: Reading, { index, read }: Kept): Promise<Sources> {
         known.last = id;
       }
       if (page.length < PAGE || page.at(-1)!.id >= newest) known.last = newest;
-      await turn();
+      await yieldToEventLoop();
     }
     const first = oldest[at]![0];
     while (first && known.ids.length > 0 && known.ids[0]! < first.id) index.drop(`${name}/${known.ids.shift()}`);

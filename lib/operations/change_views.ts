@@ -25,7 +25,7 @@ import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { parseRecord } from "../changes/rules/stored_record.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
-import { runWithScanLimit } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";

@@ -27,7 +27,7 @@ import { noticeContested } from "./contested.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
-import { step as limited, outlasts } from "../kit/time_limit.ts";
+import { runWithTimeLimit as limited, isSlowerThan } from "../kit/time_limit.ts";
 import { newTrace, runInTrace } from "../kit/trace.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
@@ -71,7 +71,7 @@ export async function runCycle(
   const turn = deps.mutex("cycle", async () => {
     if (!late) await runInTrace(newTrace(), () => takeSteps(deps, report, quick));
   });
-  if (quick) late = await outlasts(turn, QUICK_MS);
+  if (quick) late = await isSlowerThan(turn, QUICK_MS);
   else await turn;
   if (!late) return { ...report, complete: true };
   deps.wake?.();
@@ -164,7 +164,7 @@ async function project(deps: OperationsDeps, report: CycleReport, ms: number): P
 export async function syncPeers({ link }: OperationsDeps): Promise<unknown> {
   if (!link) return undefined;
   const syncing = link.sync();
-  if (await outlasts(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);
+  if (await isSlowerThan(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);
   return syncing;
 }
 

@@ -36,13 +36,13 @@ async function isIdle(deps: OperationsDeps, { commit, until }: Idle): Promise<bo
   const { commits, clock } = deps;
   // A final close needs two clock samples that show it is over: each time is one sample.
   if (clock.monotonic) await certainNow(deps);
-  return clock.now() < until && (await commits!.look()) && commits!.count === commit;
+  return clock.now() < until && (await commits!.checkOthers()) && commits!.count === commit;
 }
 
 /** Undefined where the store does not tell of others, or what time brings cannot be read. */
 async function idleFrom(deps: OperationsDeps, began: number, { tick }: CycleReport): Promise<Idle | undefined> {
   const { commits } = deps;
-  if (!(await commits?.look())) return undefined;
+  if (!(await commits?.checkOthers())) return undefined;
   // Before what is due is read: what is committed meanwhile shows the next time.
   const commit = commits!.count;
   const due = await nextDue(deps).catch(() => -Infinity);

@@ -1,6 +1,6 @@
 /** Computes E, M, R and N in each cycle, and adds notices: E moved, a KPI became stale, the chain is broken. */
 import type { OperationsDeps } from "./deps.ts";
-import { withRequestCache } from "../kit/request_cache.ts";
+import { addRequestCache } from "../kit/request_cache.ts";
 import { utcDay } from "../kit/days.ts";
 import { type Figures, computeFigures } from "./figures.ts";
 import { addNotice } from "../projections/activity_log.ts";
@@ -35,7 +35,7 @@ interface Noticed {
 
 /** Computes and stores the values, and adds notices of new facts. */
 export async function evaluate(deps: OperationsDeps): Promise<void> {
-  const { effect, values } = await computeFigures(withRequestCache(deps));
+  const { effect, values } = await computeFigures(addRequestCache(deps));
   const now = deps.clock.now();
   const at = new Date(now).toISOString();
   await deps.store.transact(async (tx) => {

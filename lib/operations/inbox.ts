@@ -19,8 +19,8 @@ import type { ChangeRecord } from "../changes/rules/record.ts";
 import { type Standing, readStandings } from "../changes/standings.ts";
 import { listIds } from "../find/change_index.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
-import { runWithScanLimit } from "../kit/places.ts";
-import { turn } from "../kit/turn.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import { dueMandate, listMandatesDue } from "./mandates_due.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
@@ -209,7 +209,7 @@ async function waitingIn(deps: ChangesDeps, read: Snapshot<(typeof waiting)["sta
   const prefix = waitingPrefix(status);
   const kept: Kept[] = [];
   let ended = false;
-  for (let after = prefix; !ended && kept.length < MOST_ORDERED; await turn()) {
+  for (let after = prefix; !ended && kept.length < MOST_ORDERED; await yieldToEventLoop()) {
     const page = await read.list("waiting", { prefix, after, limit: PAGE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
     // The view may be a moment older than the records.

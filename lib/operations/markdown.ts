@@ -1,9 +1,9 @@
 /** The little Markdown that reports are made of. What people wrote is shown as text and can form no markup. */
 import { INVISIBLE } from "../kit/invisible.ts";
-import { oneLine, quote } from "../kit/quote.ts";
+import { toOneLine, quote } from "../kit/quote.ts";
 
 /** An id, a target or another short word, as it is. */
-export const code = (text: string): string => `\`${oneLine(text).replaceAll("`", "'")}\``;
+export const code = (text: string): string => `\`${toOneLine(text).replaceAll("`", "'")}\``;
 
 /** Words that may hold somebody else's, so that they form no markup. */
 export const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&");

@@ -6,7 +6,7 @@ import { nextDriftCheck } from "../changes/check_drift.ts";
 import { knownMismatches } from "../changes/integrity_scan.ts";
 import { LAST_PART } from "../changes/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
-import { withRequestCache } from "../kit/request_cache.ts";
+import { addRequestCache } from "../kit/request_cache.ts";
 import { listRecords } from "../store/pages.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { expiringKey } from "./expiring.ts";
@@ -18,7 +18,7 @@ const ANY = { limit: 1, keysOnly: true } as const;
 
 /** Returns the next due time in milliseconds since the epoch: `-Infinity` where work is left, `Infinity` where nothing is due. */
 export async function nextDue(given: OperationsDeps): Promise<number> {
-  const deps = withRequestCache(given);
+  const deps = addRequestCache(given);
   // Every cycle checks a breach and mismatches again, and queries the peers.
   if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, outcome, limits, drift, apply] = await Promise.all([

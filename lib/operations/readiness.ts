@@ -5,7 +5,7 @@ import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../changes/intent_in_force.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import { StoreUnavailable } from "../store/store.ts";
-import { step, Unanswered } from "../kit/time_limit.ts";
+import { runWithTimeLimit, Unanswered } from "../kit/time_limit.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { PROBE_MS, writeProof } from "../store/write_proof.ts";
 
@@ -38,7 +38,7 @@ interface Readiness {
  */
 export async function readiness(deps: OperationsDeps): Promise<Readiness> {
   // A question of readiness is answered in time, whatever the store does.
-  return step(() => checksOf(deps), PROBE_MS).catch((error: unknown) => {
+  return runWithTimeLimit(() => checksOf(deps), PROBE_MS).catch((error: unknown) => {
     if (!(error instanceof Unanswered)) throw error;
     const reason = `the store did not answer within ${PROBE_MS / 1000} s; see the service's log`;
     return { ready: false, checks: { store: { ok: false, reason } } };

@@ -1,5 +1,5 @@
 /** The result of a task: an answer from the records, worded by a model where there is one. */
-import { clipped } from "../kit/clip.ts";
+import { clipJson } from "../kit/clip.ts";
 import { requireText } from "../llm/converse.ts";
 import { LlmFailed } from "../llm/port.ts";
 import { askQuery, askRecords } from "../find/ask.ts";
@@ -50,7 +50,7 @@ async function worded(
   if (!llm) return { unworded: undefined };
   const signal = AbortSignal.timeout(WORDING_MS);
   const { title, description } = task;
-  const request = clipped({ request: { title, description }, report: facts }, MAX_PROMPT_BYTES);
+  const request = clipJson({ request: { title, description }, report: facts }, MAX_PROMPT_BYTES);
   try {
     const messages = [{ role: "user", text: request }] as const;
     const { text, isCut } = await llm.complete({ system: SYSTEM, messages, tools: [], signal });

@@ -13,11 +13,11 @@ import { changeSchema, KINDS } from "../changes/rules/change.ts";
 import type { Exposure } from "../rollout/exposure.ts";
 import { canRead } from "../changes/rules/reader.ts";
 import { findExposure, isRollingOut } from "../changes/rules/rollout_state.ts";
-import { base64UrlBytes, toBase64Url } from "../kit/base64.ts";
+import { decodeBase64Url, toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
 import { listIds } from "../find/change_index.ts";
 import { gather, PAGE_BYTES } from "../kit/gather.ts";
-import { runWithScanLimit } from "../kit/places.ts";
+import { runWithScanLimit } from "../kit/semaphore.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 
 /** The tenant whose values hold for every tenant that has none of its own. */
@@ -162,7 +162,7 @@ interface Row {
 }
 
 function placeIn(after: string): string {
-  const bytes = base64UrlBytes(after);
+  const bytes = decodeBase64Url(after);
   if (!bytes) throw invalidField("after", "must be the next of a page");
   return new TextDecoder().decode(bytes);
 }

@@ -3,7 +3,7 @@
  * and by nothing else: it delays no governed write, and two processes cannot store the same entry.
  */
 import { entryKey, readHead } from "../audit/chain.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { json } from "../store/json.ts";
 import { RevisionConflict, type Store } from "../store/store.ts";
 import type { LogReader } from "./log_reader.ts";
@@ -113,7 +113,7 @@ async function applyEntries<S>(
       if (step !== "") return stop(false);
       done = entry.id;
     }
-    if (done < last) await turn();
+    if (done < last) await yieldToEventLoop();
   }
   const until = laterOf(samples?.get(done), now);
   if (done < length || !projection.applyTime || until === "") return stop(done === length);

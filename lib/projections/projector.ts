@@ -2,7 +2,7 @@
 import { readCurrentHead } from "../audit/chain.ts";
 import { certainNow } from "../changes/certain_time.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
-import { turn } from "../kit/turn.ts";
+import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { activity } from "./activity.ts";
 import { findProblem, projectNext, readEnd } from "./catch_up.ts";
 import { counts } from "./counts.ts";
@@ -47,7 +47,7 @@ export async function projectAll(deps: ProjectionDeps, proceed: () => boolean = 
     isMore = results.includes("more");
     if (results.includes("conflict")) isAlone = false;
     ours = ours.filter((_, index) => results[index] === "done" || results[index] === "more");
-    await turn();
+    await yieldToEventLoop();
   }
   return isAlone;
 }

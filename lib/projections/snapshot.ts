@@ -1,6 +1,6 @@
 /** Reads of a projection's rows, after it was brought up to the head of the log. */
 import { readCurrentHead } from "../audit/chain.ts";
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
 import { type Cursor, isCaughtUp, type Projection, type ProjectionDeps, readCursor } from "./projection.ts";
 import { catchUp } from "./catch_up.ts";
@@ -31,9 +31,10 @@ async function readUpToHead<S>(deps: ProjectionDeps, projection: Projection<S>):
   let cursor = first;
   // A forged entry must not be projected.
   if (!isCaughtUp(projection as Projection, cursor, length) && length > 0 && !integrity.breach) {
-    await step((signal) => catchUp(deps, projection as Projection, () => !signal.aborted), MAX_WAIT_MS).catch(
-      () => undefined,
-    );
+    await runWithTimeLimit(
+      (signal) => catchUp(deps, projection as Projection, () => !signal.aborted),
+      MAX_WAIT_MS,
+    ).catch(() => undefined);
     requestCache?.forget();
     cursor = await readCursor(deps, projection);
   }

@@ -3,7 +3,7 @@ import type { Store } from "./store.ts";
 
 /** A store whose commits are counted, those of other processes too as far as it tells of them. */
 export function signalling(store: Store, commits: CommitSignal): Store {
-  if (store.others) commits.askOthers(() => store.others!());
+  if (store.others) commits.setOthersSource(() => store.others!());
   return {
     get: (collection, id) => store.get(collection, id),
     getMany: (collection, ids) => store.getMany(collection, ids),

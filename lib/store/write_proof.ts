@@ -1,6 +1,6 @@
 /** Proves that writes are taken, by a write of a record of its own: a store that can be read need not be writable. */
 import type { Clock, Log } from "../kit/platform.ts";
-import { step } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { type Store, StoreUnavailable, StoreUnreadable } from "./store.ts";
 
 declare module "./store.ts" {
@@ -69,7 +69,7 @@ export function noteFailedWrite(store: Store): void {
 async function attempt(store: Store, now: number): Promise<string | null> {
   const at = new Date(now).toISOString();
   try {
-    await step(() => store.transact((tx) => tx.put("meta", "write_probe", { at })), PROBE_MS);
+    await runWithTimeLimit(() => store.transact((tx) => tx.put("meta", "write_probe", { at })), PROBE_MS);
     return null;
   } catch (error) {
     const shown = error instanceof StoreUnavailable ? error.shown : undefined;

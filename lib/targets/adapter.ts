@@ -10,22 +10,22 @@ import type {
 import type { Change } from "../changes/rules/change.ts";
 import { parseOperandId } from "../changes/rules/operands.ts";
 import type { Store } from "../store/store.ts";
-import { type EffectRecord, ownValue, storedEffects } from "./effects.ts";
-import { findEntryProblem, isEqual, setsValue, toHeld } from "./entry.ts";
-import { describeRestore, targetRestores } from "./restores.ts";
-import { driftFinder, logFacts } from "./log_facts.ts";
-import { findStagesProblem, targetStages } from "./stages.ts";
-import { describeUnfinished, unfinishedAttempts } from "./unfinished.ts";
-import { observedSystem, type TargetReports } from "./observed.ts";
-import { reachableReads } from "./reachable_reads.ts";
+import { type EffectRecord, appliedValue, createEffects } from "./effects.ts";
+import { findEntryProblem, isEqual, setsValue, toAdapterValue } from "./entry.ts";
+import { describeRestore, createRestores } from "./restores.ts";
+import { createDriftFinder, createLogChecks } from "./log_checks.ts";
+import { findStagesProblem, createStages } from "./stages.ts";
+import { describeOpenAttempt, createAttemptResolver } from "./attempt_resolver.ts";
+import { observeSystem, type TargetReports } from "./observed.ts";
+import { createReachableReads } from "./reachable_reads.ts";
 import { type Attempt, type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 import {
   type ApplyWrite,
-  BY_HAND,
+  MANUAL_ROLLBACK_HINT,
   describeOverwrite,
   requireExpected,
   type RollbackWrite,
-  targetWrites,
+  createWrites,
 } from "./writes.ts";
 
 /** Dependencies of the adapter. */
@@ -48,24 +48,25 @@ export interface Preview {
 }
 
 /** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
-export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
+export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
   const { store, clock = systemClock, sha256 = fastestSha256() } = options;
-  const system = observedSystem(whole, options.observer);
+  const system = observeSystem(rawSystem, options.observer);
   const isCumulative = (entry: Entry): boolean => system.isCumulative?.(entry) ?? false;
-  const effects = storedEffects(store, { isCumulative, sha256 });
+  const effects = createEffects(store, { isCumulative, sha256 });
 
-  const { read, ping, findProblem } = reachableReads(system, options);
+  const { read, ping, findProblem } = createReachableReads(system, options);
 
   /** One attempt, as the record of each of these changes has it. */
-  const newAttempts = (changes: readonly Change[], operation: Attempt["operation"]): Attempt[] => {
+  const createAttempts = (changes: readonly Change[], operation: Attempt["operation"]): Attempt[] => {
     const facts = { operation, attempt: crypto.randomUUID(), at: new Date(clock.now()).toISOString() };
     return changes.map(({ change_id }) => ({ ...parseOperandId(change_id), ...facts }));
   };
-  const newAttempt = (change: Change, operation: Attempt["operation"]): Attempt => newAttempts([change], operation)[0]!;
+  const createAttempt = (change: Change, operation: Attempt["operation"]): Attempt =>
+    createAttempts([change], operation)[0]!;
 
-  const restores = targetRestores(system, { effects, read, newAttempt, sha256 });
-  const stages = targetStages(system, { effects, read, newAttempt });
-  const unfinished = unfinishedAttempts(system, { effects, read, restores, stages });
+  const restores = createRestores(system, { effects, read, createAttempt, sha256 });
+  const stages = createStages(system, { effects, read, createAttempt });
+  const attempts = createAttemptResolver(system, { effects, read, restores, stages });
 
   const findEntry = async (change: Change): Promise<Entry> => {
     const { tenant_id, kind, value } = change;
@@ -74,7 +75,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   };
 
   /** A place that the configuration or another spelling moved is never written to, but by a rollback over drift. */
-  const requirePlace = ({ places }: Change, entry: Entry): void => {
+  const requireRecordedPlace = ({ places }: Change, entry: Entry): void => {
     const recorded = places?.[0]?.place;
     if (recorded !== undefined && recorded !== system.place(entry))
       throw new Error(
@@ -82,7 +83,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
       );
   };
 
-  const findRefusal = (entry: Entry, plan: Staged["stages"]): string | undefined =>
+  const findChangeProblem = (entry: Entry, plan: Staged["stages"]): string | undefined =>
     findEntryProblem(entry) ??
     (setsValue(entry) || system.note
       ? system.check(entry)
@@ -90,14 +91,14 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     (plan && findStagesProblem(system, entry, plan));
 
   /** Explains why a value, or its split, cannot be set on what the target holds. */
-  const findConflict = (entry: Entry, plan: Staged["stages"], held: TargetValue): string | undefined =>
+  const findConflict = (entry: Entry, plan: Staged["stages"], current: TargetValue): string | undefined =>
     setsValue(entry)
-      ? (system.checkHeld?.(entry, held) ?? (plan && findStagesProblem(system, entry, plan, held)))
+      ? (system.checkHeld?.(entry, current) ?? (plan && findStagesProblem(system, entry, plan, current)))
       : undefined;
 
-  const fromLogs = logFacts({ effects, isCumulative, sha256 });
-  const { isSuperseded, requireReplaced } = fromLogs;
-  const writes = targetWrites(system, { effects, read, newAttempts, stages, sha256 });
+  const logChecks = createLogChecks({ effects, isCumulative, sha256 });
+  const { isSuperseded, requireReplaced } = logChecks;
+  const writes = createWrites(system, { effects, read, createAttempts, stages, sha256 });
 
   /** Returns the result of an apply that has no value to set, or had set it before; or the write that it needs. */
   const prepareApply = async (
@@ -106,24 +107,28 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     expected: readonly string[] | undefined,
   ): Promise<AdapterResult | ApplyWrite> => {
     const entry = await findEntry(change);
-    const reason = findRefusal(entry, change.stages);
+    const reason = findChangeProblem(entry, change.stages);
     if (reason !== undefined) throw new Error(`the target system cannot hold the change: ${reason}`);
-    requirePlace(change, entry);
-    await unfinished.resolveOther(change, signal);
-    const { record, outcome } = await unfinished.resolve(change, entry, signal);
-    if (outcome === "open") throw new Error(describeUnfinished(change, record!));
+    requireRecordedPlace(change, entry);
+    await attempts.resolveOther(change, signal);
+    const { record, outcome } = await attempts.resolve(change, entry, signal);
+    if (outcome === "open") throw new Error(describeOpenAttempt(change, record!));
     const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
     if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
     if (record?.state === "applied" || wasRollingBack) {
       if (!setsValue(change)) return { result: "applied" };
       const isOwner = record.superseded_by === undefined;
-      const requireHeld = (held: TargetValue): void => requireExpected(held, { change, expected }, sha256);
-      const set = isOwner ? await restores.run(change, entry, { record, requireHeld, signal }) : undefined;
-      return { result: "applied", previous: toHeld(record.previous), ...describeOverwrite(set?.overwrote, sha256) };
+      const requireReplaceable = (current: TargetValue): void => requireExpected(current, { change, expected }, sha256);
+      const restored = isOwner ? await restores.run(change, entry, { record, requireReplaceable, signal }) : undefined;
+      return {
+        result: "applied",
+        previous: toAdapterValue(record.previous),
+        ...describeOverwrite(restored?.overwrote, sha256),
+      };
     }
-    if (setsValue(change)) return { change, entry, known: record, expected };
-    const previous = toHeld(await read(entry, signal));
-    const [attempt] = newAttempts([change], "apply") as [Attempt];
+    if (setsValue(change)) return { change, entry, earlier: record, expected };
+    const previous = toAdapterValue(await read(entry, signal));
+    const [attempt] = createAttempts([change], "apply") as [Attempt];
     const replaced = await effects.other((await effects.target(change))?.owner);
     const { value: _, ...spelled } = entry;
     await effects.begin(change, { state: "pending", attempt, place: system.place(entry), entry: spelled });
@@ -141,28 +146,29 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   ): Promise<AdapterResult | RollbackWrite> => {
     const { change_id, status } = change;
     const entry = await findEntry(change);
-    if (!overDrift) requirePlace(change, entry);
-    await unfinished.resolveOther(change, signal);
-    const { record, outcome } = await unfinished.resolveState(change, entry, signal);
-    if (outcome === "open") throw new Error(describeUnfinished(change, record!));
-    const fromLog = await fromLogs.read(change, entry, readLog);
+    if (!overDrift) requireRecordedPlace(change, entry);
+    await attempts.resolveOther(change, signal);
+    const { record, outcome } = await attempts.resolveState(change, entry, signal);
+    if (outcome === "open") throw new Error(describeOpenAttempt(change, record!));
+    const facts = await logChecks.read(change, entry, readLog);
     if (record?.state === "rolled_back") {
       // The log still has the change as applied: the record alone does not prove that its value is gone.
-      if (status === "applied" && fromLog?.superseded === false)
-        requireReplaced(change_id, await read(entry, signal), fromLog.digest);
+      if (status === "applied" && facts?.superseded === false)
+        requireReplaced(change_id, await read(entry, signal), facts.digest);
       return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
     }
     if (record?.applied_at === undefined) {
       if (status === "applied") {
-        if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);
-        requireReplaced(change_id, await read(entry, signal), fromLog.digest);
+        if (facts?.digest === undefined)
+          throw new Error(`what ${change_id} replaced is not on record; ${MANUAL_ROLLBACK_HINT}`);
+        requireReplaced(change_id, await read(entry, signal), facts.digest);
       }
       return writes.noteRollback(change, entry, undefined, signal);
     }
-    if (await isSuperseded(change_id, record, fromLog))
+    if (await isSuperseded(change_id, record, facts))
       return writes.noteRollback(change, entry, record.superseded_by, signal);
     if (!setsValue(change)) return writes.noteRollback(change, entry, undefined, signal);
-    if (fromLog) requireReplaced(change_id, record.previous, fromLog.digest);
+    if (facts) requireReplaced(change_id, record.previous, facts.digest);
     return { change, entry, record, overDrift };
   };
 
@@ -176,15 +182,15 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     readLog: ReadRollbackFacts | undefined,
   ): Promise<{ entry: Entry; record: EffectRecord }> => {
     const entry = await findEntry(change);
-    requirePlace(change, entry);
-    await unfinished.resolveOther(change, signal);
-    const { record, outcome } = await unfinished.resolve(change, entry, signal);
-    if (outcome === "open") throw new Error(describeUnfinished(change, record!));
+    requireRecordedPlace(change, entry);
+    await attempts.resolveOther(change, signal);
+    const { record, outcome } = await attempts.resolve(change, entry, signal);
+    if (outcome === "open") throw new Error(describeOpenAttempt(change, record!));
     if (record?.state !== "applied" || record.superseded_by !== undefined)
       throw new Error(`by the service's own record the target does not belong to ${change.change_id}`);
-    const fromLog = record.stage && (await fromLogs.read(change, entry, readLog));
-    if (fromLog) {
-      requireReplaced(change.change_id, record.previous, fromLog.digest);
+    const facts = record.stage && (await logChecks.read(change, entry, readLog));
+    if (facts) {
+      requireReplaced(change.change_id, record.previous, facts.digest);
       stages.requireOwn(change, entry, record);
     }
     return { entry, record };
@@ -198,10 +204,10 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
   ): Promise<AdapterResult[]> => {
     const prepared: (AdapterResult | W)[] = [];
     for (const [index, change] of changes.entries()) prepared.push(await prepare(change, index));
-    const isWrite = (one: AdapterResult | W): one is W => "entry" in one;
+    const isWrite = (result: AdapterResult | W): result is W => "entry" in result;
     const items = prepared.filter(isWrite);
     const written = items.length === 0 ? [] : await write(items);
-    return prepared.map((one) => (isWrite(one) ? written[items.indexOf(one)]! : one));
+    return prepared.map((result) => (isWrite(result) ? written[items.indexOf(result)]! : result));
   };
 
   const applyAll: NonNullable<ProductAdapter["applyAll"]> = (changes, signal, expected) =>
@@ -225,37 +231,37 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     isCumulative,
 
-    check: (entry) => findRefusal(entry, entry.stages),
+    check: (entry) => findChangeProblem(entry, entry.stages),
 
     holdsSplits: () => system.holdsSplits ?? false,
 
     judgesByReading: () => system.checkHeld !== undefined && system.ping === undefined,
 
     reader: (entry) => async (signal) => {
-      const held = await read(entry, signal);
-      const { value, version } = held;
-      return { value, version, problem: findConflict(entry, entry.stages, held) };
+      const current = await read(entry, signal);
+      const { value, version } = current;
+      return { value, version, problem: findConflict(entry, entry.stages, current) };
     },
 
     ping,
 
     async validate(change, signal) {
       const entry = await findEntry(change);
-      const reason = findRefusal(entry, change.stages);
+      const reason = findChangeProblem(entry, change.stages);
       if (reason !== undefined) return { ok: false, reason };
       try {
         await system.probe?.();
-        const held = await read(entry, signal);
-        const conflict = findConflict(entry, change.stages, held);
+        const current = await read(entry, signal);
+        const conflict = findConflict(entry, change.stages, current);
         if (conflict !== undefined) return { ok: false, reason: conflict };
-        const details = await system.preview?.(entry, held, signal);
-        const { value = null } = held;
+        const details = await system.preview?.(entry, current, signal);
+        const { value = null } = current;
         const preview: Preview = {
           place: system.place(entry),
           guard: system.guard,
           before: value,
-          after: setsValue(change) ? stages.start(change, entry, held).next.value : value,
-          present_before: held.value !== undefined,
+          after: setsValue(change) ? stages.start(change, entry, current).next.value : value,
+          present_before: current.value !== undefined,
           ...(details !== undefined && { details }),
         };
         return { ok: true, preview };
@@ -274,17 +280,17 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     async verify(change, signal): Promise<HostState> {
       const entry = await findEntry(change);
-      const { record, outcome } = await unfinished.resolveState(change, entry, signal);
+      const { record, outcome } = await attempts.resolveState(change, entry, signal);
       if (!record) return "absent";
       if (record.state === "rolled_back") return "rolled_back";
       if (outcome === "open" || outcome === "unclear") return "unknown";
       const wasApplied = record.applied_at !== undefined && record.state !== "pending";
       if (!wasApplied) return "absent";
       if (!setsValue(change) || record.superseded_by !== undefined) return "applied";
-      const held = await read(entry, signal);
-      if (!isAtStep(change, record)) return "unknown";
-      if (isEqual(held, ownValue(change, record))) return "applied";
-      return held.value === undefined ? "absent" : "unknown";
+      const current = await read(entry, signal);
+      if (!isAtRecordedStep(change, record)) return "unknown";
+      if (isEqual(current, appliedValue(change, record))) return "applied";
+      return current.value === undefined ? "absent" : "unknown";
     },
 
     async setStage(change, step, signal, readLog): Promise<AdapterResult> {
@@ -293,7 +299,7 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
     },
 
     async findStage(change, step, signal) {
-      const { record, outcome } = await unfinished.resolve(change, await findEntry(change), signal);
+      const { record, outcome } = await attempts.resolve(change, await findEntry(change), signal);
       if (outcome === "open") return "open";
       return record?.stage?.step === step ? "done" : "not_done";
     },
@@ -302,24 +308,24 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 
     async restore(change, id, signal, readLog) {
       const { entry, record } = await findOwned(change, signal, readLog);
-      const set = await restores.run(change, entry, { record, id, signal });
-      if (!set) return { result: "unchanged" };
-      return { result: "restored", replaced_digest: fromLogs.digest(set.overwrote ?? set.held) };
+      const restored = await restores.run(change, entry, { record, id, signal });
+      if (!restored) return { result: "unchanged" };
+      return { result: "restored", replaced_digest: logChecks.digest(restored.overwrote ?? restored.held) };
     },
 
     async findRestore(change, id, signal) {
-      const { record, outcome } = await unfinished.resolve(change, await findEntry(change), signal);
+      const { record, outcome } = await attempts.resolve(change, await findEntry(change), signal);
       if (outcome === "open") return "open";
       return describeRestore(record?.restore, id);
     },
 
     async held(change, signal) {
-      return toHeld(await read(await findEntry(change), signal));
+      return toAdapterValue(await read(await findEntry(change), signal));
     },
 
     rollback: async (...[change, ...rest]) => (await rollbackAll([change], ...rest))[0]!,
 
-    findDrift: driftFinder(fromLogs, { findEntry, unfinished, read }),
+    findDrift: createDriftFinder(logChecks, { findEntry, attempts, read }),
 
     findProblem,
 
@@ -331,5 +337,5 @@ export function targetAdapter(whole: TargetSystem, options: TargetAdapterOptions
 }
 
 /** Returns true where the split that was set is that of the recorded step, or of the one after it, which is about to be recorded. */
-const isAtStep = ({ exposure }: Change, { stage }: EffectRecord): boolean =>
+const isAtRecordedStep = ({ exposure }: Change, { stage }: EffectRecord): boolean =>
   !exposure || !stage || stage.step === exposure.step || stage.step === exposure.step + 1;

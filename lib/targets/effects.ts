@@ -72,49 +72,53 @@ const NO_VALUES = { previous: undefined, next: undefined, restore: undefined, st
 export type EffectStart = Pick<EffectRecord, "state" | "attempt" | "place" | "entry" | "previous" | "next" | "stage">;
 
 /** Reads and writes the records; every write is one transaction. */
-export type Effects = ReturnType<typeof storedEffects>;
+export type Effects = ReturnType<typeof createEffects>;
 
 /** The last rollback of a change, without the values. */
-function findRollback(known: EffectRecord | undefined): EffectRecord["earlier"] {
-  if (known?.state !== "rolled_back") return known?.earlier;
-  const { state, attempt, superseded_by } = known;
+function findRollback(record: EffectRecord | undefined): EffectRecord["earlier"] {
+  if (record?.state !== "rolled_back") return record?.earlier;
+  const { state, attempt, superseded_by } = record;
   return { state, attempt, superseded_by };
 }
 
 /** Dependencies of the effects. */
 export interface EffectOptions {
   /** Returns true for a change that shares its target with no other. */
-  isCumulative: (change: Change) => boolean;
+  isCumulative: (updateRecord: Change) => boolean;
   sha256: Sha256;
 }
 
 /** Returns what an applied change set: its value, or of a rollout the split of the step where it stands. */
-export const ownValue = (change: Change, record: EffectRecord | undefined): Partial<TargetValue> =>
-  (record?.stage && record.next) ?? { value: change.value };
+export const appliedValue = (updateRecord: Change, record: EffectRecord | undefined): Partial<TargetValue> =>
+  (record?.stage && record.next) ?? { value: updateRecord.value };
 
 /** Effects in the service's store. */
-export function storedEffects(
+export function createEffects(
   store: Pick<Store, "get" | "list" | "transact">,
   { isCumulative, sha256 }: EffectOptions,
 ) {
   /** The key of a target at the place of a change, among those of changes that set a value, or among those that set none. */
-  const keyOf = (change: Change): string => {
-    const place = change.places?.[0]?.place;
+  const effectTargetKey = (updateRecord: Change): string => {
+    const place = updateRecord.places?.[0]?.place;
     const at = place === undefined ? "" : sha256(place);
-    return targetKey(change) + at + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "");
+    return (
+      targetKey(updateRecord) +
+      at +
+      (isCumulative(updateRecord) ? updateRecord.change_id : updateRecord.value === undefined ? "-" : "")
+    );
   };
-  const change = async (tx: Tx, id: string, over: (record: EffectRecord) => EffectRecord): Promise<void> => {
+  const updateRecord = async (tx: Tx, id: string, update: (record: EffectRecord) => EffectRecord): Promise<void> => {
     const found = (await tx.get("effects", id))?.value;
-    if (found) tx.put("effects", id, over(found));
+    if (found) tx.put("effects", id, update(found));
   };
-  const changeTarget = async (tx: Tx, key: string, spelled: string, over: Partial<EffectTarget>): Promise<void> =>
-    tx.put("effect_targets", key, { target: spelled, ...(await tx.get("effect_targets", key))?.value, ...over });
+  const updateTarget = async (tx: Tx, key: string, spelling: string, update: Partial<EffectTarget>): Promise<void> =>
+    tx.put("effect_targets", key, { target: spelling, ...(await tx.get("effect_targets", key))?.value, ...update });
 
   return {
     get: async (change_id: string): Promise<EffectRecord | undefined> => (await store.get("effects", change_id))?.value,
 
-    target: async (one: Change): Promise<EffectTarget | undefined> =>
-      (await store.get("effect_targets", keyOf(one)))?.value,
+    target: async (change: Change): Promise<EffectTarget | undefined> =>
+      (await store.get("effect_targets", effectTargetKey(change)))?.value,
 
     /** Another change as a system may show it. */
     async other(change_id: string | undefined): Promise<OtherChange | undefined> {
@@ -123,30 +127,30 @@ export function storedEffects(
     },
 
     /** Records an attempt before the system is asked for it; an apply begins a new record. */
-    begin: (one: Change, start: EffectStart): Promise<void> =>
+    begin: (change: Change, start: EffectStart): Promise<void> =>
       store.transact(async (tx) => {
-        const id = one.change_id;
-        const key = keyOf(one);
+        const id = change.change_id;
+        const key = effectTargetKey(change);
         const { owner } = (await tx.get("effect_targets", key))?.value ?? {};
-        const known = (await tx.get("effects", id))?.value;
-        const before = start.state === "pending" ? { replaced: owner, earlier: findRollback(known) } : known;
+        const record = (await tx.get("effects", id))?.value;
+        const before = start.state === "pending" ? { replaced: owner, earlier: findRollback(record) } : record;
         tx.put("effects", id, { ...before, ...start });
-        await changeTarget(tx, key, start.entry.target, { open: id });
+        await updateTarget(tx, key, start.entry.target, { open: id });
       }),
 
     /** Drops an attempt that certainly set nothing. */
-    cancel: (one: Change, before: EffectRecord | undefined): Promise<void> =>
+    cancel: (change: Change, before: EffectRecord | undefined): Promise<void> =>
       store.transact(async (tx) => {
-        if (before) tx.put("effects", one.change_id, before);
-        else tx.delete("effects", one.change_id);
-        await changeTarget(tx, keyOf(one), one.target, { open: undefined });
+        if (before) tx.put("effects", change.change_id, before);
+        else tx.delete("effects", change.change_id);
+        await updateTarget(tx, effectTargetKey(change), change.target, { open: undefined });
       }),
 
     /** Records that a pending change is applied: it holds the target from now on. */
-    finishApply: (one: Change, version?: string): Promise<void> =>
+    finishApply: (change: Change, version?: string): Promise<void> =>
       store.transact(async (tx) => {
-        const id = one.change_id;
-        const key = keyOf(one);
+        const id = change.change_id;
+        const key = effectTargetKey(change);
         const record = (await tx.get("effects", id))?.value;
         if (record?.state !== "pending") return;
         const replaced = (await tx.get("effect_targets", key))?.value.owner;
@@ -154,18 +158,18 @@ export function storedEffects(
         const applied_at = record.attempt.at;
         const { earlier: _, ...applied } = record;
         tx.put("effects", id, { ...applied, state: "applied", applied_at, replaced, ...(next && { next }) });
-        if (replaced !== undefined) await change(tx, replaced, (earlier) => ({ ...earlier, superseded_by: id }));
-        await changeTarget(tx, key, one.target, { owner: id, open: undefined });
+        if (replaced !== undefined) await updateRecord(tx, replaced, (earlier) => ({ ...earlier, superseded_by: id }));
+        await updateTarget(tx, key, change.target, { owner: id, open: undefined });
       }),
 
     /**
      * Records that a change is rolled back. What it replaced passes to the later change that holds the target; otherwise the
      * change that it replaced holds the target again.
      */
-    finishRollback: (one: Change): Promise<void> =>
+    finishRollback: (change: Change): Promise<void> =>
       store.transact(async (tx) => {
-        const id = one.change_id;
-        const key = keyOf(one);
+        const id = change.change_id;
+        const key = effectTargetKey(change);
         const record = (await tx.get("effects", id))?.value;
         if (record?.state !== "rolling_back") return;
         const { attempt, place, entry, previous, replaced, superseded_by, restore } = record;
@@ -173,54 +177,54 @@ export function storedEffects(
         const done = restore && "replaced_digest" in restore ? { restore } : {};
         tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by, ...done });
         if (record.applied_at !== undefined && superseded_by !== undefined)
-          await change(tx, superseded_by, (later) => {
+          await updateRecord(tx, superseded_by, (later) => {
             if (later.replaced !== id) return later;
             return { ...later, previous, replaced };
           });
         if (record.applied_at !== undefined && replaced !== undefined)
-          await change(tx, replaced, (earlier) =>
+          await updateRecord(tx, replaced, (earlier) =>
             earlier.superseded_by === id ? { ...earlier, superseded_by } : earlier,
           );
         const { owner } = (await tx.get("effect_targets", key))?.value ?? {};
-        await changeTarget(tx, key, one.target, { open: undefined, ...(owner === id && { owner: replaced }) });
+        await updateTarget(tx, key, change.target, { open: undefined, ...(owner === id && { owner: replaced }) });
       }),
 
     /** Records a restore before the system is asked for it. */
-    beginRestore: (one: Change, restore: RestoreAttempt): Promise<void> =>
+    beginRestore: (change: Change, restore: RestoreAttempt): Promise<void> =>
       store.transact(async (tx) => {
-        await change(tx, one.change_id, (record) => ({ ...record, restore }));
-        await changeTarget(tx, keyOf(one), one.target, { open: one.change_id });
+        await updateRecord(tx, change.change_id, (record) => ({ ...record, restore }));
+        await updateTarget(tx, effectTargetKey(change), change.target, { open: change.change_id });
       }),
 
     /** Records the end of a restore; `done` is absent where it set nothing. */
-    endRestore: (one: Change, done?: { restore: RestoreAttempt; version?: string | undefined }): Promise<void> =>
+    endRestore: (change: Change, done?: { restore: RestoreAttempt; version?: string | undefined }): Promise<void> =>
       store.transact(async (tx) => {
-        await change(tx, one.change_id, ({ restore: _, ...record }) => {
+        await updateRecord(tx, change.change_id, ({ restore: _, ...record }) => {
           if (!done) return record;
           const { restore, version } = done;
           const next = record.next && { ...record.next, ...(version !== undefined && { version }) };
           return { ...record, restore, ...(next && { next }) };
         });
-        await changeTarget(tx, keyOf(one), one.target, { open: undefined });
+        await updateTarget(tx, effectTargetKey(change), change.target, { open: undefined });
       }),
 
     /** Records an advance before the system is asked for it. */
-    beginAdvance: (one: Change, advance: AdvanceAttempt): Promise<void> =>
+    beginAdvance: (change: Change, advance: AdvanceAttempt): Promise<void> =>
       store.transact(async (tx) => {
-        await change(tx, one.change_id, (record) => ({ ...record, advance }));
-        await changeTarget(tx, keyOf(one), one.target, { open: one.change_id });
+        await updateRecord(tx, change.change_id, (record) => ({ ...record, advance }));
+        await updateTarget(tx, effectTargetKey(change), change.target, { open: change.change_id });
       }),
 
     /** Records the end of an advance: the split of its step is set, or nothing was. */
-    endAdvance: (one: Change, outcome: "not_done" | { version: string | undefined }): Promise<void> =>
+    endAdvance: (change: Change, outcome: "not_done" | { version: string | undefined }): Promise<void> =>
       store.transact(async (tx) => {
-        await change(tx, one.change_id, ({ advance, ...record }) => {
+        await updateRecord(tx, change.change_id, ({ advance, ...record }) => {
           if (outcome === "not_done" || !advance || !record.stage) return record;
           const { step, next } = advance;
           const { version = next.version } = outcome;
           return { ...record, next: { ...next, version }, stage: { ...record.stage, step } };
         });
-        await changeTarget(tx, keyOf(one), one.target, { open: undefined });
+        await updateTarget(tx, effectTargetKey(change), change.target, { open: undefined });
       }),
 
     /** Removes the value of an erased change, also from attempts of other changes that had found it. */

@@ -14,8 +14,8 @@ export const isEqual = (a: Partial<TargetValue> | undefined, b: Partial<TargetVa
     : canonicalJson(a.value) === canonicalJson(b.value);
 
 /** Returns a value as the adapter port has it; `null` for nothing. */
-export const toHeld = (held: TargetValue | undefined): { value: unknown } | null =>
-  held?.value === undefined ? null : { value: held.value };
+export const toAdapterValue = (current: TargetValue | undefined): { value: unknown } | null =>
+  current?.value === undefined ? null : { value: current.value };
 
 /** Explains why no target system could hold the entry. */
 export function findEntryProblem({ tenant_id, target, value = null }: Entry): string | undefined {

@@ -25,10 +25,10 @@ export interface TargetObserver {
   retried(system: string): void;
 }
 
-const outcomeOfError = (error: unknown): TargetOutcome =>
+const classifyError = (error: unknown): TargetOutcome =>
   error instanceof Unanswered ? "unanswered" : error instanceof TargetRejected ? "rejected" : "failed";
 
-const outcomeOfWrite = (result: SetResult | SetManyResult): TargetOutcome =>
+const classifyWrite = (result: SetResult | SetManyResult): TargetOutcome =>
   result.done ? "done" : "conflict" in result ? "conflict" : "rejected";
 
 /** Returns what runs a call and reports it. */
@@ -36,7 +36,7 @@ export function reportCalls(system: string, observer: TargetObserver | undefined
   return async <T>(
     operation: TargetOperation,
     run: () => Promise<T>,
-    outcomeOf: (result: T) => TargetOutcome = () => "done",
+    classify: (result: T) => TargetOutcome = () => "done",
   ): Promise<T> => {
     if (!observer) return run();
     const began = performance.now();
@@ -44,10 +44,10 @@ export function reportCalls(system: string, observer: TargetObserver | undefined
       observer.called({ system, operation, outcome, seconds: (performance.now() - began) / 1000 });
     try {
       const result = await run();
-      report(outcomeOf(result));
+      report(classify(result));
       return result;
     } catch (error) {
-      report(outcomeOfError(error));
+      report(classifyError(error));
       throw error;
     }
   };
@@ -61,17 +61,17 @@ export interface TargetReports {
 }
 
 /** The system, with each call reported. */
-export function observedSystem(system: TargetSystem, observer: TargetObserver | undefined): TargetSystem {
+export function observeSystem(system: TargetSystem, observer: TargetObserver | undefined): TargetSystem {
   if (!observer) return system;
   const report = reportCalls(system.name, observer);
   const { resolve, ping, note, setMany } = system;
   return {
     ...system,
-    read: (...given) => report("read", () => system.read(...given)),
-    compareAndSet: (...given) => report("write", () => system.compareAndSet(...given), outcomeOfWrite),
-    ...(setMany && { setMany: (...given) => report("write", () => setMany(...given), outcomeOfWrite) }),
-    ...(resolve && { resolve: (...given) => report("resolve", () => resolve(...given)) }),
-    ...(ping && { ping: (...given) => report("ping", () => ping(...given)) }),
-    ...(note && { note: (...given) => report("write", () => note(...given)) }),
+    read: (...args) => report("read", () => system.read(...args)),
+    compareAndSet: (...args) => report("write", () => system.compareAndSet(...args), classifyWrite),
+    ...(setMany && { setMany: (...args) => report("write", () => setMany(...args), classifyWrite) }),
+    ...(resolve && { resolve: (...args) => report("resolve", () => resolve(...args)) }),
+    ...(ping && { ping: (...args) => report("ping", () => ping(...args)) }),
+    ...(note && { note: (...args) => report("write", () => note(...args)) }),
   };
 }

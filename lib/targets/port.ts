@@ -91,7 +91,7 @@ export interface TargetSystem {
   readonly name: string;
   /** `atomic`: the system compares and sets in one step. `checked`: the system itself cannot refuse a concurrent edit, so the value is compared just before the write. */
   readonly guard: "atomic" | "checked";
-  /** True where a value may be split between users (`withSplits`); else proposing one is 400 `value_not_allowed`. */
+  /** True where a value may be split between users (`addSplitSupport`); else proposing one is 400 `value_not_allowed`. */
   readonly holdsSplits?: boolean;
   /** Explains why the system can never hold the entry, without asking it: the proposal is 400 `value_not_allowed`. */
   check(entry: Entry): string | undefined;
@@ -108,9 +108,9 @@ export interface TargetSystem {
    */
   isCumulative?(entry: Entry): boolean;
   /** Describes what an apply would do, for a dry run. Throws `TargetRejected` where the entry cannot be applied. */
-  preview?(entry: Entry, held: TargetValue, signal: AbortSignal): Promise<unknown>;
+  preview?(entry: Entry, current: TargetValue, signal: AbortSignal): Promise<unknown>;
   /** Explains why the entry cannot be set on what the target holds, such as an archived flag. */
-  checkHeld?(entry: Entry, held: TargetValue): string | undefined;
+  checkHeld?(entry: Entry, current: TargetValue): string | undefined;
   /** Sets `next.raw`, else `next.value` as JSON (`next` undefined: removes the value), if the target holds `expected`. */
   compareAndSet(
     entry: Entry,

@@ -2,16 +2,16 @@
 import type { TargetReports } from "./observed.ts";
 
 /** Stores the reason, and logs a line when it comes and when it goes. */
-export function reachability(system: string, log: TargetReports["log"]) {
+export function trackReachability(system: string, log: TargetReports["log"]) {
   let problem: string | null = null;
   return {
     /** Returns the reason; null where the last call had an answer, or there was none yet. */
     problem: (): string | null => problem,
-    answered(): void {
+    recordAnswer(): void {
       if (problem !== null) log?.info("a target system can be used again", { system });
       problem = null;
     },
-    failed(reason: string): void {
+    recordFailure(reason: string): void {
       if (problem === null) log?.warn("a target system cannot be used", { system, error: reason });
       problem = reason;
     },

@@ -3,18 +3,19 @@ import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { RestoreResult } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { type EffectRecord, type Effects, ownValue, type RestoreAttempt } from "./effects.ts";
+import { type EffectRecord, type Effects, appliedValue, type RestoreAttempt } from "./effects.ts";
 import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue } from "./port.ts";
 
 /** Tries of a write when the target changes between the read and the write. */
 export const MAX_TRIES = 5;
 
-export const CONTENDED = "the target was changed by another program at every try; stop that program and try again";
+export const CONTENTION_MESSAGE =
+  "the target was changed by another program at every try; stop that program and try again";
 
 /** Returns the digest of a value; `null` for nothing. */
-export const digestHeld = (held: TargetValue | undefined, sha256: Sha256): string | null =>
-  held?.value === undefined ? null : sha256(canonicalJson(held.value));
+export const digestValue = (current: TargetValue | undefined, sha256: Sha256): string | null =>
+  current?.value === undefined ? null : sha256(canonicalJson(current.value));
 
 /** Returns the result of the restore with this id, as far as it is on record. */
 export const describeRestore = (restore: RestoreAttempt | undefined, id: string): RestoreResult | "not_done" =>
@@ -25,7 +26,7 @@ export const describeRestore = (restore: RestoreAttempt | undefined, id: string)
 interface RestoreOptions {
   effects: Effects;
   read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
-  newAttempt: (change: Change, operation: "restore") => Attempt;
+  createAttempt: (change: Change, operation: "restore") => Attempt;
   sha256: Sha256;
 }
 
@@ -35,14 +36,14 @@ interface RestoreRun {
   /** The id of the restore; absent where an apply sets the value again. */
   id?: string;
   /** Throws where the value may not be replaced. */
-  requireHeld?: (held: TargetValue) => void;
+  requireReplaceable?: (current: TargetValue) => void;
   signal: AbortSignal;
 }
 
 /** Creates the restores of one target system. */
-export function targetRestores(system: TargetSystem, { effects, read, newAttempt, sha256 }: RestoreOptions) {
+export function createRestores(system: TargetSystem, { effects, read, createAttempt, sha256 }: RestoreOptions) {
   const finish = (change: Change, { id, attempt }: RestoreAttempt, replaced: TargetValue, version?: string) =>
-    effects.endRestore(change, { restore: { id, attempt, replaced_digest: digestHeld(replaced, sha256) }, version });
+    effects.endRestore(change, { restore: { id, attempt, replaced_digest: digestValue(replaced, sha256) }, version });
 
   return {
     /** Records the outcome of an unfinished restore; `open`: it may still come. */
@@ -52,7 +53,7 @@ export function targetRestores(system: TargetSystem, { effects, read, newAttempt
       if (!restore || !("replaced" in restore)) return undefined;
       const outcome =
         (await system.resolve?.(entry, restore.attempt, signal)) ??
-        (isEqual(await read(entry, signal), ownValue(change, record)) ? "done" : "not_done");
+        (isEqual(await read(entry, signal), appliedValue(change, record)) ? "done" : "not_done");
       if (outcome === "open") return outcome;
       if (outcome === "done") await finish(change, restore, restore.replaced);
       // A system that cannot say what became of an attempt may still carry it out.
@@ -64,25 +65,25 @@ export function targetRestores(system: TargetSystem, { effects, read, newAttempt
     async run(
       change: Change,
       entry: Entry,
-      { record, id, requireHeld, signal }: RestoreRun,
+      { record, id, requireReplaceable, signal }: RestoreRun,
     ): Promise<{ held: TargetValue; overwrote?: TargetValue | undefined } | undefined> {
-      const next = { version: "", ...ownValue(change, record) };
+      const next = { version: "", ...appliedValue(change, record) };
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const held = await read(entry, signal);
-        if (isEqual(held, next)) return undefined;
-        requireHeld?.(held);
-        const attempt = newAttempt(change, "restore");
-        const restore = { id: id ?? attempt.attempt, attempt, replaced: held };
+        const current = await read(entry, signal);
+        if (isEqual(current, next)) return undefined;
+        requireReplaceable?.(current);
+        const attempt = createAttempt(change, "restore");
+        const restore = { id: id ?? attempt.attempt, attempt, replaced: current };
         await effects.beginRestore(change, restore);
-        const set = await system.compareAndSet(entry, next, held, attempt, signal);
-        if (set.done) {
-          await finish(change, restore, set.overwrote ?? held, set.version);
-          return { held, overwrote: set.overwrote };
+        const result = await system.compareAndSet(entry, next, current, attempt, signal);
+        if (result.done) {
+          await finish(change, restore, result.overwrote ?? current, result.version);
+          return { held: current, overwrote: result.overwrote };
         }
         await effects.endRestore(change);
-        if ("rejected" in set) throw new Error(set.rejected);
+        if ("rejected" in result) throw new Error(result.rejected);
       }
-      throw new Error(CONTENDED);
+      throw new Error(CONTENTION_MESSAGE);
     },
   };
 }

@@ -24,27 +24,27 @@ export interface RoutedSystem {
 }
 
 /** Returns the target that a pattern covers with this rest; undefined where the pattern leaves more open than that. */
-function fillRest(pattern: string, rest: string): string | undefined {
+function fillPattern(pattern: string, rest: string): string | undefined {
   const [begin, end, ...more] = pattern.split("*") as [string, ...string[]];
   if (end === undefined) return normalizeTarget(begin) === normalizeTarget(rest) ? begin : undefined;
   return more.length > 0 ? undefined : begin + rest + end;
 }
 
 /** Creates the adapter of several systems. `configuration`: recorded in the log before the first change under it. */
-export function routedAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
-  const find = ({ target, kind, tenant_id }: Pick<Entry, "tenant_id" | "target" | "kind">): RoutedSystem => {
+export function routingAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
+  const findSystem = ({ target, kind, tenant_id }: Pick<Entry, "tenant_id" | "target" | "kind">): RoutedSystem => {
     const covering = systems.filter(
       ({ match, kinds }) => findRest(target, match) !== undefined && (!kinds || kinds.includes(kind)),
     );
     const [first] = covering;
     if (!first) throw new NoTargetSystem(`no target system covers ${target} of kind ${kind}`);
-    const alike = covering.filter(({ match }) => isSameMatch(match, first.match));
-    const found = alike.find(({ tenants }) => !tenants || tenants.includes(tenant_id));
+    const sameMatch = covering.filter(({ match }) => isSameMatch(match, first.match));
+    const found = sameMatch.find(({ tenants }) => !tenants || tenants.includes(tenant_id));
     if (found) return found;
-    const names = alike.map(({ name }) => name).join(", ");
+    const names = sameMatch.map(({ name }) => name).join(", ");
     throw new NoTargetSystem(`the target systems of ${target} (${names}) do not serve the tenant ${tenant_id}`);
   };
-  const of = (change: Parameters<typeof find>[0]): ProductAdapter => find(change).adapter;
+  const adapterFor = (change: Parameters<typeof findSystem>[0]): ProductAdapter => findSystem(change).adapter;
 
   return {
     name: systems.length === 1 ? systems[0]!.name : "targets",
@@ -53,7 +53,7 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
     gates: systems.flatMap(({ match, adapter }) => (adapter.isGate ? match : [])),
     githubGates: systems.flatMap(({ adapter }) => adapter.githubGates ?? []),
     locate(entry) {
-      const { name, adapter } = find(entry);
+      const { name, adapter } = findSystem(entry);
       return { system: name, place: adapter.locate?.(entry).place ?? name };
     },
     reach: ({ targets, kinds: proposed, tenants: served }) =>
@@ -65,39 +65,42 @@ export function routedAdapter(systems: readonly RoutedSystem[], configuration?: 
           : [],
       ),
     counterparts(entry, system) {
-      const rest = findRest(entry.target, find(entry).match)!;
+      const rest = findRest(entry.target, findSystem(entry).match)!;
       const patterns = systems.filter(({ name }) => name === system).flatMap(({ match }) => match);
-      const targets = patterns.flatMap((pattern) => fillRest(pattern, rest) ?? []);
-      return targets.filter((target) => find({ ...entry, target }).name === system);
+      const targets = patterns.flatMap((pattern) => fillPattern(pattern, rest) ?? []);
+      return targets.filter((target) => findSystem({ ...entry, target }).name === system);
     },
-    carries: (change) => of(change).carries?.(change) ?? true,
-    isGate: (entry) => of(entry).isGate?.(entry) ?? false,
-    isCumulative: (entry) => of(entry).isCumulative?.(entry) ?? false,
-    check: (entry) => findRolloutProblem(of(entry), entry) ?? of(entry).check?.(entry),
-    holdsSplits: (entry) => of(entry).holdsSplits?.(entry) ?? false,
-    judgesByReading: (entry) => of(entry).judgesByReading?.(entry) ?? false,
-    reader: (entry) => of(entry).reader?.(entry),
+    carries: (change) => adapterFor(change).carries?.(change) ?? true,
+    isGate: (entry) => adapterFor(entry).isGate?.(entry) ?? false,
+    isCumulative: (entry) => adapterFor(entry).isCumulative?.(entry) ?? false,
+    check: (entry) => findRolloutProblem(adapterFor(entry), entry) ?? adapterFor(entry).check?.(entry),
+    holdsSplits: (entry) => adapterFor(entry).holdsSplits?.(entry) ?? false,
+    judgesByReading: (entry) => adapterFor(entry).judgesByReading?.(entry) ?? false,
+    reader: (entry) => adapterFor(entry).reader?.(entry),
     async validate(change, signal) {
-      const reason = findRolloutProblem(of(change), change);
-      return reason === undefined ? of(change).validate(change, signal) : { ok: false, reason };
+      const reason = findRolloutProblem(adapterFor(change), change);
+      return reason === undefined ? adapterFor(change).validate(change, signal) : { ok: false, reason };
     },
-    apply: async (change, signal, expected) => of(change).apply(change, signal, expected),
-    verify: async (change, signal) => of(change).verify(change, signal),
-    rollback: async (change, signal, readFacts, overDrift) => of(change).rollback(change, signal, readFacts, overDrift),
+    apply: async (change, signal, expected) => adapterFor(change).apply(change, signal, expected),
+    verify: async (change, signal) => adapterFor(change).verify(change, signal),
+    rollback: async (change, signal, readFacts, overDrift) =>
+      adapterFor(change).rollback(change, signal, readFacts, overDrift),
     setsTogether(entry) {
-      const { name, adapter } = find(entry);
+      const { name, adapter } = findSystem(entry);
       return adapter.setsTogether?.(entry) === undefined ? undefined : name;
     },
-    applyAll: async (changes, ...rest) => of(changes[0]!).applyAll!(changes, ...rest),
-    rollbackAll: async (changes, ...rest) => of(changes[0]!).rollbackAll!(changes, ...rest),
-    findDrift: async (change, ...rest) => findDrift(of(change), change, ...rest),
-    canRestore: (change) => of(change).canRestore?.(change) ?? false,
-    restore: async (change, id, signal, readFacts) => of(change).restore!(change, id, signal, readFacts),
-    findRestore: async (change, id, signal) => (await of(change).findRestore?.(change, id, signal)) ?? "not_done",
-    setStage: async (change, step, signal, readFacts) => of(change).setStage!(change, step, signal, readFacts),
-    findStage: async (change, step, signal) => (await of(change).findStage?.(change, step, signal)) ?? "not_done",
-    held: async (change, signal) => of(change).held?.(change, signal),
-    forget: async (change, signal) => of(change).forget?.(change, signal),
+    applyAll: async (changes, ...rest) => adapterFor(changes[0]!).applyAll!(changes, ...rest),
+    rollbackAll: async (changes, ...rest) => adapterFor(changes[0]!).rollbackAll!(changes, ...rest),
+    findDrift: async (change, ...rest) => findDrift(adapterFor(change), change, ...rest),
+    canRestore: (change) => adapterFor(change).canRestore?.(change) ?? false,
+    restore: async (change, id, signal, readFacts) => adapterFor(change).restore!(change, id, signal, readFacts),
+    findRestore: async (change, id, signal) =>
+      (await adapterFor(change).findRestore?.(change, id, signal)) ?? "not_done",
+    setStage: async (change, step, signal, readFacts) => adapterFor(change).setStage!(change, step, signal, readFacts),
+    findStage: async (change, step, signal) =>
+      (await adapterFor(change).findStage?.(change, step, signal)) ?? "not_done",
+    held: async (change, signal) => adapterFor(change).held?.(change, signal),
+    forget: async (change, signal) => adapterFor(change).forget?.(change, signal),
     async ping(signal) {
       await Promise.allSettled(systems.map(({ adapter }) => adapter.ping?.(signal)));
     },

@@ -6,10 +6,10 @@ import type { Stages } from "../rollout/stages.ts";
 import type { AdvanceAttempt, EffectRecord, Effects } from "./effects.ts";
 import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue, UserShare } from "./port.ts";
-import { CONTENDED, MAX_TRIES } from "./restores.ts";
+import { CONTENTION_MESSAGE, MAX_TRIES } from "./restores.ts";
 
 /** Returns the share of a step, counted from 0; after the last step everybody has the value. */
-const findUserShare = ({ unit, steps }: Stages, salt: string, step: number): UserShare => ({
+const userShare = ({ unit, steps }: Stages, salt: string, step: number): UserShare => ({
   unit,
   salt,
   share: steps[step]?.share ?? BUCKETS,
@@ -24,7 +24,7 @@ export function findStagesProblem(
 ): string | undefined {
   if (!system.split) return NO_SPLIT;
   for (const step of stages.steps.keys()) {
-    const problem = system.findSplitProblem?.(entry, findUserShare(stages, "", step), before);
+    const problem = system.findSplitProblem?.(entry, userShare(stages, "", step), before);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -33,13 +33,13 @@ export function findStagesProblem(
 interface StagesOptions {
   effects: Effects;
   read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
-  newAttempt: (change: Change, operation: "advance") => Attempt;
+  createAttempt: (change: Change, operation: "advance") => Attempt;
 }
 
 /** Creates the steps of rollouts on one target system. */
-export function targetStages(system: TargetSystem, { effects, read, newAttempt }: StagesOptions) {
+export function createStages(system: TargetSystem, { effects, read, createAttempt }: StagesOptions) {
   const splitAt = (change: Change & Staged, entry: Entry, step: number, before: TargetValue): TargetValue =>
-    system.split!(entry, findUserShare(change.stages!, change.change_id, step), before);
+    system.split!(entry, userShare(change.stages!, change.change_id, step), before);
 
   return {
     /** Returns what an apply of the change sets over a value: of a rollout the split of its first step. */
@@ -76,7 +76,7 @@ export function targetStages(system: TargetSystem, { effects, read, newAttempt }
     async advance(
       change: Change & Staged,
       entry: Entry,
-      { next: present, previous, stage }: EffectRecord,
+      { next: recorded, previous, stage }: EffectRecord,
       step: number,
       signal: AbortSignal,
     ): Promise<AdapterResult> {
@@ -84,24 +84,24 @@ export function targetStages(system: TargetSystem, { effects, read, newAttempt }
         throw new Error(`what ${change.change_id} replaced is not on record; roll it back by hand`);
       const next = splitAt(change, entry, step, previous);
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const held = await read(entry, signal);
-        if (!isEqual(held, present))
+        const current = await read(entry, signal);
+        if (!isEqual(current, recorded))
           throw new TargetDrifted(`the target of ${change.change_id} does not hold the split of its step`, {
-            expected: present?.value,
-            held: held.value ?? null,
+            expected: recorded?.value,
+            held: current.value ?? null,
           });
         if (stage.step === step) return { result: "applied" };
-        const advance: AdvanceAttempt = { attempt: newAttempt(change, "advance"), step, next };
+        const advance: AdvanceAttempt = { attempt: createAttempt(change, "advance"), step, next };
         await effects.beginAdvance(change, advance);
-        const set = await system.compareAndSet(entry, next, held, advance.attempt, signal);
-        if (set.done) {
-          await effects.endAdvance(change, set);
+        const result = await system.compareAndSet(entry, next, current, advance.attempt, signal);
+        if (result.done) {
+          await effects.endAdvance(change, result);
           return { result: "applied" };
         }
         await effects.endAdvance(change, "not_done");
-        if ("rejected" in set) throw new Error(set.rejected);
+        if ("rejected" in result) throw new Error(result.rejected);
       }
-      throw new Error(CONTENDED);
+      throw new Error(CONTENTION_MESSAGE);
     },
   };
 }

@@ -10,7 +10,7 @@ export interface TemplateValues {
 const PLACEHOLDER = /\{(tenant|rest)\}/g;
 
 /** Returns true where two tenants would have different keys. */
-export const namesTenant = (template: string): boolean => template.includes("{tenant}");
+export const hasTenantPlaceholder = (template: string): boolean => template.includes("{tenant}");
 
 /** Explains why a template cannot be used. */
 export function findTemplateProblem(template: string): string | undefined {
@@ -26,21 +26,21 @@ export function expandTemplate(template: string, values: TemplateValues): string
   let key = parts[0]!;
   for (let i = 1; i < parts.length; i += 2) {
     const name = parts[i] as keyof TemplateValues;
-    const follows = parts[i + 1]!;
+    const suffix = parts[i + 1]!;
     const value = values[name];
-    const problem = findValueProblem(name, value, follows);
+    const problem = findValueProblem(name, value, suffix);
     if (problem !== undefined)
       throw new NoTargetSystem(`the target system makes its keys by ${template}, and ${name} ${problem}`);
-    key += value + follows;
+    key += value + suffix;
   }
   return key;
 }
 
-function findValueProblem(name: keyof TemplateValues, value: string, follows: string): string | undefined {
+function findValueProblem(name: keyof TemplateValues, value: string, suffix: string): string | undefined {
   if (name === "tenant" && value.includes("/")) return `${JSON.stringify(value)} contains /`;
   // Also where the value ends as the text begins: of acme_ and __ nobody could tell where the value ends.
-  if (follows !== "" && (value + follows).indexOf(follows) !== value.length)
-    return `${JSON.stringify(value)} contains ${JSON.stringify(follows)}, which follows it there`;
+  if (suffix !== "" && (value + suffix).indexOf(suffix) !== value.length)
+    return `${JSON.stringify(value)} contains ${JSON.stringify(suffix)}, which follows it there`;
   const isDots = value.split("/").some((segment) => segment === "." || segment === "..");
   return isDots ? `${JSON.stringify(value)} has a segment . or ..` : undefined;
 }

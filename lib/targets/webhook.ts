@@ -1,16 +1,16 @@
 /** Carries changes to a host product over HTTP: one signed request for each step. */
 import * as z from "zod";
 import { type Clock, fastestSha256 } from "../kit/platform.ts";
-import { cappedText } from "../kit/capped_text.ts";
+import { readCappedText } from "../kit/capped_text.ts";
 import { once } from "../kit/once.ts";
 import { Unanswered } from "../kit/time_limit.ts";
 import { traceHeaders } from "../kit/trace.ts";
-import { webhookKey, signWebhook } from "../kit/webhook_signature.ts";
+import { parseWebhookKey, signWebhook } from "../kit/webhook_signature.ts";
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { reportCalls, type TargetReports } from "./observed.ts";
-import { reachability } from "./reachability.ts";
+import { trackReachability } from "./reachability.ts";
 
 /** Address of the host product, and the credentials of both sides. */
 export interface WebhookAdapterOptions extends TargetReports {
@@ -28,34 +28,34 @@ export interface WebhookAdapterOptions extends TargetReports {
   sleep?: (ms: number) => Promise<void>;
 }
 
-const ANSWER_LIMIT = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 /** The waits before a step is asked for again whose answer was lost; milliseconds. */
-const PAUSES = [100, 400, 1600];
+const RETRY_PAUSES_MS = [100, 400, 1600];
 /** Statuses of a proxy that cannot reach the host product, or is overloaded. */
-const PASSING = [429, 502, 503, 504];
+const TRANSIENT_STATUSES = [429, 502, 503, 504];
 /** A proxy's answers when the host product behind it does not run. */
-const DOWN = [502, 503, 504];
+const UNREACHABLE_STATUSES = [502, 503, 504];
 
 /** Answers of a host product to each operation; further members are left out. */
-const answers = once(() => ({
+const answerSchemas = once(() => ({
   validate: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), preview: z.unknown().optional() }),
     z.object({ ok: z.literal(false), reason: z.string().min(1).max(1000) }),
   ]),
-  apply: result().extend({ previous: z.object({ value: z.unknown() }).nullable().optional() }),
-  rollback: result(),
+  apply: resultSchema().extend({ previous: z.object({ value: z.unknown() }).nullable().optional() }),
+  rollback: resultSchema(),
   verify: z.object({
     state: z.enum(["applied", "rolled_back", "absent", "unknown"]),
     holds: z.object({ value: z.unknown() }).nullable().optional(),
   }),
 }));
-const result = () => z.object({ result: z.string().min(1).max(100), detail: z.unknown().optional() });
+const resultSchema = () => z.object({ result: z.string().min(1).max(100), detail: z.unknown().optional() });
 
-type Answers = ReturnType<typeof answers>;
+type AnswerSchemas = ReturnType<typeof answerSchemas>;
 
 /** The four operations of the port. */
-type Operation = keyof Answers;
-type AnswerOf<O extends Operation> = z.infer<Answers[O]>;
+type Operation = keyof AnswerSchemas;
+type AnswerOf<O extends Operation> = z.infer<AnswerSchemas[O]>;
 
 /** Reads an answer; throws an error that says what is wrong with it. */
 function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<O> {
@@ -65,13 +65,13 @@ function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<
   } catch {
     throw new Error(`the host product's answer to ${operation} is not JSON`);
   }
-  const parsed = answers()[operation].safeParse(json);
+  const parsed = answerSchemas()[operation].safeParse(json);
   if (parsed.success) return parsed.data as AnswerOf<O>;
   const flaws = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${message}`).join("; ");
   throw new Error(`the host product's answer to ${operation} is not as agreed: ${flaws}`);
 }
 
-const timer = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Returns the address of a webhook without its path, which may be a secret: of that a digest, since another path is another
@@ -87,8 +87,8 @@ export function describeWebhook(url: string): string {
 export function checkWebhookUrl(url: string): string {
   if (!URL.canParse(url)) throw new TypeError("must be an https URL");
   const { protocol, hostname, username, password } = new URL(url);
-  const near = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
-  if (protocol !== "https:" && !(protocol === "http:" && near))
+  const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+  if (protocol !== "https:" && !(protocol === "http:" && isLocal))
     throw new TypeError("must be an https URL; http is for this machine only");
   if (username !== "" || password !== "")
     throw new TypeError("must hold no user and password: the signature shows who asks");
@@ -96,32 +96,33 @@ export function checkWebhookUrl(url: string): string {
 }
 
 /** The answer may come when the same is asked again. */
-class Lost extends Unanswered {}
+class AnswerLost extends Unanswered {}
 
-/** Makes the adapter. Throws `TypeError` when the address, and `SecretRefused` when the secret cannot be used. */
+/** Makes the adapter. Throws `TypeError` when the address, and `SecretRejected` when the secret cannot be used. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
-  const { name = "webhook", secret, product_id, instance_id, clock, fetch: send = fetch, sleep = timer } = options;
+  const { name = "webhook", secret, product_id, instance_id, clock, fetch: sendHttp = fetch, sleep = wait } = options;
   const { observer, log } = options;
-  const connection = reachability(name, log);
-  const signature = reachability(name, log);
+  const connection = trackReachability(name, log);
+  const signature = trackReachability(name, log);
   const report = reportCalls(name, observer);
   const url = checkWebhookUrl(options.url);
-  const signingKey = webhookKey(secret);
+  const signingKey = parseWebhookKey(secret);
 
   /** Sends a request, and notes whether the host product runs. Throws `Lost`. */
-  const reach = async (init: RequestInit): Promise<Response> => {
+  const sendRequest = async (init: RequestInit): Promise<Response> => {
     const headers = { "user-agent": "countersign", ...traceHeaders(), ...init.headers };
-    const response = await send(url, { redirect: "manual", ...init, headers }).catch((error: unknown) => {
-      const reason = `the host product cannot be reached (${reasonOf(error)})`;
-      connection.failed(reason);
-      throw new Lost(reason);
+    const response = await sendHttp(url, { redirect: "manual", ...init, headers }).catch((error: unknown) => {
+      const reason = `the host product cannot be reached (${errorCode(error)})`;
+      connection.recordFailure(reason);
+      throw new AnswerLost(reason);
     });
-    if (DOWN.includes(response.status)) connection.failed(`the host product answered with status ${response.status}`);
-    else connection.answered();
+    if (UNREACHABLE_STATUSES.includes(response.status))
+      connection.recordFailure(`the host product answered with status ${response.status}`);
+    else connection.recordAnswer();
     return response;
   };
 
-  const attempt = async <O extends Operation>(
+  const requestOnce = async <O extends Operation>(
     operation: O,
     change: Change,
     id: string,
@@ -129,40 +130,45 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   ): Promise<AnswerOf<O>> => {
     const body = JSON.stringify({ operation, product_id, instance_id, change });
     const seconds = Math.floor(clock.now() / 1000);
-    const response = await reach({
+    const response = await sendRequest({
       method: "POST",
       body,
       signal,
       headers: {
         "content-type": "application/json",
         accept: "application/json",
-        ...(changes(operation) && { "idempotency-key": id }),
+        ...(isWrite(operation) && { "idempotency-key": id }),
         "webhook-id": id,
         "webhook-timestamp": String(seconds),
         "webhook-signature": signWebhook(signingKey, id, seconds, body),
       },
     });
-    if (response.status === 401) signature.failed("the host product rejects the signature (401): compare the secrets");
-    else signature.answered();
-    const text = await cappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
-      throw new Lost(`the host product's answer broke off (${reasonOf(error)})`);
+    if (response.status === 401)
+      signature.recordFailure("the host product rejects the signature (401): compare the secrets");
+    else signature.recordAnswer();
+    const text = await readCappedText(response, MAX_ANSWER_BYTES).catch((error: unknown) => {
+      throw new AnswerLost(`the host product's answer broke off (${errorCode(error)})`);
     });
     if (text === undefined) throw new Error(`the host product's answer to ${operation} has more than 64 KiB`);
     if (response.ok) return parseAnswer(operation, text);
-    throw refusalOf(operation, response, text);
+    throw createError(operation, response, text);
   };
 
-  const ask = async <O extends Operation>(operation: O, change: Change, signal: AbortSignal): Promise<AnswerOf<O>> => {
+  const request = async <O extends Operation>(
+    operation: O,
+    change: Change,
+    signal: AbortSignal,
+  ): Promise<AnswerOf<O>> => {
     const key = `${change.change_id}:${operation}:${change.revision}`;
     // Read-only operations get a new id each time: a receiver would skip an id that it knows already.
-    const id = changes(operation) ? key : `${key}:${crypto.randomUUID()}`;
+    const id = isWrite(operation) ? key : `${key}:${crypto.randomUUID()}`;
     for (let tries = 0; ; tries++) {
       try {
-        return await report(changes(operation) ? "write" : "read", () => attempt(operation, change, id, signal));
+        return await report(isWrite(operation) ? "write" : "read", () => requestOnce(operation, change, id, signal));
       } catch (error) {
         if (signal.aborted) throw new Unanswered(`the host product did not answer ${operation} in time`);
-        const pause = PAUSES[tries];
-        if (!(error instanceof Lost) || pause === undefined) throw error;
+        const pause = RETRY_PAUSES_MS[tries];
+        if (!(error instanceof AnswerLost) || pause === undefined) throw error;
         await sleep(pause);
         observer?.retried(name);
       }
@@ -177,31 +183,31 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
       system: name,
       place: `webhook ${address} ${JSON.stringify([tenant_id, normalizeTarget(target)])}`,
     }),
-    validate: (change, signal) => ask("validate", change, signal),
-    apply: (change, signal) => ask("apply", change, signal),
-    verify: async (change, signal) => (await ask("verify", change, signal)).state,
-    held: async (change, signal) => (await ask("verify", change, signal)).holds,
-    rollback: (change, signal) => ask("rollback", change, signal),
+    validate: (change, signal) => request("validate", change, signal),
+    apply: (change, signal) => request("apply", change, signal),
+    verify: async (change, signal) => (await request("verify", change, signal)).state,
+    held: async (change, signal) => (await request("verify", change, signal)).holds,
+    rollback: (change, signal) => request("rollback", change, signal),
     // HEAD is not of the protocol and changes nothing: any answer shows that the host product runs.
     async ping(signal) {
-      const head = () => reach({ method: "HEAD", signal });
+      const head = () => sendRequest({ method: "HEAD", signal });
       await report("ping", head).catch(() => undefined);
     },
     findProblem: async () => connection.problem() ?? signature.problem(),
   };
 }
 
-const changes = (operation: Operation): boolean => operation === "apply" || operation === "rollback";
+const isWrite = (operation: Operation): boolean => operation === "apply" || operation === "rollback";
 
 /** The host product's own words are passed on, from the member `error` of a JSON answer. */
-function refusalOf(operation: Operation, { status, type }: Response, text: string): Error {
+function createError(operation: Operation, { status, type }: Response, text: string): Error {
   if (type === "opaqueredirect" || (status >= 300 && status < 400))
     return new Error(`the host product answered ${operation} with a redirect; give its final address`);
-  const sentence = `the host product answered ${operation} with status ${status}${wordsOf(text)}`;
-  return PASSING.includes(status) ? new Lost(sentence) : new Error(sentence);
+  const sentence = `the host product answered ${operation} with status ${status}${readErrorText(text)}`;
+  return TRANSIENT_STATUSES.includes(status) ? new AnswerLost(sentence) : new Error(sentence);
 }
 
-function wordsOf(text: string): string {
+function readErrorText(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     return typeof error === "string" ? `: ${error.slice(0, 300).toWellFormed()}` : "";
@@ -211,7 +217,7 @@ function wordsOf(text: string): string {
 }
 
 /** A code, never a message: messages of `fetch` repeat addresses. */
-function reasonOf(error: unknown): string {
+function errorCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string")
     return cause.code;

@@ -3,13 +3,13 @@ import { type AdapterResult, type Staged, TargetDrifted, TargetMoved } from "../
 import type { Change } from "../changes/rules/change.ts";
 import { digestObservedValue } from "../changes/rules/moved_value.ts";
 import type { Sha256 } from "../kit/platform.ts";
-import { type EffectRecord, type Effects, ownValue } from "./effects.ts";
-import { isEqual, toHeld } from "./entry.ts";
+import { type EffectRecord, type Effects, appliedValue } from "./effects.ts";
+import { isEqual, toAdapterValue } from "./entry.ts";
 import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "./port.ts";
-import { CONTENDED, digestHeld, MAX_TRIES } from "./restores.ts";
-import type { targetStages } from "./stages.ts";
+import { CONTENTION_MESSAGE, digestValue, MAX_TRIES } from "./restores.ts";
+import type { createStages } from "./stages.ts";
 
-export const BY_HAND = "set by hand what was there before, and roll back again";
+export const MANUAL_ROLLBACK_HINT = "set by hand what was there before, and roll back again";
 
 const CONCURRENT_READS = 8;
 
@@ -18,7 +18,7 @@ export interface ApplyWrite {
   change: Change & Staged;
   entry: Entry;
   /** The record of an earlier attempt. */
-  known: EffectRecord | undefined;
+  earlier: EffectRecord | undefined;
   /** Digests of the only values that may be replaced; absent: any. */
   expected: readonly string[] | undefined;
 }
@@ -34,8 +34,8 @@ export interface RollbackWrite {
 interface WritesOptions {
   effects: Effects;
   read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
-  newAttempts: (changes: readonly Change[], operation: Attempt["operation"]) => Attempt[];
-  stages: Pick<ReturnType<typeof targetStages>, "start">;
+  createAttempts: (changes: readonly Change[], operation: Attempt["operation"]) => Attempt[];
+  stages: Pick<ReturnType<typeof createStages>, "start">;
   sha256: Sha256;
 }
 
@@ -50,21 +50,21 @@ export function requireExpected(
 }
 
 export const describeOverwrite = (value: TargetValue | undefined, sha256: Sha256): Pick<AdapterResult, "detail"> =>
-  value ? { detail: { overwrote: digestHeld(value, sha256) } } : {};
+  value ? { detail: { overwrote: digestValue(value, sha256) } } : {};
 
 /** Returns the value that a change set and the one that its target holds instead, where that is not the value before it either. */
 export function findForeignValue(
   change: Change,
   record: EffectRecord,
-  held: TargetValue,
+  current: TargetValue,
 ): TargetDrifted["values"] | undefined {
-  const own = ownValue(change, record);
-  if (isEqual(held, own) || isEqual(held, record.previous)) return undefined;
-  return { expected: own.value, held: held.value ?? null };
+  const own = appliedValue(change, record);
+  if (isEqual(current, own) || isEqual(current, record.previous)) return undefined;
+  return { expected: own.value, held: current.value ?? null };
 }
 
 /** Creates the writes of one target system. */
-export function targetWrites(system: TargetSystem, { effects, read, newAttempts, stages, sha256 }: WritesOptions) {
+export function createWrites(system: TargetSystem, { effects, read, createAttempts, stages, sha256 }: WritesOptions) {
   /** Several values are set as one transaction of the system. */
   const setAll = async (
     writes: readonly Write[],
@@ -72,24 +72,24 @@ export function targetWrites(system: TargetSystem, { effects, read, newAttempts,
   ): Promise<SetManyResult & { overwrote?: TargetValue | undefined }> => {
     if (writes.length > 1) return system.setMany!(writes, signal);
     const { entry, next, expected, attempt } = writes[0]!;
-    const set = await system.compareAndSet(entry, next, expected, attempt, signal);
-    if (set.done) return { done: true, versions: [set.version], overwrote: set.overwrote };
-    return "conflict" in set ? { ...set, index: 0 } : set;
+    const result = await system.compareAndSet(entry, next, expected, attempt, signal);
+    if (result.done) return { done: true, versions: [result.version], overwrote: result.overwrote };
+    return "conflict" in result ? { ...result, index: 0 } : result;
   };
 
   const readAll = async (items: readonly { entry: Entry }[], signal: AbortSignal): Promise<TargetValue[]> => {
-    const held: TargetValue[] = [];
+    const current: TargetValue[] = [];
     for (let from = 0; from < items.length; from += CONCURRENT_READS) {
       const slice = items.slice(from, from + CONCURRENT_READS);
-      held.push(...(await Promise.all(slice.map(({ entry }) => read(entry, signal)))));
+      current.push(...(await Promise.all(slice.map(({ entry }) => read(entry, signal)))));
     }
-    return held;
+    return current;
   };
 
-  const spell = ({ value: _, ...spelled }: Entry): Omit<Entry, "value"> => spelled;
+  const dropValue = ({ value: _, ...spelled }: Entry): Omit<Entry, "value"> => spelled;
 
   const startRollback = async (change: Change, entry: Entry, attempt: Attempt): Promise<void> =>
-    effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: spell(entry) });
+    effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: dropValue(entry) });
 
   /** Rolls back without a write of the value: nothing of it is there, or a later change holds the target. */
   const noteRollback = async (
@@ -99,7 +99,7 @@ export function targetWrites(system: TargetSystem, { effects, read, newAttempts,
     signal: AbortSignal,
   ): Promise<AdapterResult> => {
     const record = await effects.get(change.change_id);
-    const [attempt] = newAttempts([change], "rollback") as [Attempt];
+    const [attempt] = createAttempts([change], "rollback") as [Attempt];
     await startRollback(change, entry, attempt);
     const replaced = await effects.other(record?.applied_at === undefined ? undefined : record.replaced);
     await system.note?.(entry, { ...attempt, superseded_by, replaced }, signal);
@@ -115,117 +115,127 @@ export function targetWrites(system: TargetSystem, { effects, read, newAttempts,
       const results = new Map<ApplyWrite, AdapterResult>();
       const owners = items.map(async ({ change }) => effects.other((await effects.target(change))?.owner));
       const replaced = await Promise.all(owners);
-      const records = new Map(items.map((item) => [item, item.known]));
+      const records = new Map(items.map((item) => [item, item.earlier]));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const held = await readAll(items, signal);
+        const current = await readAll(items, signal);
         for (const [index, item] of items.entries()) {
           const record = records.get(item);
           // An earlier attempt was carried out late: what it replaced is on record already.
-          if (results.has(item) || record?.state !== "pending" || !isEqual(held[index], record.next)) continue;
-          await effects.finishApply(item.change, held[index]!.version);
-          results.set(item, { result: "applied", previous: toHeld(record.previous) });
+          if (results.has(item) || record?.state !== "pending" || !isEqual(current[index], record.next)) continue;
+          await effects.finishApply(item.change, current[index]!.version);
+          results.set(item, { result: "applied", previous: toAdapterValue(record.previous) });
         }
-        const left = [...items.keys()].filter((index) => !results.has(items[index]!));
-        if (left.length === 0) break;
-        for (const index of left) requireExpected(held[index]!, items[index]!, sha256);
-        const attempts = newAttempts(
-          left.map((index) => items[index]!.change),
+        const remaining = [...items.keys()].filter((index) => !results.has(items[index]!));
+        if (remaining.length === 0) break;
+        for (const index of remaining) requireExpected(current[index]!, items[index]!, sha256);
+        const attempts = createAttempts(
+          remaining.map((index) => items[index]!.change),
           "apply",
         );
-        const writes = left.map((index, at): Write => {
+        const writes = remaining.map((index, position): Write => {
           const { change, entry } = items[index]!;
-          const goal = stages.start(change, entry, held[index]!);
-          const attempt = attempts[at]!;
+          const goal = stages.start(change, entry, current[index]!);
+          const attempt = attempts[position]!;
           const place = system.place(entry);
           records.set(items[index]!, {
             state: "pending",
             attempt,
             place,
-            entry: spell(entry),
-            previous: held[index],
+            entry: dropValue(entry),
+            previous: current[index],
             ...goal,
           });
           const next = { version: "", ...goal.next };
-          return { entry, next, expected: held[index]!, attempt: { ...attempt, replaced: replaced[index] } };
+          return { entry, next, expected: current[index]!, attempt: { ...attempt, replaced: replaced[index] } };
         });
-        await Promise.all(left.map((index) => effects.begin(items[index]!.change, records.get(items[index]!)!)));
-        const set = await setAll(writes, signal);
-        if (set.done) {
-          const { versions, overwrote } = set;
-          await Promise.all(left.map((index, at) => effects.finishApply(items[index]!.change, versions[at])));
-          for (const index of left)
+        await Promise.all(remaining.map((index) => effects.begin(items[index]!.change, records.get(items[index]!)!)));
+        const result = await setAll(writes, signal);
+        if (result.done) {
+          const { versions, overwrote } = result;
+          await Promise.all(
+            remaining.map((index, position) => effects.finishApply(items[index]!.change, versions[position])),
+          );
+          for (const index of remaining)
             results.set(items[index]!, {
               result: "applied",
-              previous: toHeld(held[index]),
+              previous: toAdapterValue(current[index]),
               ...describeOverwrite(overwrote, sha256),
             });
           break;
         }
         // The attempt is over: other changes must not wait for it, whatever the next try finds.
-        await Promise.all(left.map((index) => effects.cancel(items[index]!.change, items[index]!.known)));
-        for (const index of left) records.set(items[index]!, items[index]!.known);
-        if ("rejected" in set) throw new Error(set.rejected);
+        await Promise.all(remaining.map((index) => effects.cancel(items[index]!.change, items[index]!.earlier)));
+        for (const index of remaining) records.set(items[index]!, items[index]!.earlier);
+        if ("rejected" in result) throw new Error(result.rejected);
       }
-      if (results.size < items.length) throw new Error(CONTENDED);
+      if (results.size < items.length) throw new Error(CONTENTION_MESSAGE);
       return items.map((item) => results.get(item)!);
     },
 
     /** Restores exactly what changes replaced, while the targets hold what they set: all of them or none. */
     async restorePrevious(items: readonly RollbackWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
       for (const { change, record } of items)
-        if (!record.previous) throw new Error(`what ${change.change_id} replaced is not on record; ${BY_HAND}`);
+        if (!record.previous)
+          throw new Error(`what ${change.change_id} replaced is not on record; ${MANUAL_ROLLBACK_HINT}`);
       const results = new Map<RollbackWrite, AdapterResult>();
       const replaced = await Promise.all(items.map(({ record }) => effects.other(record.replaced)));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const held = await readAll(items, signal);
-        const left = [...items.keys()].filter((index) => !results.has(items[index]!));
-        for (const index of left) {
+        const current = await readAll(items, signal);
+        const remaining = [...items.keys()].filter((index) => !results.has(items[index]!));
+        for (const index of remaining) {
           const { change, record, overDrift } = items[index]!;
-          const drift = overDrift ? undefined : findForeignValue(change, record, held[index]!);
+          const drift = overDrift ? undefined : findForeignValue(change, record, current[index]!);
           if (drift)
             throw new TargetDrifted(
-              `the target of ${change.change_id} holds neither what it set nor what was there before; ${BY_HAND}`,
+              `the target of ${change.change_id} holds neither what it set nor what was there before; ${MANUAL_ROLLBACK_HINT}`,
               drift,
               change.change_id,
             );
         }
         const isForeign = (index: number): boolean => {
           const { change, record } = items[index]!;
-          return !isEqual(held[index], ownValue(change, record));
+          return !isEqual(current[index], appliedValue(change, record));
         };
-        const isBack = (index: number): boolean =>
-          isForeign(index) && isEqual(held[index], items[index]!.record.previous);
-        for (const index of left.filter(isBack)) {
+        const isAlreadyRestored = (index: number): boolean =>
+          isForeign(index) && isEqual(current[index], items[index]!.record.previous);
+        for (const index of remaining.filter(isAlreadyRestored)) {
           const { change, entry } = items[index]!;
           results.set(items[index]!, await noteRollback(change, entry, undefined, signal));
         }
-        const written = left.filter((index) => !isBack(index));
+        const written = remaining.filter((index) => !isAlreadyRestored(index));
         if (written.length === 0) break;
-        const attempts = newAttempts(
+        const attempts = createAttempts(
           written.map((index) => items[index]!.change),
           "rollback",
         );
-        const writes = written.map((index, at): Write => {
+        const writes = written.map((index, position): Write => {
           const { entry, record } = items[index]!;
           const next = record.previous!.value === undefined ? undefined : record.previous;
-          return { entry, next, expected: held[index]!, attempt: { ...attempts[at]!, replaced: replaced[index] } };
+          return {
+            entry,
+            next,
+            expected: current[index]!,
+            attempt: { ...attempts[position]!, replaced: replaced[index] },
+          };
         });
         await Promise.all(
-          written.map((index, at) => startRollback(items[index]!.change, items[index]!.entry, attempts[at]!)),
+          written.map((index, position) =>
+            startRollback(items[index]!.change, items[index]!.entry, attempts[position]!),
+          ),
         );
-        const set = await setAll(writes, signal);
-        if (set.done) {
+        const result = await setAll(writes, signal);
+        if (result.done) {
           await Promise.all(written.map((index) => effects.finishRollback(items[index]!.change)));
           for (const index of written) {
-            const overwrote = set.overwrote ?? (isForeign(index) ? held[index] : undefined);
+            const overwrote = result.overwrote ?? (isForeign(index) ? current[index] : undefined);
             results.set(items[index]!, { result: "rolled_back", ...describeOverwrite(overwrote, sha256) });
           }
           break;
         }
         await Promise.all(written.map((index) => effects.cancel(items[index]!.change, items[index]!.record)));
-        if ("rejected" in set) throw new Error(set.rejected);
+        if ("rejected" in result) throw new Error(result.rejected);
       }
-      if (results.size < items.length) throw new Error(CONTENDED);
+      if (results.size < items.length) throw new Error(CONTENTION_MESSAGE);
       return items.map((item) => results.get(item)!);
     },
   };

@@ -1,7 +1,7 @@
 /** The verbs as commands: what is parsed and what the help says, both made from the verbs and the API's own words. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
-import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { version } from "../../lib/kit/version.ts";
 import { CONNECTION } from "./connection.ts";
 import { EXITS } from "./exit.ts";
@@ -147,7 +147,7 @@ function json(text: string): unknown {
   try {
     value = parseStrictJson(text);
   } catch (error) {
-    if (!(error instanceof JsonRefused)) throw error;
+    if (!(error instanceof JsonRejected)) throw error;
     throw new InvalidArgumentError(`It ${error.message}. JSON is true, 3, '"text"', '{"on":true}'.`);
   }
   if (findInexactNumber(text) === undefined) return value;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
-import { step } from "../../lib/kit/time_limit.ts";
+import { runWithTimeLimit } from "../../lib/kit/time_limit.ts";
 import { type Layout, LAYOUT } from "../../lib/store/layout.ts";
 import { MARK_KEY } from "../../lib/store/engine/mark.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
@@ -206,7 +206,7 @@ async function compose(
     await state.stop();
     if (await journal.end()) await state.write();
     const ended = Promise.all([...segments.values()].map(whenUnused));
-    await step(() => ended, LAST_READS_MS).catch(() => undefined);
+    await runWithTimeLimit(() => ended, LAST_READS_MS).catch(() => undefined);
     await closeAll(files, segments);
   };
   const mustBeOpen = (): void => {

@@ -1,5 +1,5 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
-import { transientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
+import { createTransientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
 import { allThere, type Awaitable, type Key, onceThere, type Version, type View } from "../../lib/store/engine/view.ts";
 import { mergeList } from "../../lib/store/engine/write_set.ts";
@@ -112,7 +112,7 @@ export function newAccepted(
       for (const version of writes) {
         const { collection, id, revision, json } = version;
         let known = accepted.get(collection);
-        if (!known) accepted.set(collection, (known = transientMap()));
+        if (!known) accepted.set(collection, (known = createTransientMap()));
         known.set(id, version);
         if (!json) floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       }

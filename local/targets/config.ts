@@ -9,12 +9,12 @@ import { pattern } from "../../lib/changes/rules/intent_parts.ts";
 import type { Identity } from "../../lib/changes/runtime.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
-import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { findRest } from "../../lib/changes/rules/target_pattern.ts";
-import { routedAdapter } from "../../lib/targets/routing.ts";
-import { expandTemplate, findTemplateProblem, namesTenant } from "../../lib/targets/template.ts";
+import { routingAdapter } from "../../lib/targets/routing.ts";
+import { expandTemplate, findTemplateProblem, hasTenantPlaceholder } from "../../lib/targets/template.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
 import type { Entry } from "../../lib/targets/port.ts";
 import { sha256 } from "../node_ports.ts";
@@ -64,7 +64,7 @@ export function readTargets(path: string, env: Environment): TargetsFile {
     hash,
     systems: shown,
     open: (store, identity, folder, reports) =>
-      routedAdapter(
+      routingAdapter(
         systems.map(({ stated: { name, match, kinds, tenants }, open }) => ({
           name,
           match,
@@ -90,7 +90,7 @@ function parseSystems(text: string, option: string): Stated[] {
   try {
     content = parseStrictJson(text);
   } catch (error) {
-    if (error instanceof JsonRefused) throw new OptionError(`${option} ${error.message}`, 1);
+    if (error instanceof JsonRejected) throw new OptionError(`${option} ${error.message}`, 1);
     throw error;
   }
   const file = object({ systems: list(z.looseObject({}, "must be an object")).min(1, "must list a system") });
@@ -131,7 +131,7 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
   if (template) {
     const problem = findTemplateProblem(template.text);
     if (problem !== undefined) throw wrong(template.field, problem);
-    if (!namesTenant(template.text) && stated.tenants?.length !== 1)
+    if (!hasTenantPlaceholder(template.text) && stated.tenants?.length !== 1)
       throw wrong(
         "tenants",
         `must name exactly one tenant, since ${template.text} has no {tenant} and two tenants would share a key`,

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { BUCKETS } from "../../lib/rollout/bucket.ts";
 import { readSplit } from "../../lib/rollout/split_value.ts";
-import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import {
   type Entry,
   type SetManyResult,
@@ -14,7 +14,7 @@ import {
   type Write,
 } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
-import { withSplits } from "../../lib/targets/with_splits.ts";
+import { addSplitSupport } from "../../lib/targets/split_support.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
@@ -148,7 +148,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
       await file.checkFolder();
     },
   };
-  return withSplits(system, {
+  return addSplitSupport(system, {
     findProblem: findUnitProblem,
     render: (entry, split) => toFlagdDefinition(flagKey(entry), split),
   });
@@ -161,7 +161,7 @@ function requireUsable(text: string | undefined): string {
   try {
     content = parseStrictJson(text);
   } catch (error) {
-    if (error instanceof JsonRefused) throw new FileUnusable(`${error.message} (YAML and comments are not supported)`);
+    if (error instanceof JsonRejected) throw new FileUnusable(`${error.message} (YAML and comments are not supported)`);
     throw error;
   }
   const flags = isObject(content) ? own(content, "flags") : undefined;

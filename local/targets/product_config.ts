@@ -1,5 +1,5 @@
 /** The format of the product config file, `countersign-product-config/1`: text to object and back, without loss. */
-import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { FileUnusable } from "./file_error.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
 
@@ -86,7 +86,7 @@ export function parseExactJson(text: string): unknown {
     requireExactNumbers(text);
     return content;
   } catch (error) {
-    if (error instanceof JsonRefused) throw new FileUnusable(error.message);
+    if (error instanceof JsonRejected) throw new FileUnusable(error.message);
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { filled } from "../../lib/changes/rules/fields.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
 import type { Identity } from "../../lib/changes/runtime.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
-import { webhookKey } from "../../lib/kit/webhook_signature.ts";
+import { parseWebhookKey } from "../../lib/kit/webhook_signature.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { checkGithub, githubFields, openGithub } from "./github.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
@@ -202,7 +202,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     fields: { url: filled(), secret_env: variable() },
     check({ url }, { secret_env }, wrong) {
       checkField("url", wrong, () => checkWebhookUrl(String(url)));
-      checkField("secret_env", wrong, () => webhookKey(secret_env!));
+      checkField("secret_env", wrong, () => parseWebhookKey(secret_env!));
     },
     // The path of a webhook may be a secret: its digest tells it from another.
     show: ({ url, ...stated }) => ({

@@ -12,7 +12,7 @@ import {
   type TargetValue,
 } from "../../lib/targets/port.ts";
 import { isEqual } from "../../lib/targets/entry.ts";
-import { withSplits } from "../../lib/targets/with_splits.ts";
+import { addSplitSupport } from "../../lib/targets/split_support.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
 import { findUnleashSplitProblem, toUnleashValue } from "./split.ts";
 import { findSplitProblem, isRolledOut, readWhole, split } from "./unleash_split.ts";
@@ -288,7 +288,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
       if (user["type"] === "admin") throw new TargetRejected(api.adminToken);
     },
   };
-  return withSplits(system, {
+  return addSplitSupport(system, {
     findProblem: findUnleashSplitProblem,
     render: (entry, split) => toUnleashValue(flagName(entry), split),
   });

@@ -12,7 +12,7 @@ import { compare, FOLDER, intent, JOURNAL, newFolder, program, say, verdict } fr
 
 /** Probes are true within this time, and two cycles of a second are over. */
 const LIMIT_MS = 10_000;
-const STEP_MS = 100;
+const STEP_LIMIT_MS = 100;
 
 /** Repeats a question until it is answered with a value; a fault of the ledger after the time limit. */
 async function until(ledger, what, read) {
@@ -24,7 +24,7 @@ async function until(ledger, what, read) {
       ledger.fault("answer", `within ${LIMIT_MS / 1000} s not: ${what}`);
       return { value: undefined, took: LIMIT_MS };
     }
-    await wait(STEP_MS);
+    await wait(STEP_LIMIT_MS);
   }
 }
 

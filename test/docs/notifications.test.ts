@@ -1,7 +1,7 @@
 /** docs/notifications.md: its code checks what the service signs, and its table names what the service sends. */
 import { expect, test } from "vitest";
 import { NOTIFICATION_TYPES } from "../../lib/operations/notify/notification.ts";
-import { webhookKey, signWebhook } from "../../lib/kit/webhook_signature.ts";
+import { parseWebhookKey, signWebhook } from "../../lib/kit/webhook_signature.ts";
 import { documents } from "./markdown.ts";
 
 const page = documents().find(({ path }) => path === "docs/notifications.md")!;
@@ -18,7 +18,7 @@ const BODY = '{"id":"evt_1","type":"change.applied"}';
 const signed = (secret: string, at = SECONDS) => ({
   "webhook-id": "evt_1",
   "webhook-timestamp": String(at),
-  "webhook-signature": signWebhook(webhookKey(secret), "evt_1", at, BODY),
+  "webhook-signature": signWebhook(parseWebhookKey(secret), "evt_1", at, BODY),
 });
 
 test.each(["a secret of the two of us", `whsec_${btoa("0123456789abcdef")}`])(

@@ -71,7 +71,7 @@ export const http = [
     tests: ["test/handlers/page_bytes.test.ts"],
   },
   {
-    file: "lib/kit/places.ts",
+    file: "lib/kit/semaphore.ts",
     name: "any number of wide reads run at a time",
     find: "if (taken < most) taken++;",
     replace: "if (taken < Infinity) taken++;",
@@ -181,13 +181,13 @@ export const http = [
   {
     ...guards,
     name: "the beginning of the token is enough",
-    find: "return token !== null && sameText(sha256(token), sha256(adminToken));",
+    find: "return token !== null && isSameText(sha256(token), sha256(adminToken));",
     replace: 'return Boolean(adminToken) && token !== null && token !== "" && adminToken!.startsWith(token);',
   },
   {
     ...guards,
     name: "tokens are compared letter by letter until one differs",
-    find: "return token !== null && sameText(sha256(token), sha256(adminToken));",
+    find: "return token !== null && isSameText(sha256(token), sha256(adminToken));",
     replace: "return Boolean(adminToken) && token === adminToken;",
     tests: ["test/lib/http/guards.test.ts"],
     only: undefined,
@@ -221,8 +221,8 @@ export const http = [
   {
     ...body,
     name: "a body of any size is read when it does not tell its length",
-    find: "cappedText(request, BODY_LIMIT, ",
-    replace: "cappedText(request, 100 * BODY_LIMIT, ",
+    find: "readCappedText(request, BODY_LIMIT, ",
+    replace: "readCappedText(request, 100 * BODY_LIMIT, ",
   },
   {
     ...body,

@@ -12,7 +12,7 @@ export const model = [
   {
     name: "what a tool tells a model is cut in mid-JSON",
     file: "lib/chat/tools.ts",
-    find: "return oneLine(clipped({ data: result }, MAX_RESULT_BYTES));",
+    find: "return toOneLine(clipped({ data: result }, MAX_RESULT_BYTES));",
     replace: "return JSON.stringify({ data: result }).slice(0, MAX_RESULT_BYTES);",
     tests: ["test/lib/chat/model_bounds.test.ts"],
     only: "stays JSON",

@@ -97,8 +97,8 @@ export const notifications = [
   {
     ...post,
     name: "a receiver that asks for a pause gets none",
-    find: "after: requestedPause(response, now) };",
-    replace: "after: void requestedPause };",
+    find: "after: readRetryDelay(response, now) };",
+    replace: "after: void readRetryDelay };",
     only: "left alone",
   },
   {

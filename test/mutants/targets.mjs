@@ -129,7 +129,7 @@ export const targets = [
   },
   {
     ...adapter,
-    file: "lib/targets/log_facts.ts",
+    file: "lib/targets/log_checks.ts",
     name: "a rollback undoes a later change",
     find: "if (isLater && !isForged) return true;",
     replace: "if (isLater && isForged) return true;",
@@ -143,7 +143,7 @@ export const targets = [
   {
     ...adapter,
     name: "verify does not look at the value",
-    find: 'if (isEqual(held, ownValue(change, record))) return "applied";',
+    find: 'if (isEqual(held, appliedValue(change, record))) return "applied";',
     replace: 'if (held) return "applied";',
   },
   {
@@ -155,7 +155,7 @@ export const targets = [
   {
     ...adapter,
     name: "a change of which nothing is on record is reported as rolled back",
-    find: "if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${BY_HAND}`);",
+    find: "if (fromLog?.digest === undefined) throw new Error(`what ${change_id} replaced is not on record; ${MANUAL_ROLLBACK_HINT}`);",
     replace: "",
     tests: FILE,
   },

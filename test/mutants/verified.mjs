@@ -263,14 +263,14 @@ export const verified = [
     tests: SCAN,
   },
   {
-    file: "lib/targets/log_facts.ts",
+    file: "lib/targets/log_checks.ts",
     name: "a rollback restores an edited record of what was replaced",
     find: "if (expected === undefined || digest(value) === expected) return;",
     replace: "if (expected === undefined || value !== null) return;",
     tests: ["test/local/targets/file/replaced.test.ts"],
   },
   {
-    file: "lib/targets/log_facts.ts",
+    file: "lib/targets/log_checks.ts",
     name: "a rollback trusts an edited record of a later change that holds the target",
     find: "if (isLater && !isForged) return true;",
     replace: "if (isLater) return true;",

@@ -8,7 +8,7 @@ import { runCycle } from "../../lib/operations/cycle.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../lib/targets/routing.ts";
+import { routingAdapter } from "../../lib/targets/routing.ts";
 import type { Reply } from "../support/client.ts";
 import { DAY, HOUR, MINUTE, testClock } from "../support/clock.ts";
 import { opened, type TestDeps } from "../support/deps.ts";
@@ -157,7 +157,7 @@ async function begin({ isMandated, seed, days }: Month): Promise<Life> {
       target.overwrite(toEntry(`${area}.${at}`), area === "flags" ? "false" : "1000");
   const inner = targetAdapter(target.system, { store, clock });
   const systems = [{ name: "product", type: "memory", address: "memory" }];
-  const adapter = routedAdapter([{ name: "product", match: ["*"], adapter: inner }], { hash: "1", systems });
+  const adapter = routingAdapter([{ name: "product", match: ["*"], adapter: inner }], { hash: "1", systems });
   const deps = await opened({ store, clock, adapter, intent: makeIntent(isMandated) });
   // It restores edits as a process that lasts, without the timers of one.
   Object.assign(deps, { longLived: true });

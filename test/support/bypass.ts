@@ -10,7 +10,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
-import { routedAdapter } from "../../lib/targets/routing.ts";
+import { routingAdapter } from "../../lib/targets/routing.ts";
 import { fileTarget } from "../../local/targets/file.ts";
 import { HOUR, MINUTE, testClock } from "./clock.ts";
 import { core } from "./core.ts";
@@ -54,7 +54,7 @@ export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarge
   const { system, edit, read } = open({ store, clock });
   const { name } = system;
   const adapter = targetAdapter(system, { store, clock });
-  const routed = routedAdapter([{ name, match: ["*"], adapter }]);
+  const routed = routingAdapter([{ name, match: ["*"], adapter }]);
   const api = await core({
     store,
     clock,
@@ -118,7 +118,7 @@ export async function fightEdits({ places, edits, seed }: Fight, open: OpenTarge
   const moved = await core({
     store,
     clock,
-    adapter: routedAdapter([{ name, match: ["*"], adapter: targetAdapter(elsewhere, { store, clock }) }]),
+    adapter: routingAdapter([{ name, match: ["*"], adapter: targetAdapter(elsewhere, { store, clock }) }]),
     intent: { policy: { on_drift: "restore" } },
   });
   const refused = await moved.post("restore", { change_id: ids[0]!, actor: "ops" });

@@ -3,7 +3,7 @@ import { systemClock } from "../../lib/kit/platform.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../lib/targets/routing.ts";
+import { routingAdapter } from "../../lib/targets/routing.ts";
 import type { Reply } from "./client.ts";
 import { DAY } from "./clock.ts";
 import { restarted, type TestOptions } from "./deps.ts";
@@ -78,7 +78,7 @@ export async function mandated(
   const target = memoryTarget();
   const store = options.store ?? memoryStore();
   const inner = targetAdapter(target.system, { store, clock: options.clock ?? systemClock });
-  const adapter = routedAdapter([{ name: "prices", match: ["price.*"], adapter: inner }], {
+  const adapter = routingAdapter([{ name: "prices", match: ["price.*"], adapter: inner }], {
     hash: "1",
     systems: [{ name: "prices", type: "memory", address: "memory" }],
   });

@@ -7,7 +7,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
-import { type RoutedSystem, routedAdapter } from "../../lib/targets/routing.ts";
+import { type RoutedSystem, routingAdapter } from "../../lib/targets/routing.ts";
 import { testClock } from "./clock.ts";
 import { type Core, core, makeCore } from "./core.ts";
 import { restarted, type TestDeps } from "./deps.ts";
@@ -68,7 +68,7 @@ export const routeSystems = (
   clock: TestDeps["clock"],
   more: readonly RoutedSystem[] = [],
 ): ProductAdapter =>
-  routedAdapter([
+  routingAdapter([
     ...[...systems].map(([name, { system }]) => ({
       name,
       match: [`${name}/*`],

@@ -12,7 +12,7 @@ import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
-import { routedAdapter } from "../../lib/targets/routing.ts";
+import { routingAdapter } from "../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "./clock.ts";
 import { type Core, core, makeCore } from "./core.ts";
 import { restarted, type TestDeps } from "./deps.ts";
@@ -178,7 +178,7 @@ async function live(systems: readonly LivingSystem[], seed: number, figures: Pla
       tenants: ["t1"],
       adapter: system.open(dying, clock, faults),
     }));
-    return { store: dying, adapter: routedAdapter(routed) };
+    return { store: dying, adapter: routingAdapter(routed) };
   };
   const start = await core({ ...open(new Faults()), clock });
   const restart = async (faults: Faults): Promise<Core> => {

@@ -1,6 +1,6 @@
 /** Restores the value of an applied change that was changed outside the service: no new consent, and nothing else moves. */
 import { AppError } from "../../kit/errors.ts";
-import { step, Unanswered } from "../../kit/time_limit.ts";
+import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
 import { noteInForce } from "../drift_memory.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
@@ -74,13 +74,17 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
     return { ok: false, error: "the service was held up, and its time for this was over", left: "not_done" };
   const hostOf = async (): Promise<HostState> => (await askInForce(adapter, operand)) ?? "unknown";
   try {
-    const result = await step((signal) => adapter.restore!(operand, lease.restore_id, signal, rollbackFacts(deps)));
+    const result = await runWithTimeLimit((signal) =>
+      adapter.restore!(operand, lease.restore_id, signal, rollbackFacts(deps)),
+    );
     return { ok: true, result, host: await hostOf() };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Unanswered) return { ok: false, error: message, left: "unanswered" };
     // The value may be set all the same: the fault can have come after the write.
-    const found = await step((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(() => "open");
+    const found = await runWithTimeLimit((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(
+      () => "open",
+    );
     if (typeof found === "object") return { ok: true, result: found, host: await hostOf() };
     return { ok: false, error: message, left: found === "not_done" ? found : "unresolved" };
   }

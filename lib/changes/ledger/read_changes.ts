@@ -2,7 +2,7 @@
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { isSound } from "../../audit/entry_hash.ts";
-import { turn } from "../../kit/turn.ts";
+import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Place } from "../records.ts";
 import type { Change } from "../rules/change.ts";
@@ -36,7 +36,7 @@ export async function readVerifiedChanges(deps: Reading, ids: readonly string[])
   const verified: VerifiedChange[] = [];
   for (const [index, id] of ids.entries()) {
     verified.push(await verify(deps, { changeId: id, record: records[index], entries, end }));
-    if (index % BATCH_SIZE === BATCH_SIZE - 1) await turn();
+    if (index % BATCH_SIZE === BATCH_SIZE - 1) await yieldToEventLoop();
   }
   return verified;
 }

@@ -1,6 +1,6 @@
 /** Questions to the host: what it shows of a change, and what a target holds. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
+import { runWithTimeLimit, STEP_LIMIT_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { expireReadings } from "../seen.ts";
@@ -11,7 +11,7 @@ export const nameSystem = ({ name }: ProductAdapter, { places }: Change): string
   [...new Set(places?.map(({ system }) => system))].join(", ") || name;
 
 /** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
-export const lastStart = (end: number): number => end - STEP_MS;
+export const lastStart = (end: number): number => end - STEP_LIMIT_MS;
 
 /** Returns true where the host shows nothing of a change, or shows it as taken back. */
 export const isGone = (host: HostState | undefined): boolean => host === "rolled_back" || host === "absent";
@@ -27,11 +27,11 @@ export function isDone(operation: Operation, host: HostState, mayBeGone = false)
 
 /** Returns what the host shows of a change; undefined when it cannot be asked. */
 export const askHost = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
-  step((signal) => adapter.verify(change, signal)).catch(() => undefined);
+  runWithTimeLimit((signal) => adapter.verify(change, signal)).catch(() => undefined);
 
 /** Returns what a change's target holds on the host; undefined when the adapter cannot say. */
 export async function askHeld(adapter: ProductAdapter, change: Change): Promise<{ value: unknown } | null | undefined> {
-  const held = await step(async (signal) => adapter.held?.(change, signal)).catch(() => undefined);
+  const held = await runWithTimeLimit(async (signal) => adapter.held?.(change, signal)).catch(() => undefined);
   return held && held.value === undefined ? undefined : held;
 }
 
@@ -76,13 +76,15 @@ export function groupOperands<E extends { operand: Change }>(adapter: ProductAda
 /** Takes back on the host what it shows of changes of one group. What cannot be taken back together is taken back one by one. */
 export async function undoOnHost(adapter: ProductAdapter, operands: readonly Change[]): Promise<HostState[]> {
   const undo = (one: Change): Promise<unknown> =>
-    step((signal) => adapter.rollback(one, signal)).catch(() => undefined);
+    runWithTimeLimit((signal) => adapter.rollback(one, signal)).catch(() => undefined);
   const [first] = operands as [Change];
   if (operands.length === 1) await undo(first);
   else
-    await step((signal) => adapter.rollbackAll!([...operands].reverse(), signal)).catch(async (error: unknown) => {
-      if (!(error instanceof Unanswered)) for (const one of [...operands].reverse()) await undo(one);
-    });
+    await runWithTimeLimit((signal) => adapter.rollbackAll!([...operands].reverse(), signal)).catch(
+      async (error: unknown) => {
+        if (!(error instanceof Unanswered)) for (const one of [...operands].reverse()) await undo(one);
+      },
+    );
   for (const one of operands) expireReadings(adapter, one);
   return Promise.all(operands.map((one) => readState(adapter, one)));
 }

@@ -1,6 +1,6 @@
 /** Dry runs: the effect that an operation would have, and the state of the host. Nothing is changed or written. */
 import { AppError } from "../../kit/errors.ts";
-import { step } from "../../kit/time_limit.ts";
+import { runWithTimeLimit } from "../../kit/time_limit.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
 import type { Operation } from "../rules/command.ts";
 import type { ObservedValue } from "../rules/moved_value.ts";
@@ -68,7 +68,7 @@ async function readHost(adapter: ProductAdapter, change: ChangeRecord["change"])
 
 async function validate(adapter: ProductAdapter, change: Change) {
   const name = nameSystem(adapter, change);
-  const validation = await step((signal) => adapter.validate(change, signal)).catch(() => {
+  const validation = await runWithTimeLimit((signal) => adapter.validate(change, signal)).catch(() => {
     throw new AppError("adapter_failed", `the adapter ${name} failed in validate`, { stage: "validate" });
   });
   if (!validation.ok) throw createRejection(name, validation.reason);

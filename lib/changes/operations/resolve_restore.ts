@@ -1,5 +1,5 @@
 /** Resolves restores that a crash, a lost process or a silent target system left half done. */
-import { step } from "../../kit/time_limit.ts";
+import { runWithTimeLimit } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../places.ts";
 import { type OperationLease, readRecord, type RestoreLease, type StageLease } from "../records.ts";
@@ -31,9 +31,9 @@ async function findRestore(
 ): Promise<RestoreOutcome> {
   const adapter = product?.adapter;
   if (!adapter || findMove(adapter, change)) return undefined;
-  return step(async (signal) => (await adapter.findRestore?.(change, restore_id, signal)) ?? "not_done").catch(
-    () => undefined,
-  );
+  return runWithTimeLimit(
+    async (signal) => (await adapter.findRestore?.(change, restore_id, signal)) ?? "not_done",
+  ).catch(() => undefined);
 }
 
 /** Asks what became of the restore whose lease an operation took over. */

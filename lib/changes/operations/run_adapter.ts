@@ -1,5 +1,5 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
-import { step, Unanswered } from "../../kit/time_limit.ts";
+import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
 import { askInForce, groupOperands, isDone, isGone, readState, undoOnHost } from "./ask_host.ts";
 import { findDrift } from "./find_drift.ts";
@@ -121,7 +121,9 @@ async function findInvalid(
   try {
     const reason = findRolloutProblem(adapter, operand);
     const validation =
-      reason === undefined ? await step((signal) => adapter.validate(operand, signal)) : { ok: false as const, reason };
+      reason === undefined
+        ? await runWithTimeLimit((signal) => adapter.validate(operand, signal))
+        : { ok: false as const, reason };
     return validation.ok ? undefined : { stage: "validate", error: validation.reason, rejected: true };
   } catch (error) {
     return { stage: "validate", error: textOf(error) };
@@ -143,7 +145,7 @@ async function applyGroup(
   const digests = operands.map((operand) => listExpected(operand, expected));
   for (const end of group) end.isTouched = true;
   try {
-    const results = await step(async (signal) =>
+    const results = await runWithTimeLimit(async (signal) =>
       group.length === 1
         ? [await adapter.apply(operands[0]!, signal, digests[0])]
         : adapter.applyAll!(operands, signal, digests),
@@ -217,7 +219,9 @@ async function findDrifted(
 ): Promise<FailedEnd | undefined> {
   if (ends.length === 1 || overDrift) return undefined;
   const drifts = await Promise.all(
-    ends.map(({ operand }) => step((signal) => findDrift(adapter, operand, signal, readFacts)).catch(() => undefined)),
+    ends.map(({ operand }) =>
+      runWithTimeLimit((signal) => findDrift(adapter, operand, signal, readFacts)).catch(() => undefined),
+    ),
   );
   const failed = ends.flatMap((end, index) => {
     const drift = drifts[index];
@@ -236,7 +240,7 @@ async function rollBackGroup(
   for (const end of reversed) end.isTouched = true;
   const operands = reversed.map(({ operand }) => operand);
   try {
-    const results = await step(async (signal) =>
+    const results = await runWithTimeLimit(async (signal) =>
       group.length === 1
         ? [await adapter.rollback(operands[0]!, signal, readFacts, overDrift)]
         : adapter.rollbackAll!(operands, signal, readFacts, overDrift),

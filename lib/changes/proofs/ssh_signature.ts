@@ -1,5 +1,5 @@
 /** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` makes it, and what that leaves out: the person's presence. */
-import { base64Bytes, toBase64 } from "../../kit/base64.ts";
+import { decodeBase64, toBase64 } from "../../kit/base64.ts";
 import { type SshMaterial, sshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
 import { wireReader, wireString } from "../rules/ssh_wire.ts";
@@ -19,7 +19,7 @@ const VERIFIED = 4;
  */
 function parse(armoured: string) {
   const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
-  const bytes = base64Bytes(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
+  const bytes = decodeBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
   if (!bytes) return undefined;
   try {
     const reader = wireReader(bytes);

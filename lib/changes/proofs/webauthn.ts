@@ -1,6 +1,6 @@
 /** Verifies that a passkey signed a statement, with its owner present and verified. WebAuthn Level 2, section 7.2. */
-import { base64UrlBytes, toBase64Url } from "../../kit/base64.ts";
-import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
+import { decodeBase64Url, toBase64Url } from "../../kit/base64.ts";
+import { JsonRejected, parseStrictJson } from "../../kit/strict_json.ts";
 import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
 import type { PasskeyKey } from "../rules/keys.ts";
 import type { Assertion } from "../rules/proof.ts";
@@ -16,9 +16,9 @@ const SHORTEST = 37;
 
 /** Why an assertion is no signature of the statement by this key; undefined where it is one. */
 export async function whyNoAssertion(proof: Assertion, key: PasskeyKey, statement: Bytes): Promise<string | undefined> {
-  const data = base64UrlBytes(proof.authenticator_data);
-  const client = base64UrlBytes(proof.client_data_json);
-  const signature = base64UrlBytes(proof.signature);
+  const data = decodeBase64Url(proof.authenticator_data);
+  const client = decodeBase64Url(proof.client_data_json);
+  const signature = decodeBase64Url(proof.signature);
   if (proof.credential_id !== key.credential_id) return "it is of another credential";
   if (!data || !client || !signature || data.length < SHORTEST) return "it is not written as a passkey gives it";
   const challenge = toBase64Url(await digest("SHA-256", statement));
@@ -40,7 +40,7 @@ function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): st
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(client);
     said = Object(parseStrictJson(text));
   } catch (error) {
-    return `its client data ${error instanceof JsonRefused ? error.message : "is not UTF-8"}`;
+    return `its client data ${error instanceof JsonRejected ? error.message : "is not UTF-8"}`;
   }
   const { type, challenge: asked, origin, crossOrigin = false, topOrigin } = said;
   if (type !== "webauthn.get") return "it is no assertion";

@@ -1,6 +1,6 @@
 /** Advances of rollouts on target systems: ordered under a lease, set, verified there, and only then recorded. */
 import { AppError } from "../../kit/errors.ts";
-import { step as limited, Unanswered } from "../../kit/time_limit.ts";
+import { runWithTimeLimit as limited, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
 import { rollbackFacts } from "../ledger/rollback_facts.ts";
 import type { ChangesDeps } from "../deps.ts";

@@ -1,5 +1,5 @@
 /** Resolves advances of rollouts that a crash, a lost process or a silent target system left half done. */
-import { step as limited } from "../../kit/time_limit.ts";
+import { runWithTimeLimit as limited } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
 import { endLease, isLate, mayTakeEffect } from "../operations/lease.ts";

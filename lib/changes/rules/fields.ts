@@ -1,6 +1,6 @@
 /** Schemas of the fields of a manifest. */
 import * as z from "zod";
-import { isSlip, nearest } from "../../kit/nearest.ts";
+import { isMisspelling, findNearest } from "../../kit/nearest.ts";
 
 /** Text that is not blank. */
 export const filled = () => z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
@@ -21,4 +21,4 @@ export const unknown = (keys: readonly string[], known: readonly string[]): stri
 
 /** Suggests the known word that was probably meant; lists all where none is similar. */
 export const suggestion = (word: string, known: readonly string[]): string =>
-  isSlip(word, known) ? `did you mean ${nearest(word, known)}?` : `known are ${known.join(", ")}`;
+  isMisspelling(word, known) ? `did you mean ${findNearest(word, known)}?` : `known are ${known.join(", ")}`;

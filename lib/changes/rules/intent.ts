@@ -3,9 +3,9 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { findInexactNumber } from "../../kit/exact_numbers.ts";
-import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import { isSlip } from "../../kit/nearest.ts";
+import { isMisspelling } from "../../kit/nearest.ts";
 import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
 import { applyWhenRule, unlistedAutomation } from "./apply_when_rule.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
@@ -231,7 +231,7 @@ export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
   try {
     stated = parseStrictJson(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    if (error instanceof JsonRefused) {
+    if (error instanceof JsonRejected) {
       const { message, cause } = error;
       throw new IntentInvalid(`the product intent ${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
     }
@@ -268,7 +268,7 @@ function wrongAtTheTop(stated: unknown): string[] {
     (field) => !fieldNames().includes(field) && !field.startsWith("x-"),
   );
   return fields.flatMap((field) => {
-    if (isSlip(field, fieldNames())) return `the product intent ${unknown([field], fieldNames())}`;
+    if (isMisspelling(field, fieldNames())) return `the product intent ${unknown([field], fieldNames())}`;
     return misplaced().includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
   });
 }

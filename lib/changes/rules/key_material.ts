@@ -1,5 +1,5 @@
 /** Public keys of an intent: their text form, and the key that verifies a signature. */
-import { base64Bytes, toBase64, base64UrlBytes } from "../../kit/base64.ts";
+import { decodeBase64, toBase64, decodeBase64Url } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { wireReader } from "./ssh_wire.ts";
 
@@ -44,7 +44,7 @@ export const toHex = (bytes: Uint8Array): string =>
 
 /** Reads the public key of a passkey, base64url of a SubjectPublicKeyInfo; undefined for one that cannot be used. */
 export function passkeyMaterial(publicKey: string): PasskeyMaterial | undefined {
-  const spki = base64UrlBytes(publicKey);
+  const spki = decodeBase64Url(publicKey);
   if (!spki) return undefined;
   const hex = toHex(spki);
   if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
@@ -84,7 +84,7 @@ function isRsa(hex: string): boolean {
 /** Reads a public key as it stands in a `.pub` file; undefined for one that cannot be used. */
 export function sshMaterial(publicKey: string): SshMaterial | undefined {
   const [type, encoded = ""] = publicKey.split(" ") as [SshKeyType, string?];
-  const blob = base64Bytes(encoded);
+  const blob = decodeBase64(encoded);
   if (!blob || !SSH_KEY_TYPES.includes(type)) return undefined;
   try {
     const reader = wireReader(blob);

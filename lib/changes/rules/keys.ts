@@ -1,7 +1,7 @@
 /** The keys that people sign their decisions with, as an intent lists them. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
-import { base64UrlBytes } from "../../kit/base64.ts";
+import { decodeBase64Url } from "../../kit/base64.ts";
 import { filled, list, object } from "./fields.ts";
 import { toHex, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
 
@@ -11,7 +11,7 @@ const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
 const base64Url = (what: string) =>
   filled()
     .max(2000)
-    .refine((text) => base64UrlBytes(text) !== undefined, readAs(`${what} in base64url without padding`));
+    .refine((text) => decodeBase64Url(text) !== undefined, readAs(`${what} in base64url without padding`));
 
 const passkey = () =>
   object({

@@ -1,6 +1,6 @@
 /** Compares two schemas keyword by keyword: whether the second allows nothing that the first excludes. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import { isWholeMultiple } from "../../kit/decimal.ts";
+import { isIntegerMultiple } from "../../kit/decimal.ts";
 import { listTypes, type ValueSchema } from "./value_schema.ts";
 
 /** Returns the first keyword, with its path, that is less strict than before or missing; undefined where each is as strict. */
@@ -50,7 +50,7 @@ const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
   exclusiveMaximum: atMost,
   maxLength: atMost,
   maxItems: atMost,
-  multipleOf: (before, after, path) => when(isWholeMultiple(after, before), path),
+  multipleOf: (before, after, path) => when(isIntegerMultiple(after, before), path),
   pattern: (before, after, path) => when(before === after, path),
   items: findWiderKeyword,
   uniqueItems: (before, after, path) => when(!before || after, path),

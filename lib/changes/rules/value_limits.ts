@@ -1,13 +1,13 @@
 /** Judges the values of a change by the intent's rules for targets: schemas, and limits of steps. Pure. */
 import { AppError } from "../../kit/errors.ts";
 import {
-  absolute,
+  absoluteValue,
   add,
-  ceilNumber,
+  ceilToNumber,
   compare,
   type Decimal,
   readDecimal,
-  floorNumber,
+  floorToNumber,
   multiply,
   negate,
 } from "../../kit/decimal.ts";
@@ -161,11 +161,11 @@ export function rangeOfStep(limit: MaxStep, bases: readonly number[]): NumberRan
   });
   const low = ranges.map((range) => range.low).reduce((a, b) => (compare(a, b) > 0 ? a : b));
   const high = ranges.map((range) => range.high).reduce((a, b) => (compare(a, b) < 0 ? a : b));
-  return { minimum: ceilNumber(low), maximum: floorNumber(high) };
+  return { minimum: ceilToNumber(low), maximum: floorToNumber(high) };
 }
 
 const stepFrom = ({ relative, absolute: units }: MaxStep, base: Decimal): Decimal =>
-  relative === undefined ? readDecimal(units!) : multiply(readDecimal(relative), absolute(base));
+  relative === undefined ? readDecimal(units!) : multiply(readDecimal(relative), absoluteValue(base));
 
 /** Returns a member of a value that a target held, for each share of a split; those that have none are left out. */
 export const listMembers = (held: unknown, member: string | null): unknown[] =>

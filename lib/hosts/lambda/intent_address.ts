@@ -1,6 +1,6 @@
 /** A product intent that is kept outside the function's configuration: in a parameter of SSM, or an object in S3. */
 import { AwsV4Signer } from "aws4fetch";
-import { cappedText } from "../../kit/capped_text.ts";
+import { readCappedText } from "../../kit/capped_text.ts";
 import { askAws } from "../../store/dynamodb/aws.ts";
 import { SettingRefused } from "../settings.ts";
 import { readCredentials, type Environment, readRegion } from "./environment.ts";
@@ -40,7 +40,7 @@ export async function withIntent(env: Environment, send: typeof fetch = fetch): 
   };
   const ask = async () => {
     const answer = await place.ask(env, send);
-    return { status: answer.status, text: await cappedText(answer, MOST_BYTES) };
+    return { status: answer.status, text: await readCappedText(answer, MOST_BYTES) };
   };
   // A connection that was kept while the instance was halted may be dead, which shows when it is used.
   const { status, text } = await ask()

@@ -6,7 +6,7 @@ import { listMandates } from "../../changes/mandates/list.ts";
 import { type Preview, previewProposal, previewSchema } from "../../changes/preview_proposal.ts";
 import { describeRules } from "../../changes/rules/describe_rules.ts";
 import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
-import { flag, line, target, wholeNumber, word } from "../../kit/fields.ts";
+import { flag, line, target, integer, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
 import { tool, type ToolCall } from "../tool.ts";
@@ -19,7 +19,7 @@ const stated = z.strictObject({
     .describe("The tenant of the change; absent: rules for some tenants only are left out."),
   tier: word(TIERS).optional().describe("The tier that would be asked for."),
   risk: word(RISKS).optional().describe("The risk that would be stated."),
-  affected_users: wholeNumber(0).optional().describe("How many users would be stated to be reached."),
+  affected_users: integer(0).optional().describe("How many users would be stated to be reached."),
   reversible: flag()
     .optional()
     .describe("What would be stated: whether it can be undone; a minor change must state true."),

@@ -3,7 +3,7 @@ import { findRowSchema, findSchema } from "../../find/answer.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../../find/parse.ts";
 import { runQuery } from "../../find/run.ts";
 import { callerName } from "../../changes/caller.ts";
-import { changeId, freeText, wholeNumber } from "../../kit/fields.ts";
+import { changeId, freeText, integer } from "../../kit/fields.ts";
 import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
 import { tool } from "../tool.ts";
@@ -18,7 +18,7 @@ export const findChanges = tool(
     ownReads: true,
     input: z.strictObject({
       query: freeText(MAX_QUERY_LENGTH).describe("The query; empty: every change, newest first."),
-      limit: wholeNumber(1, 50).default(20).describe("How many rows at most."),
+      limit: integer(1, 50).default(20).describe("How many rows at most."),
       after: changeId().optional().describe("The `next` of the page before."),
     }),
     output: findSchema().extend({ rows: z.array(findRowSchema().extend({ page })), about_texts: aboutTexts }),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { changeId, line, wholeNumber, word } from "../../kit/fields.ts";
+import { changeId, line, integer, word } from "../../kit/fields.ts";
 import { changeSchema, STATUSES } from "../../changes/rules/change.ts";
 import { filterFields } from "../../find/list_changes.ts";
 import { listChanges as listed, pick } from "../../operations/change_views.ts";
@@ -37,7 +37,7 @@ export const listChanges = tool(
       status: word(STATUSES).optional().describe("Only changes of this status."),
       tenant_id: line(200).optional().describe("Only changes of this tenant."),
       ...filterFields(),
-      limit: wholeNumber(1, 50).default(20).describe("How many at most."),
+      limit: integer(1, 50).default(20).describe("How many at most."),
       before: changeId().optional().describe("The `next` of the page before."),
     }),
     output: z.object({

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { line, wholeNumber } from "../../kit/fields.ts";
+import { line, integer } from "../../kit/fields.ts";
 import { recall, recalledSchema } from "../../memory/recall.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
 import { tool } from "../tool.ts";
@@ -14,7 +14,7 @@ export const searchMemory = tool(
     ownReads: true,
     input: z.strictObject({
       query: line(1000).describe("Words to look for."),
-      limit: wholeNumber(1, 20).default(8).describe("How many at most."),
+      limit: integer(1, 20).default(8).describe("How many at most."),
     }),
     output: z.object({ results: z.array(recalledSchema), about_texts: aboutTexts }),
   },

@@ -3,7 +3,7 @@ import { awaitStatus } from "../../changes/await_status.ts";
 import { MOVING } from "../../changes/rules/transitions.ts";
 import { findWaiterName } from "../../http/address.ts";
 import { quote } from "../../kit/quote.ts";
-import { changeId, wholeNumber, word } from "../../kit/fields.ts";
+import { changeId, integer, word } from "../../kit/fields.ts";
 import { standing, standingSchema } from "../standing.ts";
 import { taskOfWait } from "../tasks.ts";
 import { tool } from "../tool.ts";
@@ -26,7 +26,7 @@ export const waitForDecision = tool(
         .describe(
           "The status that you know of, one that can move: it is answered at once when the change has another.",
         ),
-      timeout_seconds: wholeNumber(1, LONGEST).default(LONGEST).describe("How long to wait at most."),
+      timeout_seconds: integer(1, LONGEST).default(LONGEST).describe("How long to wait at most."),
     }),
     output: standingSchema.extend({
       moved: z.boolean().describe("Whether the status is another than `seen_status`."),

@@ -6,11 +6,11 @@ import * as z from "zod";
 import { readHead } from "../../audit/chain.ts";
 import { findTrace } from "../../audit/entry_traces.ts";
 import { readLaterEntries } from "../../audit/page.ts";
-import { cappedText } from "../../kit/capped_text.ts";
+import { readCappedText } from "../../kit/capped_text.ts";
 import { describeCause } from "../../kit/fetch_failure.ts";
 import { once } from "../../kit/once.ts";
-import { requestedPause } from "../../kit/requested_pause.ts";
-import { stoppable } from "../../kit/time_limit.ts";
+import { readRetryDelay } from "../../kit/retry_delay.ts";
+import { runUntilStopped } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
 import { bytesOfText } from "../../store/engine/write_set.ts";
 import type { OperationsDeps } from "../deps.ts";
@@ -150,7 +150,7 @@ interface Attempt {
 /** Sends once; resolves with nothing when all records were taken. */
 async function postLogs({ url, headers, body, send, ended, now, timeout }: Attempt): Promise<Failed | undefined> {
   try {
-    return await stoppable(
+    return await runUntilStopped(
       ended,
       async (signal) => {
         const response = await send(url, {
@@ -160,9 +160,9 @@ async function postLogs({ url, headers, body, send, ended, now, timeout }: Attem
           headers: { "user-agent": "countersign", ...headers, "content-type": "application/json" },
           signal,
         });
-        const text = await cappedText(response, MAX_ANSWER_BYTES);
+        const text = await readCappedText(response, MAX_ANSWER_BYTES);
         if (!response.ok)
-          return { failure: `the receiver answered ${response.status}`, after: requestedPause(response, now) };
+          return { failure: `the receiver answered ${response.status}`, after: readRetryDelay(response, now) };
         const refusal = refusalIn(text);
         return refusal === undefined ? undefined : { failure: `the receiver ${refusal}` };
       },

@@ -1,7 +1,7 @@
 /** One attempt to send a notification, and in plain words why it failed. Addresses may be secrets: none is shown. */
-import { cappedText } from "../../kit/capped_text.ts";
-import { requestedPause } from "../../kit/requested_pause.ts";
-import { stoppable, Unanswered } from "../../kit/time_limit.ts";
+import { readCappedText } from "../../kit/capped_text.ts";
+import { readRetryDelay } from "../../kit/retry_delay.ts";
+import { runUntilStopped, Unanswered } from "../../kit/time_limit.ts";
 import { type Trace, traceHeaders } from "../../kit/trace.ts";
 import { signWebhook } from "../../kit/webhook_signature.ts";
 import { formatBody, type NotifyFormat } from "./format.ts";
@@ -48,12 +48,12 @@ export async function post(
     const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...event, ...signed } } as const;
     const response = await send(url, { ...init, signal });
     if (response.ok && format !== "teams") return void (await response.body?.cancel());
-    const said = (await cappedText(response, MOST_READ)) ?? "";
+    const said = (await readCappedText(response, MOST_READ)) ?? "";
     if (response.ok) return teamsFailure(response.status, said);
-    return { failure: failureOf(format, response.status, said.trim()), after: requestedPause(response, now) };
+    return { failure: failureOf(format, response.status, said.trim()), after: readRetryDelay(response, now) };
   };
   try {
-    return await stoppable(ended, attempt, timeout);
+    return await runUntilStopped(ended, attempt, timeout);
   } catch (error) {
     return error instanceof Unanswered
       ? { failure: `the receiver did not answer within ${timeout / 1000} s` }

@@ -4,7 +4,7 @@
  */
 import { findTrace } from "../../audit/entry_traces.ts";
 import { newTrace, type Trace } from "../../kit/trace.ts";
-import { webhookKey } from "../../kit/webhook_signature.ts";
+import { parseWebhookKey } from "../../kit/webhook_signature.ts";
 import type { OperationsDeps } from "../deps.ts";
 import { type EventCursor, presentCursor, readEventsSince, resumed, type StreamEvent } from "../event_cursor.ts";
 import { SEND_TIMES, type SendTimes } from "../keep_sending.ts";
@@ -41,7 +41,7 @@ const NO_STORE = "the store cannot be used";
 export function sending(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
   const { url, format = "json", secret, times = SEND_TIMES, fetch: send = fetch } = options;
   const { store, clock, log } = deps;
-  const receiver = { url, format, key: secret === undefined ? undefined : webhookKey(secret) };
+  const receiver = { url, format, key: secret === undefined ? undefined : parseWebhookKey(secret) };
   let problem: string | null = null;
   /** Delivered and not kept yet. A store that takes no writes must not have it sent over and over. */
   let unkept: EventCursor | undefined;

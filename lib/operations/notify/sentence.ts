@@ -7,7 +7,7 @@ import { reviewDueAt } from "../../changes/rules/in_force.ts";
 import type { MissingConsent } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
-import { oneLine, shorten } from "../../kit/quote.ts";
+import { toOneLine, shorten } from "../../kit/quote.ts";
 import { describe, type Described } from "../../wording/describe.ts";
 import { nameChange, nameProposer } from "../../wording/names.ts";
 import { capitalize, type Given, joinParts, type Part } from "../../wording/part.ts";
@@ -165,5 +165,5 @@ const ended = ({ status, resolution }: Change): string =>
   resolution ?? (status === "pending_consent" ? "pending" : status.replace("_", " "));
 
 /** Words of ours, without the stop at their end. */
-const plain = (words: string): string => oneLine(words).replace(/\.$/, "");
+const plain = (words: string): string => toOneLine(words).replace(/\.$/, "");
 const lower = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);

@@ -1,7 +1,7 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
-import { step, Unanswered } from "../../kit/time_limit.ts";
+import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Engine } from "../engine/attempt.ts";
 import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
@@ -89,7 +89,7 @@ function engineOf(writer: Writer): Engine {
 
 /** A database that does not answer must not keep a process from its end. */
 const closeInTime = (close: () => Promise<void>, log: PostgresOptions["log"]): Promise<void> =>
-  step(close, CLOSE_MS).catch((error: unknown) => {
+  runWithTimeLimit(close, CLOSE_MS).catch((error: unknown) => {
     if (!(error instanceof Unanswered)) throw error;
     log?.warn(`the database did not answer within ${CLOSE_MS} ms of the stop; its connections are left open`);
   });

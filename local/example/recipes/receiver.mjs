@@ -65,7 +65,7 @@ function changeFile(path) {
   };
 }
 
-const toHeld = (value) => (value === undefined ? null : { value });
+const toAdapterValue = (value) => (value === undefined ? null : { value });
 
 /**
  * Makes the four operations. `system.read(change)` returns `{ value, version }`, `value` undefined where the target holds
@@ -103,11 +103,11 @@ export function operations(system, path) {
       const read = await system.read(change);
       if (mine && isShown(mine)) {
         const isDone = !isLatest || isEqual(read.value, change.value);
-        if (!isDone && !isEqual(toHeld(read.value), mine.previous)) throw new Conflict();
+        if (!isDone && !isEqual(toAdapterValue(read.value), mine.previous)) throw new Conflict();
         if (!isDone) await system.write(change, change.value, read);
         return { result: "applied", previous: mine.previous };
       }
-      const previous = toHeld(read.value);
+      const previous = toAdapterValue(read.value);
       if (mine) changes.splice(changes.indexOf(mine), 1);
       changes.push({ change_id: change.change_id, state: "applied", value: change.value, previous });
       await store();
@@ -126,7 +126,7 @@ export function operations(system, path) {
     async verify(change) {
       const { mine, isLatest } = await open(change);
       const { value } = await system.read(change);
-      const holds = toHeld(value);
+      const holds = toAdapterValue(value);
       if (!mine) return { state: "absent", holds };
       if (!isShown(mine)) return { state: "rolled_back", holds };
       if (!isLatest || isEqual(value, change.value)) return { state: "applied", holds };
@@ -139,7 +139,7 @@ export function operations(system, path) {
       if (!mine || !isShown(mine)) return { result: "rolled_back" };
       if (isLatest) {
         const read = await system.read(change);
-        const isBefore = isEqual(toHeld(read.value), mine.previous);
+        const isBefore = isEqual(toAdapterValue(read.value), mine.previous);
         if (!isBefore && !isEqual(read.value, mine.value)) throw new Conflict();
         if (!isBefore) await system.write(change, mine.previous?.value, read);
       } else later.previous = mine.previous;

@@ -1,7 +1,7 @@
 /** JSON files of a repository: each is one value, and a write is one commit that changes nothing else. */
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { findInexactNumber } from "../../../lib/kit/exact_numbers.ts";
-import { JsonRefused, parseStrictJson } from "../../../lib/kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../../lib/kit/strict_json.ts";
 import { type Attempt, TargetRejected, type TargetValue } from "../../../lib/targets/port.ts";
 import { describeCommit } from "./trailers.ts";
 import { type CallOptions, type FileText, GitFailed, type Repository } from "./repository.ts";
@@ -109,9 +109,9 @@ function parse(raw: string, name: string): unknown {
     const value = parseStrictJson(raw);
     const inexact = findInexactNumber(raw);
     if (inexact === undefined) return value;
-    throw new JsonRefused(`holds a number that would be rounded, at ${JSON.stringify(inexact)}`);
+    throw new JsonRejected(`holds a number that would be rounded, at ${JSON.stringify(inexact)}`);
   } catch (error) {
-    if (error instanceof JsonRefused) throw new TargetRejected(`${name} ${error.message}; correct the file`);
+    if (error instanceof JsonRejected) throw new TargetRejected(`${name} ${error.message}; correct the file`);
     throw error;
   }
 }

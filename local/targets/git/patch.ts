@@ -1,5 +1,5 @@
 /** Code patches: a range of commits that is pushed as it is, and reverted as a whole. */
-import { oneLine } from "../../../lib/kit/quote.ts";
+import { toOneLine } from "../../../lib/kit/quote.ts";
 import { type Attempt, TargetRejected, type TargetValue } from "../../../lib/targets/port.ts";
 import { isObject } from "../json_object.ts";
 import { GitFailed, type Repository } from "./repository.ts";
@@ -95,7 +95,7 @@ export async function describePatch(
       .filter((record) => record !== "")
       .map((record) => {
         const [id = "", author = "", subject = ""] = record.split("\n");
-        return { id, author: oneLine(author), subject: oneLine(subject) };
+        return { id, author: toOneLine(author), subject: toOneLine(subject) };
       }),
     file_count: files.length,
     lines_added: files.reduce((sum, { added }) => sum + (added ?? 0), 0),
@@ -169,6 +169,6 @@ async function mergeTrees(
     throw new TargetRejected(
       `later commits changed what the code patch changed; revert it by hand with "This reverts commit ${head}." in the message, then roll back over the drift`,
     );
-  if (code !== 0) throw new GitFailed(`git cannot revert the code patch: ${oneLine(stderr).slice(0, 300)}`);
+  if (code !== 0) throw new GitFailed(`git cannot revert the code patch: ${toOneLine(stderr).slice(0, 300)}`);
   return stdout.toString().trim();
 }

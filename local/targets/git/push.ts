@@ -1,5 +1,5 @@
 /** Reads what a push printed: only a line of the server, or a failure before anything was sent, is certain. */
-import { oneLine } from "../../../lib/kit/quote.ts";
+import { toOneLine } from "../../../lib/kit/quote.ts";
 import type { GitResult } from "./process.ts";
 
 /** The result of a push: `moved` means that the branch is not where it was, `unknown` that it may be set or still be. */
@@ -25,12 +25,12 @@ export function parsePush({ code, stdout, stderr }: GitResult): PushResult {
   return { state: "unknown" };
 }
 
-const describeLine = (line: string): string => oneLine(/\((.*)\)$/.exec(line)?.[1] ?? line).slice(0, 200);
+const describeLine = (line: string): string => toOneLine(/\((.*)\)$/.exec(line)?.[1] ?? line).slice(0, 200);
 
 /** The words of the server's hooks. */
 function serverWords(stderr: string): string {
   const lines = [...stderr.matchAll(/^remote: (.*)$/gm)]
-    .map(([, text]) => oneLine(text!))
+    .map(([, text]) => toOneLine(text!))
     .filter((text) => text !== "");
   return lines.length === 0 ? "" : `: ${lines.join(" ").slice(0, 300).toWellFormed()}`;
 }
@@ -55,5 +55,5 @@ const FAILURES: [RegExp, string][] = [
 export function describeFailure(command: string, stderr: string): string {
   const known = FAILURES.find(([pattern]) => pattern.test(stderr))?.[1];
   const line = /^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ?? "it was stopped, or printed no reason";
-  return `git ${command} failed: ${known ?? oneLine(line).slice(0, 300).toWellFormed()}`;
+  return `git ${command} failed: ${known ?? toOneLine(line).slice(0, 300).toWellFormed()}`;
 }

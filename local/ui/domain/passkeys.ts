@@ -1,5 +1,5 @@
 /** Asks the browser for passkeys: to sign with one, and to make one. Nothing here leaves the page. */
-import { base64UrlBytes, toBase64Url } from "../../../lib/kit/base64.ts";
+import { decodeBase64Url, toBase64Url } from "../../../lib/kit/base64.ts";
 import type { Assertion } from "../../../lib/changes/rules/proof.ts";
 import { NotDone } from "../core/api.ts";
 import type { Passkey } from "./keys.ts";
@@ -59,7 +59,7 @@ export async function makePasskey(name: string, product: string, known: readonly
   };
 }
 
-const descriptor = (credentialId: string) => ({ type: "public-key" as const, id: base64UrlBytes(credentialId)! });
+const descriptor = (credentialId: string) => ({ type: "public-key" as const, id: decodeBase64Url(credentialId)! });
 
 type Words = Readonly<Record<string, string>>;
 

@@ -11,7 +11,7 @@ import {
   parseCheckpoint,
 } from "../../../lib/audit/checkpoint.ts";
 import { isSignedWithKey, parseNote } from "../../../lib/audit/note.ts";
-import { base64Bytes } from "../../../lib/kit/base64.ts";
+import { decodeBase64 } from "../../../lib/kit/base64.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
@@ -64,7 +64,7 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
     key: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{32}\+[0-9a-f]{8}\+/),
   });
   expect(body.checkpoint).toContain(`\n\n— ${origin} `);
-  const publicKey = base64Bytes(body.key.split("+").slice(2).join("+"))!.slice(1);
+  const publicKey = decodeBase64(body.key.split("+").slice(2).join("+"))!.slice(1);
   expect(await isSignedWithKey(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
 });
 

@@ -9,7 +9,7 @@ import {
   noteLine,
   parseNote,
 } from "../../../lib/audit/note.ts";
-import { base64Bytes, toBase64 } from "../../../lib/kit/base64.ts";
+import { decodeBase64, toBase64 } from "../../../lib/kit/base64.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 
 /** A published note and its verifier key, of the package that the format comes from. */
@@ -17,7 +17,7 @@ const TEXT = "If you think cryptography is the answer to your problem,\nthen you
 const SIGNATURE =
   "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
 const VERIFIER_KEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
-const peter = { name: "PeterNeumann", publicKey: base64Bytes(VERIFIER_KEY.split("+").slice(2).join("+"))!.slice(1) };
+const peter = { name: "PeterNeumann", publicKey: decodeBase64(VERIFIER_KEY.split("+").slice(2).join("+"))!.slice(1) };
 
 function signer(name: string) {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { SECOND } from "../../support/clock.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { hangs, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
@@ -28,7 +28,7 @@ test("a system that hangs takes no time from the places of another", async () =>
     const adapter = scriptedAdapter();
     return { name, match: [`${name}.*`], adapter };
   });
-  const api = await core({ adapter: routedAdapter(systems) });
+  const api = await core({ adapter: routingAdapter(systems) });
   for (let i = 0; i < 20; i++) await api.bring("applied", { target: `quick.${i}`, value: "1" });
   for (let i = 0; i < 20; i++) await api.bring("applied", { target: `slow.${i}`, value: "1" });
   const [slow, quick] = systems;

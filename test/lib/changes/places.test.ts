@@ -4,7 +4,7 @@ import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { requireFreePlaces } from "../../../lib/changes/places.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
@@ -20,7 +20,7 @@ async function placed(at: Record<string, string> = {}) {
   const place = (entry: Entry): string => `memory ${at[entry.target] ?? entry.target}`;
   const adapter = targetAdapter({ ...system, name: "flags", place }, { store: memoryStore(), clock: systemClock });
   const configuration = { hash: "1".repeat(64), systems: [{ name: "flags", type: "memory", match: ["flags/*"] }] };
-  const routed = routedAdapter([{ name: "flags", match: ["flags/*"], adapter }], configuration);
+  const routed = routingAdapter([{ name: "flags", match: ["flags/*"], adapter }], configuration);
   const api = await service({ adapter: routed });
   return { api, adapter: routed, at, configuration, overwrite, ...rest };
 }
@@ -167,9 +167,9 @@ test("a change of a gate is recorded, and sets nothing", async () => {
   const gate = {
     name: "deploy",
     match: ["deploy/*"],
-    adapter: { ...routedAdapter([]), name: "deploy", carries: () => false },
+    adapter: { ...routingAdapter([]), name: "deploy", carries: () => false },
   };
-  const api = await service({ adapter: routedAdapter([gate]) });
+  const api = await service({ adapter: routingAdapter([gate]) });
   const id = await api.bring("applied", { ...VALUE, target: "deploy/42/production" });
   const { body } = await api.get(`changes/${id}`);
   expect(body).not.toHaveProperty("places");
@@ -186,7 +186,7 @@ test("two systems of one target by kind are rolled back each by itself, in any o
     const adapterOf = ({ system }: typeof first, name: string) =>
       targetAdapter({ ...system, name, place: () => name }, { store, clock: systemClock });
     const api = await service({
-      adapter: routedAdapter([
+      adapter: routingAdapter([
         { name: "settings", match: ["app/*"], kinds: ["config"], adapter: adapterOf(first, "at settings") },
         { name: "flags", match: ["app/*"], kinds: ["feature_flag"], adapter: adapterOf(second, "at flags") },
       ]),
@@ -217,7 +217,7 @@ test("a change is never set under another spelling than its place names", async 
 });
 
 test("a forbidden target is rejected and recorded, whatever covers it", async () => {
-  const adapter = routedAdapter([{ name: "flags", match: ["flags/*"], adapter: scriptedAdapter() }]);
+  const adapter = routingAdapter([{ name: "flags", match: ["flags/*"], adapter: scriptedAdapter() }]);
   const api = await service({ adapter, intent: { policy: { forbidden_targets: ["billing.*"] } } });
   const reply = await api.post("propose", { ...VALUE, target: "billing.plan", kind: "config", summary: "Set it" });
   expect([reply.status, reply.body.code]).toEqual([403, "forbidden_target"]);

@@ -4,7 +4,7 @@ import { portableSha256, systemClock } from "../../../lib/kit/platform.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { openTargetKey } from "../../../lib/changes/records.ts";
@@ -228,7 +228,7 @@ describe("systems", () => {
       match,
       adapter: targetAdapter(memoryTarget().system, { store: memoryStore(), clock: systemClock }),
     }));
-    return service({ adapter: routedAdapter(systems), intent: { policy: { promotion: [rule] } } });
+    return service({ adapter: routingAdapter(systems), intent: { policy: { promotion: [rule] } } });
   };
 
   test("a value goes from one system to the other under the same rest", async () => {

@@ -6,7 +6,7 @@ import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../lib/targets/port.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { sshPen } from "../../support/passkeys.ts";
@@ -26,7 +26,7 @@ async function onMemory(policy: object = {}, over: object = {}) {
     return target.system.read(...args);
   };
   const adapter = targetAdapter({ ...target.system, read }, { store: memoryStore(), clock: systemClock });
-  const routed = routedAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
+  const routed = routingAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
   const api = await service({ adapter: routed, intent: { policy, ...over } });
   const set = (text: string): void => target.overwrite({ ...ENTRY, kind: "config" }, text);
   set('"old"');
@@ -185,7 +185,7 @@ describe("a value that its target system cannot hold", () => {
   const on = async (over: Partial<TargetSystem>, intent: object = {}) => {
     const { system } = memoryTarget();
     const adapter = targetAdapter({ ...system, ...over }, { store: memoryStore(), clock: systemClock });
-    const routed = routedAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
+    const routed = routingAdapter([{ name: "flags", match: ["flags/*"], adapter }]);
     return service({ adapter: routed, intent: { policy: intent } });
   };
   const refused = async (over: Partial<TargetSystem>, more: object = {}, intent: object = {}) => {

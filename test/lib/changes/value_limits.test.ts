@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { restarted } from "../../support/deps.ts";
 import { HOUR, MINUTE } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
@@ -37,7 +37,7 @@ async function onSystem(targets: object[] = [STEP], policy: object = {}) {
   const read: typeof target.system.read = (...args) =>
     fails ? Promise.reject(new Error("down")) : target.system.read(...args);
   const adapter = targetAdapter({ ...target.system, read }, { store: memoryStore(), clock: systemClock });
-  const routed = routedAdapter([{ name: "prices", match: ["*"], adapter }]);
+  const routed = routingAdapter([{ name: "prices", match: ["*"], adapter }]);
   const api = await service({ adapter: routed, intent: { policy: { targets, ...policy } } });
   return {
     api,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { AppError } from "../../../lib/kit/errors.ts";
 import { parseForm, parseInput, parseJsonObject } from "../../../lib/http/form.ts";
-import { changeId, flag, freeText, line, personName, wholeNumber, word } from "../../../lib/kit/fields.ts";
+import { changeId, flag, freeText, line, personName, integer, word } from "../../../lib/kit/fields.ts";
 
 /** The fields that a refusal names, with their messages. */
 function refusal(run: () => unknown): [string, string][] {
@@ -52,8 +52,8 @@ test("every field that does not fit is reported, once, in words", () => {
   const schema = z.strictObject({
     name: line(3),
     kind: word(["a", "b"]),
-    users: wholeNumber(0),
-    page: wholeNumber(1, 10),
+    users: integer(0),
+    page: integer(1, 10),
     on: flag(),
   });
   const input = { name: "abcd", kind: "c", users: "1e999", page: "11", extra: 1 };
@@ -69,7 +69,7 @@ test("every field that does not fit is reported, once, in words", () => {
 
 test("a refusal shows no value", () => {
   const reported = refusal(() =>
-    parseInput(z.object({ kind: word(["a"]), users: wholeNumber(0) }), { kind: "s3cret", users: "s3cret" }),
+    parseInput(z.object({ kind: word(["a"]), users: integer(0) }), { kind: "s3cret", users: "s3cret" }),
   );
   expect(JSON.stringify(reported)).not.toContain("s3cret");
 });

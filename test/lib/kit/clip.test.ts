@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { clipped } from "../../../lib/kit/clip.ts";
+import { clipJson } from "../../../lib/kit/clip.ts";
 import { numbers } from "../../support/numbers.ts";
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
 // oxlint-disable-next-line no-explicit-any -- whatever is left of a value
 const cutTo = (value: unknown, budget: number): any => {
-  const text = clipped(value, budget);
+  const text = clipJson(value, budget);
   expect(bytes(text)).toBeLessThanOrEqual(budget);
   return JSON.parse(text);
 };
@@ -24,7 +24,7 @@ const change = (number: number, over: object = {}) => ({
 test("what fits is left as it is", () => {
   const value = { data: [change(1), change(2, { value: { a: [1, null, true, 'é "漢" 😀 \u0001\n\ud800'] } })] };
   const whole = JSON.stringify(value);
-  for (const budget of [16_000, bytes(whole)]) expect(clipped(value, budget)).toBe(whole);
+  for (const budget of [16_000, bytes(whole)]) expect(clipJson(value, budget)).toBe(whole);
 });
 
 describe("of what does not fit", () => {
@@ -70,7 +70,7 @@ describe("of what does not fit", () => {
 
   test("what lies deeper than a record does is left out, also without end", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
-    expect(clipped(deep, 16_000)).toContain("(deeper levels left out)");
+    expect(clipJson(deep, 16_000)).toContain("(deeper levels left out)");
   });
 
   test("no character is halved, and none is taken for shorter than it is", () => {
@@ -114,7 +114,7 @@ test("whatever it is given: it is JSON, it fits, and no id is cut", () => {
   for (let run = 0; run < 150; run++) {
     const value = { data: anyValue(below) };
     const budget = 4 + below(1 + below(20_000));
-    const text = clipped(value, budget);
+    const text = clipJson(value, budget);
     expect(bytes(text), `run ${run}`).toBeLessThanOrEqual(budget);
     expect(() => JSON.parse(text) as unknown, `run ${run}`).not.toThrow();
     const whole = JSON.stringify(value);

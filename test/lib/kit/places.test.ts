@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPlaces, runWithScanLimit } from "../../../lib/kit/places.ts";
+import { createSemaphore, runWithScanLimit } from "../../../lib/kit/semaphore.ts";
 
 /** Runs that end when they are asked to, and which of them have begun. */
 function runs() {
@@ -17,7 +17,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test("so many run at a time, the others in order as places become free, also after one that failed", async () => {
   const { begun, ends, run } = runs();
-  const places = createPlaces(2);
+  const places = createSemaphore(2);
   const results = [0, 1, 2, 3].map((name) => places(run(name)));
   await settled();
   expect(begun).toEqual([0, 1]);

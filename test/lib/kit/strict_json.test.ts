@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JsonRefused, parseStrictJson } from "../../../lib/kit/strict_json.ts";
+import { JsonRejected, parseStrictJson } from "../../../lib/kit/strict_json.ts";
 
 test.each([
   '{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}',
@@ -30,22 +30,22 @@ test.each([
   ['{"a":["x","y"],"a":1,"b":"z"}', '"a"'],
   ['{"a":"x","b":"y","a":["u","v"]}', '"a"'],
 ])("%s repeats a member", (text, name) => {
-  expect(() => parseStrictJson(text)).toThrow(new JsonRefused(`repeats the member ${name}`));
+  expect(() => parseStrictJson(text)).toThrow(new JsonRejected(`repeats the member ${name}`));
 });
 
 test.each(["", "{", "{a:1}", "[1,]", "NaN", "undefined", "'x'", "1 2", "\u0000"])("%j is not JSON", (text) => {
-  expect(() => parseStrictJson(text)).toThrow(new JsonRefused("is not valid JSON"));
+  expect(() => parseStrictJson(text)).toThrow(new JsonRejected("is not valid JSON"));
 });
 
 test.each(['"\\ud800"', '["x\\udc00"]', '{"a":{"b":"\\ud800\\ud800"}}', '{"\\udfff":1}'])(
   "%s is not Unicode",
   (text) => {
-    expect(() => parseStrictJson(text)).toThrow(JsonRefused);
+    expect(() => parseStrictJson(text)).toThrow(JsonRejected);
   },
 );
 
 test.each(["1e999", "-1e999", '{"a":[1e400]}'])("%s is beyond the range of numbers", (text) => {
-  expect(() => parseStrictJson(text)).toThrow(JsonRefused);
+  expect(() => parseStrictJson(text)).toThrow(JsonRejected);
 });
 
 test.each([199, 1000, 30_000])("nesting %i deep is read or refused in words, and breaks nothing", (depth) => {
@@ -53,7 +53,7 @@ test.each([199, 1000, 30_000])("nesting %i deep is read or refused in words, and
     try {
       parseStrictJson(text);
     } catch (error) {
-      expect(error).toBeInstanceOf(JsonRefused);
+      expect(error).toBeInstanceOf(JsonRejected);
     }
   }
 });

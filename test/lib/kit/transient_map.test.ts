@@ -1,10 +1,10 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { transientMap } from "../../../lib/kit/transient_map.ts";
+import { createTransientMap } from "../../../lib/kit/transient_map.ts";
 
 test("it keeps what was set and not deleted, in the order of a Map, also when it is renewed", () => {
-  const map = transientMap<number, string>();
+  const map = createTransientMap<number, string>();
   const like = new Map<number, string>();
   for (let at = 0; at < 5000; at++) {
     map.set(at, `value ${at}`);
@@ -20,7 +20,7 @@ test("it keeps what was set and not deleted, in the order of a Map, also when it
 });
 
 test("entries may be deleted while its keys are gone through", () => {
-  const map = transientMap<number, number>();
+  const map = createTransientMap<number, number>();
   for (let at = 0; at < 3000; at++) map.set(at, at);
   const seen: number[] = [];
   for (const key of map.keys()) {
@@ -51,5 +51,5 @@ test("what has come and gone is collected with what is young; a Map would keep i
     return grownOld() - before;
   };
   expect(keptBy(new Map())).toBeGreaterThan(4_000_000);
-  expect(keptBy(transientMap())).toBeLessThan(1_500_000);
+  expect(keptBy(createTransientMap())).toBeLessThan(1_500_000);
 });

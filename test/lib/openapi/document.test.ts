@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { endpoint, type Declaration } from "../../../lib/http/endpoint.ts";
-import { changeId, finiteNumber, flag, freeText, wholeNumber, word } from "../../../lib/kit/fields.ts";
+import { changeId, finiteNumber, flag, freeText, integer, word } from "../../../lib/kit/fields.ts";
 import { changeSchema } from "../../../lib/changes/rules/change.ts";
 import { QUERIES } from "../../../lib/link/port.ts";
 import { answer } from "../../../lib/http/answer.ts";
@@ -55,7 +55,7 @@ test("a path parameter is required and in the path, a query parameter keeps its 
         path: "/api/thing/:change_id",
         input: z.object({
           change_id: changeId(),
-          limit: wholeNumber(1, 9).default(5),
+          limit: integer(1, 9).default(5),
           status: word(["a", "b"]).optional(),
         }),
       }),

@@ -10,7 +10,7 @@ import type { SendTimes } from "../../../lib/operations/keep_sending.ts";
 import { promptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
 import type { NotifyFormat } from "../../../lib/operations/notify/format.ts";
 import { NOTIFICATION_TYPES } from "../../../lib/operations/notify/notification.ts";
-import { webhookKey, signWebhook } from "../../../lib/kit/webhook_signature.ts";
+import { parseWebhookKey, signWebhook } from "../../../lib/kit/webhook_signature.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { HOUR } from "../../support/clock.ts";
@@ -89,7 +89,7 @@ function expectSigned({ headers, text }: Delivery): void {
 
 test("the signature is that of Standard Webhooks", () => {
   // The example of the specification's reference libraries.
-  const key = webhookKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+  const key = parseWebhookKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
   const signature = signWebhook(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, '{"test": 2432232314}');
   expect(signature).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 });
@@ -99,8 +99,8 @@ test.each([
   ["whsec_c2hvcnQ=", "must have 16 characters or more"],
   ["whsec_no base64 at all!", "must be base64 after whsec_"],
 ])("the secret %s is refused, and not repeated", (secret, message) => {
-  expect(() => webhookKey(secret)).toThrow(message);
-  expect(() => webhookKey(secret)).not.toThrow(secret);
+  expect(() => parseWebhookKey(secret)).toThrow(message);
+  expect(() => parseWebhookKey(secret)).not.toThrow(secret);
 });
 
 test("a notification for each thing somebody must know of, in order, signed, and no token in it", async () => {

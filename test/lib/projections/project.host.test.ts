@@ -14,7 +14,7 @@ import { type Projection, type ProjectionDeps, startCursor } from "../../../lib/
 import { verifyProjections } from "../../../lib/projections/verify.ts";
 import { counts } from "../../../lib/projections/counts.ts";
 import { waiting } from "../../../lib/projections/waiting.ts";
-import { turn } from "../../../lib/kit/turn.ts";
+import { yieldToEventLoop } from "../../../lib/kit/event_loop.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
@@ -313,7 +313,7 @@ describe("a slice", () => {
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
     const slowly = projectionDeps(slow, log.clock);
     const going = projectSlice(slowly, waiting, slow, await endOf(slowly));
-    for (let turns = 0; turns < 20; turns++) await turn();
+    for (let turns = 0; turns < 20; turns++) await yieldToEventLoop();
     await projectSlice(log, waiting, log.store, await endOf(log, length));
     held.open();
     expect(await going).toBe("conflict");
@@ -329,7 +329,7 @@ describe("a slice", () => {
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
     const slowly = projectionDeps(slow, log.clock);
     const going = projectSlice(slowly, waiting, slow, await endOf(slowly));
-    for (let turns = 0; turns < 20; turns++) await turn();
+    for (let turns = 0; turns < 20; turns++) await yieldToEventLoop();
     await log.store.transact((tx) => tx.put("cursors", waiting.name, startCursor(waiting)));
     held.open();
     expect(await going).toBe("conflict");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { NoTargetSystem, type ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Kind } from "../../../lib/changes/rules/change_terms.ts";
 import { findRest } from "../../../lib/changes/rules/target_pattern.ts";
-import { type RoutedSystem, routedAdapter } from "../../../lib/targets/routing.ts";
+import { type RoutedSystem, routingAdapter } from "../../../lib/targets/routing.ts";
 import { expandTemplate, findTemplateProblem } from "../../../lib/targets/template.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
@@ -23,7 +23,7 @@ const locate = (adapter: ProductAdapter, target: string, tenant_id = "t1", kind:
 };
 
 test("the first system whose patterns and kinds cover a change gets it", () => {
-  const adapter = routedAdapter([
+  const adapter = routingAdapter([
     system("patches", ["repo/*"], { kinds: ["code_patch"] }),
     system("repo", ["repo/*", "lib/*"]),
     system("rest", ["*"]),
@@ -35,7 +35,7 @@ test("the first system whose patterns and kinds cover a change gets it", () => {
 });
 
 test("systems of one pattern differ by tenant, and no later pattern gets the other tenants", () => {
-  const adapter = routedAdapter([
+  const adapter = routingAdapter([
     system("one", ["flags/*"], { tenants: ["t1"] }),
     system("two", ["FLAGS/*"], { tenants: ["t2", "*"] }),
     system("rest", ["*"]),
@@ -48,7 +48,7 @@ test("systems of one pattern differ by tenant, and no later pattern gets the oth
 });
 
 test("a target that no system covers is rejected", () => {
-  expect(locate(routedAdapter([system("flags", ["flags/*"])]), "billing.plan")).toBe(
+  expect(locate(routingAdapter([system("flags", ["flags/*"])]), "billing.plan")).toBe(
     "no target system covers billing.plan of kind config",
   );
 });

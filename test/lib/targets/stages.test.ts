@@ -8,7 +8,7 @@ import { stagesSchema } from "../../../lib/rollout/stages.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { TargetSystem } from "../../../lib/targets/port.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 
@@ -41,7 +41,7 @@ async function bench(over: (whole: TargetSystem) => Partial<TargetSystem> = () =
   const store = memoryStore();
   const target = memoryTarget();
   const own = targetAdapter({ ...target.system, ...over(target.system) }, { store, clock });
-  const adapter = routedAdapter([{ name: "memory", match: ["*"], adapter: own }]);
+  const adapter = routingAdapter([{ name: "memory", match: ["*"], adapter: own }]);
   target.overwrite(rollout, FOREIGN);
   const applied: Change & Staged = { ...rollout, status: "applied" };
   return {
@@ -214,7 +214,7 @@ test("a system that splits no values holds no rollout", async () => {
 
 test("an adapter that knows no steps is never given a rollout", async () => {
   const own = scriptedAdapter();
-  const routed = routedAdapter([{ name: "host", match: ["*"], adapter: own }]);
+  const routed = routingAdapter([{ name: "host", match: ["*"], adapter: own }]);
   const reason = "its target system splits no values between users";
   expect([routed.check!(rollout), routed.check!(change("chg_b"))]).toEqual([reason, undefined]);
   expect(await routed.validate(rollout, calm)).toEqual({ ok: false, reason });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { webhookAdapter } from "../../../lib/targets/webhook.ts";
 import { fileTarget } from "../../../local/targets/file.ts";
 import { flagdTarget } from "../../../local/targets/flagd.ts";
@@ -170,7 +170,7 @@ test.skipIf(!postgres)("a plan of 20 entries is one transaction of Postgres and 
     folder: join(folder, "clone-of-one-plan"),
     clock,
   });
-  const adapter = routedAdapter([
+  const adapter = routingAdapter([
     { name: "rows", match: ["rows/*"], adapter: targetAdapter(system, { store, clock }) },
     { name: "files", match: ["files/*"], tenants: ["t1"], adapter: targetAdapter(files, { store, clock }) },
   ]);

@@ -4,7 +4,7 @@ import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { sshPen } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
@@ -15,7 +15,7 @@ import { rehashed, write } from "../../tamper/world.ts";
 async function signedLog(): Promise<AuditEntry[]> {
   const pen = sshPen();
   const adapter = targetAdapter(memoryTarget().system, { store: memoryStore(), clock: systemClock });
-  const targets = routedAdapter([{ name: "flags", match: ["*"], adapter }]);
+  const targets = routingAdapter([{ name: "flags", match: ["*"], adapter }]);
   const api = await service({ adapter: targets, intent: { principals: { ana: person(pen) } } });
   const { change_id } = await api.propose({ target: "flags/a", value: "1" });
   const seen = JSON.stringify(["absent"]);

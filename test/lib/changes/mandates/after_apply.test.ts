@@ -5,7 +5,7 @@ import { readHead } from "../../../../lib/audit/chain.ts";
 import { recoverAbandoned } from "../../../../lib/changes/operations/recover.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
-import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import { HOUR, testClock } from "../../../support/clock.ts";
 import { acts, BOUNDS, MANDATED, mandated, PENS, PRINCIPALS } from "../../../support/mandates.ts";
 import { get } from "../../../support/requests.ts";
@@ -78,7 +78,7 @@ test("the gate of an applied change stays open when its mandate ends, not when i
     (await (await app(api.api.deps)(get(`/api/gate?target=price.basic&tenant_id=t1&head=${HEAD}`))).json()) as object;
   const bring = async () => {
     const routes = [{ name: "prices", match: ["price.*"], adapter: gateAdapter("prices") }];
-    const api = await mandated({ adapter: routedAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }) });
+    const api = await mandated({ adapter: routingAdapter(routes, { hash: "1", systems: [{ name: "prices" }] }) });
     const id = await api.active({ limits: undefined });
     const { change_id } = (await api.propose({ value: { head: HEAD } })).body;
     expect((await api.apply(change_id)).status).toBe(200);

@@ -1,7 +1,7 @@
 /** The service and the model of a history of mandates side by side, and their comparison. */
 import { expect } from "vitest";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import type { Reply } from "../../../support/client.ts";
 import type { TestClock } from "../../../support/clock.ts";
 import type { TestDeps } from "../../../support/deps.ts";
@@ -34,7 +34,7 @@ export const toEntry = ({ tenant, target }: { tenant: string; target: string }) 
 export function makeAdapter(target: Life["target"], store: TestDeps["store"], clock: TestClock, address: string) {
   const adapter = targetAdapter(target.system, { store, clock });
   const systems = [{ name: "prices", type: "memory", address }];
-  return routedAdapter([{ name: "prices", match: ["*"], adapter }], { hash: address, systems });
+  return routingAdapter([{ name: "prices", match: ["*"], adapter }], { hash: address, systems });
 }
 
 export async function send({ fetch }: Life, path: string, body: object, headers: HeadersInit = {}): Promise<Reply> {

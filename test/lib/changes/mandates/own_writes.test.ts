@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../lib/kit/platform.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import { MANDATED, mandated } from "../../../support/mandates.ts";
 
 test("the same change is applied again after another one within seconds", async () => {
@@ -20,7 +20,7 @@ test("a proposal within seconds of an apply by another process has seen what tha
   const { store } = api.api.deps;
   const inner = targetAdapter(api.target.system, { store, clock: systemClock });
   const routes = [{ name: "prices", match: ["price.*"], adapter: inner }];
-  const adapter = routedAdapter(routes, {
+  const adapter = routingAdapter(routes, {
     hash: "1",
     systems: [{ name: "prices", type: "memory", address: "memory" }],
   });

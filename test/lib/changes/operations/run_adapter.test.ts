@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { runOnHost } from "../../../../lib/changes/operations/run_adapter.ts";
-import { step } from "../../../../lib/kit/time_limit.ts";
+import { runWithTimeLimit } from "../../../../lib/kit/time_limit.ts";
 import { hangs, scriptedAdapter, type Script } from "../../../support/scripted_adapter.ts";
 
 const change = { change_id: "chg_1" } as Change;
@@ -21,14 +21,14 @@ async function elapsed<T>(run: Promise<T>): Promise<[T, seconds: number]> {
 }
 
 test("a step that answers leaves no timer behind", async () => {
-  expect(await step(async () => "done")).toBe("done");
-  await expect(step(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(await runWithTimeLimit(async () => "done")).toBe("done");
+  await expect(runWithTimeLimit(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("a step is asked to stop when its time is over, and is not waited for", async () => {
   let aborted = false;
-  const late = step((signal) => {
+  const late = runWithTimeLimit((signal) => {
     signal.addEventListener("abort", () => (aborted = true));
     return new Promise(() => {});
   }, 2000);

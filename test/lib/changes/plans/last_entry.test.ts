@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock, portableSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
-import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import type { Reply } from "../../../support/client.ts";
 import type { TestOptions } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
@@ -72,7 +72,7 @@ function onSystem(over: { place?: (target: string) => string; fails?: string } =
     },
     { store: memoryStore(), clock: systemClock },
   );
-  return { adapter: routedAdapter([{ name: "flags", match: ["ui.*", "limits.*"], adapter }]) };
+  return { adapter: routingAdapter([{ name: "flags", match: ["ui.*", "limits.*"], adapter }]) };
 }
 
 const CASES: Readonly<Record<string, Case>> = {

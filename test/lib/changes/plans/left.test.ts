@@ -7,7 +7,7 @@ import { memoryStore } from "../../../../lib/store/memory.ts";
 import type { Store } from "../../../../lib/store/store.ts";
 import { targetAdapter } from "../../../../lib/targets/adapter.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
-import { routedAdapter } from "../../../../lib/targets/routing.ts";
+import { routingAdapter } from "../../../../lib/targets/routing.ts";
 import { MINUTE, testClock } from "../../../support/clock.ts";
 import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
@@ -91,7 +91,7 @@ test.each([["a", "b"], ["a"], ["b"]])(
 test("two entries of a plan cannot take one place of a system", async () => {
   const [store, clock, { system }] = [memoryStore(), testClock(), memoryTarget()];
   const place: typeof system.place = ({ target }) => `memory ${target.split("/")[1]}`;
-  const adapter = routedAdapter(
+  const adapter = routingAdapter(
     ["a", "b"].map((name) => ({
       name,
       match: [`${name}/*`],

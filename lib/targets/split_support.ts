@@ -12,7 +12,7 @@ export interface SplitRendering {
 }
 
 /** Returns the system with entries whose value is a split: it holds their rendering, which is read back as the split. */
-export function withSplits(system: TargetSystem, { findProblem, render }: SplitRendering): TargetSystem {
+export function addSplitSupport(system: TargetSystem, { findProblem, render }: SplitRendering): TargetSystem {
   /** Values as the system returned them: it may recognise them. */
   const originals = new WeakMap<TargetValue, TargetValue>();
 
@@ -22,12 +22,13 @@ export function withSplits(system: TargetSystem, { findProblem, render }: SplitR
   };
   const renderEntry = (entry: Entry): Entry =>
     readSplit(entry.value) ? { ...entry, value: renderValue(entry, entry.value) } : entry;
-  const renderHeld = (entry: Entry, held: TargetValue): TargetValue =>
-    originals.get(held) ?? (readSplit(held.value) ? { ...held, value: renderValue(entry, held.value) } : held);
-  const readHeld = (entry: Entry, held: TargetValue): TargetValue => {
-    if (!readSplit(entry.value) || !isEqual(held, renderEntry(entry))) return held;
-    const read = { ...held, value: entry.value };
-    originals.set(read, held);
+  const renderTargetValue = (entry: Entry, current: TargetValue): TargetValue =>
+    originals.get(current) ??
+    (readSplit(current.value) ? { ...current, value: renderValue(entry, current.value) } : current);
+  const readBackSplit = (entry: Entry, current: TargetValue): TargetValue => {
+    if (!readSplit(entry.value) || !isEqual(current, renderEntry(entry))) return current;
+    const read = { ...current, value: entry.value };
+    originals.set(read, current);
     return read;
   };
   const { checkHeld, setMany } = system;
@@ -41,14 +42,16 @@ export function withSplits(system: TargetSystem, { findProblem, render }: SplitR
       return (split && findProblem(split)) ?? system.check(renderEntry(entry));
     },
 
-    read: async (entry, signal) => readHeld(entry, await system.read(renderEntry(entry), signal)),
+    read: async (entry, signal) => readBackSplit(entry, await system.read(renderEntry(entry), signal)),
 
-    ...(checkHeld && { checkHeld: (entry, held) => checkHeld(renderEntry(entry), renderHeld(entry, held)) }),
+    ...(checkHeld && {
+      checkHeld: (entry, current) => checkHeld(renderEntry(entry), renderTargetValue(entry, current)),
+    }),
 
     async compareAndSet(entry, next, expected, attempt, signal) {
-      const [from, to] = [renderHeld(entry, expected), next && renderHeld(entry, next)];
+      const [from, to] = [renderTargetValue(entry, expected), next && renderTargetValue(entry, next)];
       const result = await system.compareAndSet(renderEntry(entry), to, from, attempt, signal);
-      return "conflict" in result ? { ...result, conflict: readHeld(entry, result.conflict) } : result;
+      return "conflict" in result ? { ...result, conflict: readBackSplit(entry, result.conflict) } : result;
     },
 
     ...(setMany && {
@@ -56,12 +59,12 @@ export function withSplits(system: TargetSystem, { findProblem, render }: SplitR
         const rendered = writes.map(({ entry, next, expected, ...rest }) => ({
           ...rest,
           entry: renderEntry(entry),
-          next: next && renderHeld(entry, next),
-          expected: renderHeld(entry, expected),
+          next: next && renderTargetValue(entry, next),
+          expected: renderTargetValue(entry, expected),
         }));
         const result = await setMany(rendered, signal);
         return "conflict" in result
-          ? { ...result, conflict: readHeld(writes[result.index]!.entry, result.conflict) }
+          ? { ...result, conflict: readBackSplit(writes[result.index]!.entry, result.conflict) }
           : result;
       },
     }),

@@ -5,9 +5,9 @@ import type { Sha256 } from "../kit/platform.ts";
 import { type EffectRecord, type Effects } from "./effects.ts";
 import { setsValue } from "./entry.ts";
 import type { Entry, TargetValue } from "./port.ts";
-import { digestHeld } from "./restores.ts";
-import type { unfinishedAttempts } from "./unfinished.ts";
-import { BY_HAND, findForeignValue } from "./writes.ts";
+import { digestValue } from "./restores.ts";
+import type { createAttemptResolver } from "./attempt_resolver.ts";
+import { MANUAL_ROLLBACK_HINT, findForeignValue } from "./writes.ts";
 
 interface Parts {
   effects: Pick<Effects, "get">;
@@ -18,25 +18,25 @@ interface Parts {
 interface DriftParts extends Parts {
   read(entry: Entry, signal: AbortSignal): Promise<TargetValue>;
   findEntry(change: Change): Promise<Entry>;
-  unfinished: Pick<ReturnType<typeof unfinishedAttempts>, "resolveState">;
+  attempts: Pick<ReturnType<typeof createAttemptResolver>, "resolveState">;
 }
 
 /** Creates the comparisons of one adapter. */
-export function logFacts({ effects, isCumulative, sha256 }: Parts) {
-  const digest = (held: TargetValue | undefined): string | null => digestHeld(held, sha256);
+export function createLogChecks({ effects, isCumulative, sha256 }: Parts) {
+  const digest = (current: TargetValue | undefined): string | null => digestValue(current, sha256);
   return {
     digest,
     /** The log knows owners of values; changes that add to each other have none. */
     read: async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
       setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined,
 
-    async isSuperseded(change_id: string, record: EffectRecord, fromLog: RollbackFacts | undefined): Promise<boolean> {
+    async isSuperseded(change_id: string, record: EffectRecord, facts: RollbackFacts | undefined): Promise<boolean> {
       const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
       const isLater = later?.state === "applied" || later?.state === "rolling_back";
       // A change that the log has as applied, but not over this one, was written into the record.
-      const isForged = isLater && fromLog?.superseded === false && (await fromLog.isApplied(record.superseded_by!));
+      const isForged = isLater && facts?.superseded === false && (await facts.isApplied(record.superseded_by!));
       if (isLater && !isForged) return true;
-      if (fromLog?.superseded)
+      if (facts?.superseded)
         throw new Error(
           `by the audit log a later change holds the target of ${change_id}, and the stored record of it was edited`,
         );
@@ -47,22 +47,23 @@ export function logFacts({ effects, isCumulative, sha256 }: Parts) {
     requireReplaced(change_id: string, value: TargetValue | undefined, expected: string | null | undefined): void {
       if (expected === undefined || digest(value) === expected) return;
       throw new Error(
-        `the stored record of what ${change_id} replaced was edited: it differs from the audit log; ${BY_HAND}`,
+        `the stored record of what ${change_id} replaced was edited: it differs from the audit log; ${MANUAL_ROLLBACK_HINT}`,
       );
     },
   };
 }
 
 /** Creates the search for a value of another program in the place of an applied change. */
-export function driftFinder(
-  facts: ReturnType<typeof logFacts>,
-  { findEntry, unfinished, read }: Omit<DriftParts, keyof Parts>,
+export function createDriftFinder(
+  logChecks: ReturnType<typeof createLogChecks>,
+  { findEntry, attempts, read }: Omit<DriftParts, keyof Parts>,
 ): NonNullable<ProductAdapter["findDrift"]> {
   return async (change, signal, readLog) => {
     const entry = await findEntry(change);
-    const { record, outcome } = await unfinished.resolveState(change, entry, signal);
+    const { record, outcome } = await attempts.resolveState(change, entry, signal);
     if (record?.state !== "applied" || outcome !== undefined || !setsValue(change)) return undefined;
-    if (await facts.isSuperseded(change.change_id, record, await facts.read(change, entry, readLog))) return undefined;
+    if (await logChecks.isSuperseded(change.change_id, record, await logChecks.read(change, entry, readLog)))
+      return undefined;
     return findForeignValue(change, record, await read(entry, signal));
   };
 }

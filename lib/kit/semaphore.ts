@@ -1,14 +1,14 @@
 import { AppError } from "./errors.ts";
 
 /** Lets so many run at a time; the others wait for a place, in order. */
-export type Places = <T>(run: () => Promise<T>) => Promise<T>;
+export type Semaphore = <T>(run: () => Promise<T>) => Promise<T>;
 
 /** Returns so many places, all free. At most `maxWaiting` wait for one; further ones get 503 `reads_busy`. */
-export function createPlaces(most: number, maxWaiting = Infinity): Places {
+export function createSemaphore(limit: number, maxWaiting = Infinity): Semaphore {
   const waiting: (() => void)[] = [];
-  let taken = 0;
+  let running = 0;
   return async (run) => {
-    if (taken < most) taken++;
+    if (running < limit) running++;
     else if (waiting.length >= maxWaiting) throw readsBusy();
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
@@ -16,7 +16,7 @@ export function createPlaces(most: number, maxWaiting = Infinity): Places {
     } finally {
       const next = waiting.shift();
       if (next) next();
-      else taken--;
+      else running--;
     }
   };
 }
@@ -30,13 +30,13 @@ const readsBusy = (): AppError =>
   );
 
 /** Reads that wait for one of the four places. */
-const MAX_WAITING = 32;
+const MAX_WAITING_SCANS = 32;
 
-const places = new WeakMap<object, Places>();
+const scanSemaphores = new WeakMap<object, Semaphore>();
 
 /** Runs a read that reads more than it returns; all such reads of a store share four places. */
 export function runWithScanLimit<T>(store: object, run: () => Promise<T>): Promise<T> {
-  let shared = places.get(store);
-  if (!shared) places.set(store, (shared = createPlaces(4, MAX_WAITING)));
-  return shared(run);
+  let semaphore = scanSemaphores.get(store);
+  if (!semaphore) scanSemaphores.set(store, (semaphore = createSemaphore(4, MAX_WAITING_SCANS)));
+  return semaphore(run);
 }

@@ -3,41 +3,41 @@ import type { Change } from "../changes/rules/change.ts";
 import type { EffectRecord, Effects } from "./effects.ts";
 import { isEqual, setsValue } from "./entry.ts";
 import type { Entry, TargetSystem, TargetValue } from "./port.ts";
-import type { targetRestores } from "./restores.ts";
-import type { targetStages } from "./stages.ts";
+import type { createRestores } from "./restores.ts";
+import type { createStages } from "./stages.ts";
 
-interface UnfinishedOptions {
+interface ResolverOptions {
   effects: Effects;
   read: (entry: Entry, signal: AbortSignal) => Promise<TargetValue>;
-  restores: Pick<ReturnType<typeof targetRestores>, "resolve">;
-  stages: Pick<ReturnType<typeof targetStages>, "resolve">;
+  restores: Pick<ReturnType<typeof createRestores>, "resolve">;
+  stages: Pick<ReturnType<typeof createStages>, "resolve">;
 }
 
 /** The record of a change, and the outcome of its attempt where that is not on record. */
-export interface Resolved {
+export interface AttemptResolution {
   record: EffectRecord | undefined;
   /** `open`: the attempt may still come; `unclear`: the target holds a third value. */
   outcome?: "open" | "not_done" | "unclear" | undefined;
 }
 
 /** Creates what resolves the unfinished attempts on one target system. */
-export function unfinishedAttempts(system: TargetSystem, { effects, read, restores, stages }: UnfinishedOptions) {
+export function createAttemptResolver(system: TargetSystem, { effects, read, restores, stages }: ResolverOptions) {
   const findOutcome = async (
     entry: Entry,
     record: EffectRecord,
     signal: AbortSignal,
-  ): Promise<"done" | Resolved["outcome"]> => {
+  ): Promise<"done" | AttemptResolution["outcome"]> => {
     const isApply = record.state === "pending";
     if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
     const outcome = await system.resolve?.(entry, record.attempt, signal);
     if (outcome !== undefined) return outcome;
-    const held = await read(entry, signal);
+    const current = await read(entry, signal);
     const [goal, before] = isApply ? [record.next, record.previous] : [record.previous, record.next];
-    return isEqual(held, goal) ? "done" : isEqual(held, before) ? "not_done" : "unclear";
+    return isEqual(current, goal) ? "done" : isEqual(current, before) ? "not_done" : "unclear";
   };
 
   /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
-  const resolve = async (change: Change, entry: Entry, signal: AbortSignal): Promise<Resolved> => {
+  const resolve = async (change: Change, entry: Entry, signal: AbortSignal): Promise<AttemptResolution> => {
     for (const { resolve: resolveWrite } of [restores, stages])
       if ((await resolveWrite(change, entry, signal)) === "open")
         return { record: await effects.get(change.change_id), outcome: "open" };
@@ -59,7 +59,7 @@ export function unfinishedAttempts(system: TargetSystem, { effects, read, restor
     resolve,
 
     /** As `resolve`; a pending attempt that did nothing leaves the rollback before it in force. */
-    async resolveState(change: Change, entry: Entry, signal: AbortSignal): Promise<Resolved> {
+    async resolveState(change: Change, entry: Entry, signal: AbortSignal): Promise<AttemptResolution> {
       const { record, outcome } = await resolve(change, entry, signal);
       const isUndone = record?.earlier && outcome === "not_done";
       return { record: isUndone ? { ...record, ...record.earlier! } : record, outcome };
@@ -81,7 +81,7 @@ export function unfinishedAttempts(system: TargetSystem, { effects, read, restor
 }
 
 /** Describes an attempt that may still come. */
-export const describeUnfinished = ({ change_id }: Change, { attempt, restore, advance }: EffectRecord): string => {
+export const describeOpenAttempt = ({ change_id }: Change, { attempt, restore, advance }: EffectRecord): string => {
   const { operation } = advance?.attempt ?? (restore && "replaced" in restore ? restore.attempt : attempt);
   return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;
 };
