@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { judgeSubmission, type WatchDeps } from "../lib/audit/watching.ts";
+import { judgeSubmission, type WatchDeps } from "../lib/audit/witness_service.ts";
 import { plainResponse } from "../lib/http/answer.ts";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";

@@ -1,6 +1,6 @@
 /** The roof: a whole service over a store, for an application that hosts it. */
 import { maintainCheckpoint } from "./audit/anchor.ts";
-import { currentCheckpoint } from "./audit/checkpoint.ts";
+import { storeCurrentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
 import { keepProjecting } from "./projections/projector.ts";
 import { openProduct, type OpenOptions } from "./changes/open.ts";
@@ -70,7 +70,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   } = options;
   const { commits = createCommitSignal(), ...given } = rest;
   const deps = createDeps({ ...given, longLived, commits, store: signalling(given.store, commits) });
-  if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
+  if (deps.product) deps.checkpoint ??= { make: () => storeCurrentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
   const projecting = longLived ? keepProjecting(deps) : undefined;
   const applying = longLived && deps.product ? keepApplying(deps) : undefined;

@@ -25,7 +25,7 @@ function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
   let known = 0;
   return {
     name: path,
-    async keep(note) {
+    async append(note) {
       const line = `${JSON.stringify({ at: new Date(clock.now()).toISOString(), checkpoint: note })}\n`;
       await using(path, async (file) => {
         if ((await file.stat()).size < known) throw new Error(`the anchor ${path} is shorter than it was`);
@@ -36,7 +36,7 @@ function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
         known = (await file.stat()).size;
       });
     },
-    async *kept() {
+    async *readAll() {
       let rest = "";
       known = 0;
       for await (const piece of createReadStream(path, { highWaterMark: PIECE }) as AsyncIterable<Buffer>) {
@@ -86,7 +86,7 @@ function urlAnchor(target: string): CheckpointAnchor {
     throw new Error("--audit-anchor must not carry a user name or password in its URL");
   return {
     name: target,
-    async keep(note, signal) {
+    async append(note, signal) {
       const response = await fetch(target, {
         method: "POST",
         headers: { "content-type": "text/plain; charset=utf-8" },
@@ -99,6 +99,6 @@ function urlAnchor(target: string): CheckpointAnchor {
       await response.body?.cancel();
       if (!response.ok) throw new Error(`the anchor answered ${response.status}`);
     },
-    kept: () => undefined,
+    readAll: () => undefined,
   };
 }

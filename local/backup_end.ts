@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import type { End } from "../lib/audit/outline.ts";
+import type { LogEnd } from "../lib/audit/log_index.ts";
 
 const schema = z.object({ length: z.int().min(1), head: z.string().regex(/^[0-9a-f]{64}$/) });
 
 /** The end that a backup states, which was restored into the folder of a state file; undefined where none was. */
-export async function readBackupEnd(state: string): Promise<End | undefined> {
+export async function readBackupEnd(state: string): Promise<LogEnd | undefined> {
   const path = join(dirname(state), "backup.json");
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

@@ -1,7 +1,7 @@
 /** The parts of the program that its options switch on. */
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { keepCheckpoints } from "../lib/audit/anchor.ts";
+import { runCheckpointLoop } from "../lib/audit/anchor.ts";
 import { openLlm } from "../lib/llm/open.ts";
 import { systemClock } from "../lib/kit/platform.ts";
 import type { Deps } from "../lib/deps.ts";
@@ -92,7 +92,7 @@ export async function startParts(deps: Deps, options: Options, fetch: Handler): 
   }
   const { commits } = deps;
   if (deps.product && commits) {
-    const keeping = keepCheckpoints(deps, commits);
+    const keeping = runCheckpointLoop(deps, commits);
     undo.push(async () => {
       commits.close();
       await keeping;

@@ -1,7 +1,7 @@
 /** Values of `--audit-witness` and `--witness-for`: witnesses of this log, and the logs that this service is a witness of. */
 import { readFileSync } from "node:fs";
 import { COSIGNATURE, formatVerifierKey, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
-import { type Watch, makeWatch } from "../lib/audit/watching.ts";
+import { type Watch, makeWatch } from "../lib/audit/witness_service.ts";
 import type { Witness } from "../lib/audit/witness.ts";
 import { loadAuditKey } from "./audit_key.ts";
 import { sha256 } from "./node_ports.ts";

@@ -203,16 +203,16 @@ function fieldsOf(document, operation) {
   return [
     ...parameters.map(({ name, required, description, schema }) => [
       name,
-      fieldOf({ description, ...schema }, required),
+      formatField({ description, ...schema }, required),
     ]),
-    ...inBody.map(([name, schema]) => [name, fieldOf(schema, body.required.includes(name), name)]),
+    ...inBody.map(([name, schema]) => [name, formatField(schema, body.required.includes(name), name)]),
   ];
 }
 
 /** Its names are the intent's. */
 const OPEN = ["kpi"];
 
-function fieldOf({ type, enum: listed, description }, required, name) {
+function formatField({ type, enum: listed, description }, required, name) {
   const choices = OPEN.includes(name) ? undefined : listed;
   const known = ["string", "integer", "number", "boolean"].includes(type) ? type : "json";
   return {

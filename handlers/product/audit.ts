@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { writeCsv } from "../../lib/audit/csv.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
-import { auditExport } from "../../lib/audit/rows.ts";
+import { writeJsonLines } from "../../lib/audit/rows.ts";
 import { contentsExport } from "../../lib/changes/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
@@ -85,7 +85,7 @@ export const audit = endpoint(
         name: "audit.csv",
       });
     if (format !== "jsonl") return answer(await logPage(deps, filtersOf(query)));
-    const exportLog = contents ? contentsExport : auditExport;
+    const exportLog = contents ? contentsExport : writeJsonLines;
     return download(request, () => wholeLogStream(deps, () => exportLog(deps.store)), {
       type: "application/x-ndjson",
       name: "audit.jsonl",

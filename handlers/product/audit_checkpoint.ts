@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Checkpoint, readCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { newestCosigned, withCosignatures, witnessed } from "../../lib/audit/witnessing.ts";
+import { findNewestCosigned, appendCosignatures, readWitnessStates } from "../../lib/audit/request_cosignatures.ts";
 import { flag } from "../../lib/kit/fields.ts";
 import { AppError } from "../../lib/kit/errors.ts";
 import { toBase64 } from "../../lib/kit/base64.ts";
@@ -66,11 +66,11 @@ export const auditCheckpoint = endpoint(
   },
   async ({ cosigned }, { deps, request }: Call<OperationsDeps>) => {
     const checkpointed = cosigned ? undefined : await readCheckpoint(deps);
-    const seen = await witnessed(deps);
+    const seen = await readWitnessStates(deps);
     const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(seen);
-    const checkpoint = withCosignatures(note, seen);
+    const checkpoint = appendCosignatures(note, seen);
     if (wantsText(request)) return plainResponse(checkpoint, { vary: "accept" });
-    const witnesses = seen.map(({ witness, seen: { length, at } }) => ({
+    const witnesses = seen.map(({ witness, state: { length, at } }) => ({
       name: witness.key.name,
       length,
       at: at === "" ? null : at,
@@ -89,8 +89,8 @@ export const auditCheckpoint = endpoint(
   },
 );
 
-function lastCosigned(seen: Parameters<typeof newestCosigned>[0]): Checkpoint {
-  const checkpoint = newestCosigned(seen);
+function lastCosigned(seen: Parameters<typeof findNewestCosigned>[0]): Checkpoint {
+  const checkpoint = findNewestCosigned(seen);
   if (checkpoint) return checkpoint;
   throw new AppError("not_found", "no witness has cosigned a checkpoint yet");
 }

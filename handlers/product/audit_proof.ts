@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { proveConsistency, proveInclusion, withCompleteTree } from "../../lib/audit/prove.ts";
+import { proveConsistency, proveInclusion, runWithCompleteTree } from "../../lib/audit/prove.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import { integer } from "../../lib/kit/fields.ts";
@@ -60,7 +60,7 @@ export const auditProof = endpoint(
     if (length > newest.length) throw invalidField("length", `is beyond the log, which has ${newest.length} entries`);
     const field = id === undefined ? "from" : "id";
     if ((id ?? from!) > length) throw invalidField(field, `is beyond the length of ${length}`);
-    const proved = await withCompleteTree(deps, async (reads) =>
+    const proved = await runWithCompleteTree(deps, async (reads) =>
       id === undefined ? proveConsistency(reads, from!, length) : proveInclusion(reads, id, length),
     );
     return answer({ ...proved, checkpoint: length === newest.length ? newest.note : null });

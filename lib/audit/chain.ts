@@ -3,7 +3,7 @@ import type { AuditDeps } from "./deps.ts";
 import type { Store, Tx } from "../store/store.ts";
 import type { AuditEntry, EventType } from "./entry.ts";
 import { FIRST_PREVIOUS_HASH, entryHash } from "./entry_hash.ts";
-import type { End } from "./outline.ts";
+import type { LogEnd } from "./log_index.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -24,7 +24,7 @@ export interface ChainHead {
   /** Timestamp of the last entry, `""` before the first. */
   at: string;
   /** The last `loss_accepted`: its id and hash; absent where none was recorded. */
-  loss?: End | undefined;
+  loss?: LogEnd | undefined;
 }
 
 /** An event before it gets its entry in the chain. `detail` that is not text becomes JSON text. */
@@ -70,17 +70,17 @@ export function createChain(
 export const clockLag = ({ at }: Pick<ChainHead, "at">, now: number): number => (at === "" ? 0 : Date.parse(at)) - now;
 
 /** The moment to stamp what happens now: never before the last entry. */
-export const stamp = (head: ChainHead, now: number): string =>
+export const entryTimestamp = (head: ChainHead, now: number): string =>
   new Date(now + Math.max(0, clockLag(head, now))).toISOString();
 
 /** Why nothing is dated by a clock: more than 24 h behind the last entry, it would date consent wrongly. */
-export const whyClockBehind = (head: ChainHead, now: number): string | undefined =>
+export const findClockProblem = (head: ChainHead, now: number): string | undefined =>
   clockLag(head, now) > MAX_CLOCK_LAG_MS
     ? `this machine's clock, ${new Date(now).toISOString()}, is more than 24 h behind the last audit entry, ${head.at}: set the clock right; where it is right and the entry was dated by one that was ahead, POST /api/product/audit/accept-clock`
     : undefined;
 
 /** Returns whether an entry may be dated before its predecessor: only the one with which somebody accepts the clock. */
-export const mayStepBack = (event_type: string): boolean => event_type === "clock_accepted";
+export const allowsEarlierTimestamp = (event_type: string): boolean => event_type === "clock_accepted";
 
 /** The next entry and the head after it. */
 export function nextEntry(

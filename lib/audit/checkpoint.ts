@@ -8,7 +8,7 @@ import { decodeBase64, toBase64 } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { type Store, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
-import { hexBytes, type Frontier, rangeHash, computeRoot } from "./merkle.ts";
+import { hexBytes, type Frontier, computeRangeHash, computeRoot } from "./merkle.ts";
 import {
   formatNote,
   formatVerifierKey,
@@ -19,13 +19,13 @@ import {
   parseNote,
   type VerifierKey,
 } from "./note.ts";
-import { broken, growTree, LogBroken, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
+import { brokenLogError, growTree, LogBroken, createNodeReader, rebuildTree, TreeIncomplete } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
-import { treeView } from "./tree_view.ts";
+import { openTreeView } from "./tree_view.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    checkpoint: KeptCheckpoint;
+    checkpoint: StoredCheckpoint;
   }
 }
 
@@ -44,9 +44,9 @@ export interface CheckpointAnchor {
   /** Location of the anchor. One of the same name must not lose checkpoints; one of another name begins again. */
   name?: string;
   /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
-  keep(note: string, signal: AbortSignal): Promise<void>;
+  append(note: string, signal: AbortSignal): Promise<void>;
   /** All that it keeps, oldest first, some at a time, `""` for what cannot be read; `undefined` where it cannot be read back. */
-  kept(): AsyncIterable<readonly string[]> | undefined;
+  readAll(): AsyncIterable<readonly string[]> | undefined;
 }
 
 /** Dependencies of checkpoints. */
@@ -63,7 +63,7 @@ export interface TreeHead {
 }
 
 /** `meta/checkpoint`: the last one made. */
-export interface KeptCheckpoint {
+export interface StoredCheckpoint {
   note: string;
   /** The verifier key it is signed for, `null` when it is not signed. */
   key: string | null;
@@ -71,19 +71,19 @@ export interface KeptCheckpoint {
 }
 
 /** A checkpoint with what it says. */
-export interface Checkpoint extends KeptCheckpoint, TreeHead {}
+export interface Checkpoint extends StoredCheckpoint, TreeHead {}
 
 /** Returns the checkpoint of the log as it is now and stores nothing. */
 export const readCheckpoint = (deps: CheckpointDeps): Promise<Checkpoint> =>
-  deps.mutex("checkpoint", async () => renew(deps, await treeView(deps.store)));
+  deps.mutex("checkpoint", async () => renewCheckpoint(deps, await openTreeView(deps.store)));
 
 /** Stores the checkpoint of the log as it is now, where the last one is of an earlier state, and returns it. */
-export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
+export function storeCurrentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
   return deps.mutex("checkpoint", async () => {
     try {
-      return await renew(deps, deps.store);
+      return await renewCheckpoint(deps, deps.store);
     } catch (error) {
-      const last = error instanceof StoreUnavailable ? await lastCheckpoint(deps) : undefined;
+      const last = error instanceof StoreUnavailable ? await readLastCheckpoint(deps) : undefined;
       if (!last) throw error;
       deps.log.warn("the store cannot write: the last checkpoint is answered");
       return last;
@@ -92,11 +92,11 @@ export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
 }
 
 /** The last checkpoint made, if there is one. */
-export async function lastCheckpoint({ store }: Pick<AuditDeps, "store">): Promise<Checkpoint | undefined> {
-  return opened(await store.get("meta", "checkpoint"));
+export async function readLastCheckpoint({ store }: Pick<AuditDeps, "store">): Promise<Checkpoint | undefined> {
+  return parseStoredCheckpoint(await store.get("meta", "checkpoint"));
 }
 
-const opened = (stored: Stored<KeptCheckpoint> | undefined): Checkpoint | undefined => {
+const parseStoredCheckpoint = (stored: Stored<StoredCheckpoint> | undefined): Checkpoint | undefined => {
   if (!stored) return undefined;
   const head = parseCheckpoint(stored.value.note);
   return head && { ...stored.value, ...head };
@@ -111,33 +111,33 @@ export function parseCheckpoint(note: string): TreeHead | undefined {
 }
 
 /** `store`: where the tree and the checkpoint are stored. */
-async function renew(deps: CheckpointDeps, store: Store): Promise<Checkpoint> {
+async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Checkpoint> {
   const { clock, sha256, checkpointSigner: signer } = deps;
   for (;;) {
     const log = await readHead(store);
     if (!log) throw new Error("a checkpoint needs an opened product runtime");
     const key = signer && { name: keyName(signer.name ?? log.origin), publicKey: signer.publicKey };
     const stored = await store.get("meta", "checkpoint");
-    const last = opened(stored);
+    const last = parseStoredCheckpoint(stored);
     const keyLine = key ? formatVerifierKey(key, sha256) : null;
     if (last && isDisplaced(deps, last, keyLine)) return last;
-    const next = await nextHead({ ...deps, store }, log, stored, key).catch(async (error: unknown) => {
+    const next = await computeNextHead({ ...deps, store }, log, stored, key).catch(async (error: unknown) => {
       if (!(error instanceof LogBroken)) throw error;
       await reportBreach(deps, error.breach);
     });
-    if (!next) return lastBeforeBreach(deps, last);
+    if (!next) return requireLastCheckpoint(deps, last);
     if (last?.length === next.length && last.key === keyLine) return last;
-    const note = await formCheckpoint(deps, next, key);
-    const kept: KeptCheckpoint = { note, key: keyLine, at: new Date(clock.now()).toISOString() };
+    const note = await formatCheckpoint(deps, next, key);
+    const renewed: StoredCheckpoint = { note, key: keyLine, at: new Date(clock.now()).toISOString() };
     // If another process made one meanwhile, the next round continues from it.
-    const isKept = await store.transact(async (tx) => {
+    const isStored = await store.transact(async (tx) => {
       if ((await tx.get("meta", "checkpoint"))?.revision !== stored?.revision) return false;
-      tx.put("meta", "checkpoint", kept);
+      tx.put("meta", "checkpoint", renewed);
       return true;
     });
-    if (!isKept) continue;
+    if (!isStored) continue;
     deps.integrity.signing = { key: keyLine };
-    return { ...kept, ...next };
+    return { ...renewed, ...next };
   }
 }
 
@@ -156,61 +156,62 @@ function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: 
 }
 
 /** The tree head to sign next. Errors: `LogBroken`. */
-async function nextHead(
+async function computeNextHead(
   deps: CheckpointDeps,
   log: ChainHead,
-  stored: Stored<KeptCheckpoint> | undefined,
+  stored: Stored<StoredCheckpoint> | undefined,
   key: VerifierKey | undefined,
 ): Promise<TreeHead> {
   const { integrity, sha256 } = deps;
   if (integrity.breach) throw new LogBroken(integrity.breach);
-  const last = opened(stored);
-  if (stored && !last) throw broken(1, "the last checkpoint in the store is no checkpoint");
-  const isOurs = last && key && last.key === formatVerifierKey(key, sha256);
-  if (isOurs && !(await isSignedWithKey(parseNote(last.note)!, key, sha256)))
-    throw broken(last.length, "the last checkpoint in the store does not bear its signature");
-  return continuedHead(deps, log, last);
+  const last = parseStoredCheckpoint(stored);
+  if (stored && !last) throw brokenLogError(1, "the last checkpoint in the store is no checkpoint");
+  const hasOwnKey = last && key && last.key === formatVerifierKey(key, sha256);
+  if (hasOwnKey && !(await isSignedWithKey(parseNote(last.note)!, key, sha256)))
+    throw brokenLogError(last.length, "the last checkpoint in the store does not bear its signature");
+  return computeTreeHead(deps, log, last);
 }
 
 /** The log's tree head, which continues a checkpoint of it. Errors: `LogBroken`. */
-export async function continuedHead(
+export async function computeTreeHead(
   deps: Pick<AuditDeps, "store" | "sha256" | "log">,
   { origin }: ChainHead,
   last: TreeHead | undefined,
 ): Promise<TreeHead> {
   const { sha256 } = deps;
-  const fitting = async (tree: Frontier, misfit: (length: number) => Error): Promise<TreeHead> => {
+  const verifyTree = async (tree: Frontier, createMismatch: (length: number) => Error): Promise<TreeHead> => {
     const head = { origin: noteLine(origin), length: tree.length, root: computeRoot(tree, sha256) };
-    if (last) requireWithin(last, head);
+    if (last) requireExtension(last, head);
     // The frontier, too, is verified against the tiles: a checkpoint must be of the tree that proofs are made from.
     for (const { length, root } of last ? [last, head] : [head])
-      if ((await rangeHash({ start: 0, end: length }, nodeReader(deps), sha256)) !== root) throw misfit(length);
+      if ((await computeRangeHash({ start: 0, end: length }, createNodeReader(deps), sha256)) !== root)
+        throw createMismatch(length);
     return head;
   };
   try {
-    return await fitting(await growTree(deps), () => new TreeIncomplete("the audit tree does not fit"));
+    return await verifyTree(await growTree(deps), () => new TreeIncomplete("the audit tree does not fit"));
   } catch (error) {
     if (!(error instanceof TreeIncomplete)) throw error;
   }
   // The tree is derived: before the log is accused, it is rebuilt from the entries alone.
   deps.log.warn("the stored audit tree does not match; it is rebuilt from the log");
-  return fitting(await regrowTree(deps), (length) =>
-    broken(length, `the log does not continue its checkpoint of ${length} entries`),
+  return verifyTree(await rebuildTree(deps), (length) =>
+    brokenLogError(length, `the log does not continue its checkpoint of ${length} entries`),
   );
 }
 
 /** A checkpoint that no earlier state of the log can have, whatever its root is, is a breach. */
-function requireWithin({ origin, length }: TreeHead, log: TreeHead): void {
-  if (origin !== log.origin) throw broken(1, `the checkpoint is of another log, ${origin}`);
+function requireExtension({ origin, length }: TreeHead, log: TreeHead): void {
+  if (origin !== log.origin) throw brokenLogError(1, `the checkpoint is of another log, ${origin}`);
   if (length > log.length)
-    throw broken(
+    throw brokenLogError(
       log.length + 1,
       `the log has ${log.length} entries, and a checkpoint of ${length} was made: its tail was cut`,
     );
 }
 
 /** A broken log gets no new checkpoint; the last one stays readable. */
-function lastBeforeBreach({ integrity }: CheckpointDeps, last: Checkpoint | undefined): Checkpoint {
+function requireLastCheckpoint({ integrity }: CheckpointDeps, last: Checkpoint | undefined): Checkpoint {
   if (last) return last;
   throw new AppError(
     "chain_broken",
@@ -219,7 +220,7 @@ function lastBeforeBreach({ integrity }: CheckpointDeps, last: Checkpoint | unde
   );
 }
 
-async function formCheckpoint(
+async function formatCheckpoint(
   { checkpointSigner: signer, sha256 }: CheckpointDeps,
   { origin, length, root }: TreeHead,
   key: VerifierKey | undefined,

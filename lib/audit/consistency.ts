@@ -3,7 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 
 const NODE = Uint8Array.of(1);
-const nodeOf = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(concatBytes(NODE, left, right));
+const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(concatBytes(NODE, left, right));
 const isOdd = (n: number): boolean => n % 2 === 1;
 const half = (n: number): number => Math.floor(n / 2);
 
@@ -31,11 +31,11 @@ export function isConsistent(
   for (const node of rest) {
     if (sn === 0) return false;
     if (isOdd(fn) || fn === sn) {
-      before = nodeOf(node, before);
-      after = nodeOf(node, after);
+      before = nodeHash(node, before);
+      after = nodeHash(node, after);
       while (!isOdd(fn) && fn !== 0) [fn, sn] = [half(fn), half(sn)];
     } else {
-      after = nodeOf(after, node);
+      after = nodeHash(after, node);
     }
     [fn, sn] = [half(fn), half(sn)];
   }

@@ -4,7 +4,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { CheckpointSigner } from "./checkpoint.ts";
 import {
   COSIGNATURE,
-  isEd25519,
+  isValidEd25519,
   computeKeyId,
   type Note,
   type NoteSignature,
@@ -16,7 +16,7 @@ const TIME_BYTES = 8;
 const SIGNATURE_BYTES = 64;
 
 /** `cosignature/v1`, the time in seconds, and the whole text of the note. */
-const messageOf = (text: string, time: bigint): Uint8Array<ArrayBuffer> =>
+const cosignedMessage = (text: string, time: bigint): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(`cosignature/v1\ntime ${time}\n${text}`);
 
 /** Cosigns the text of a checkpoint at a moment in milliseconds. */
@@ -29,7 +29,7 @@ export async function cosign(
   const time = BigInt(Math.floor(now / 1000));
   const signature = new Uint8Array(TIME_BYTES + SIGNATURE_BYTES);
   new DataView(signature.buffer).setBigUint64(0, time);
-  signature.set(await signer.sign(messageOf(text, time)), TIME_BYTES);
+  signature.set(await signer.sign(cosignedMessage(text, time)), TIME_BYTES);
   return { name, keyId: computeKeyId({ name, publicKey: signer.publicKey }, sha256, COSIGNATURE), signature };
 }
 
@@ -37,16 +37,20 @@ export async function cosign(
  * When the key cosigned a note, in milliseconds: the latest of its cosignatures. Undefined when there is none, or one under
  * its name and id that does not verify.
  */
-export async function cosignedAt(note: Note, key: VerifierKey, sha256: Sha256): Promise<number | undefined> {
+export async function findCosignatureTime(note: Note, key: VerifierKey, sha256: Sha256): Promise<number | undefined> {
   const own = listSignatures(note, key, computeKeyId(key, sha256, COSIGNATURE));
-  const times = await Promise.all(own.map(({ signature }) => timeOf(note.text, key, signature)));
+  const times = await Promise.all(own.map(({ signature }) => verifyTime(note.text, key, signature)));
   if (times.length === 0 || times.includes(undefined)) return undefined;
   return Math.max(...(times as number[])) * 1000;
 }
 
-async function timeOf(text: string, key: VerifierKey, stamped: Uint8Array<ArrayBuffer>): Promise<number | undefined> {
+async function verifyTime(
+  text: string,
+  key: VerifierKey,
+  stamped: Uint8Array<ArrayBuffer>,
+): Promise<number | undefined> {
   if (stamped.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
   const time = BigInt(`0x${bytesToHex(stamped.slice(0, TIME_BYTES))}`);
-  const holds = time > 0n && (await isEd25519(key, stamped.slice(TIME_BYTES), messageOf(text, time)));
-  return holds ? Number(time) : undefined;
+  const isValid = time > 0n && (await isValidEd25519(key, stamped.slice(TIME_BYTES), cosignedMessage(text, time)));
+  return isValid ? Number(time) : undefined;
 }

@@ -9,7 +9,7 @@ const FIELDS = ["origin", "previous_hash", "id", "timestamp", "event_type", "cha
 
 const encoder = new TextEncoder();
 const TAG = "countersign-audit/v1\n";
-const ROOM = "\0".repeat(4);
+const LENGTH_PLACEHOLDER = "\0".repeat(4);
 
 let scratch = new Uint8Array(16 * 1024);
 
@@ -22,29 +22,30 @@ export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha25
   const fields = FIELDS.map((field) => String(entry[field]));
   // Encoded in one go with room for the lengths: what that costs is the call, not the text.
   let text = TAG;
-  for (const field of fields) text += ROOM + field;
+  for (const field of fields) text += LENGTH_PLACEHOLDER + field;
   if (text.length * 3 > scratch.length) scratch = new Uint8Array(text.length * 3);
   const { written } = encoder.encodeInto(text, scratch);
   const isAscii = written === text.length;
   let end = TAG.length;
   for (const field of fields) {
     const length = isAscii ? field.length : encoder.encode(field).length;
-    for (let place = 0; place < 4; place++) scratch[end + place] = length >>> (24 - 8 * place);
+    for (let byteIndex = 0; byteIndex < 4; byteIndex++) scratch[end + byteIndex] = length >>> (24 - 8 * byteIndex);
     end += 4 + length;
   }
   return sha256(scratch.subarray(0, end));
 }
 
 /** Returns true for an entry that carries the hash of its fields. */
-export const isSound = (entry: AuditEntry, sha256: Sha256): boolean => entryHash(entry, sha256) === entry.current_hash;
+export const hasValidHash = (entry: AuditEntry, sha256: Sha256): boolean =>
+  entryHash(entry, sha256) === entry.current_hash;
 
 /** Checks entries that are checked again and again: a frozen one stays what it was when it was hashed. */
-export function soundOnce(): typeof isSound {
-  const sound = new WeakSet<AuditEntry>();
+export function createCachedHashCheck(): typeof hasValidHash {
+  const validEntries = new WeakSet<AuditEntry>();
   return (entry, sha256) => {
-    if (sound.has(entry)) return true;
-    const isOne = isSound(entry, sha256);
-    if (isOne && Object.isFrozen(entry)) sound.add(entry);
-    return isOne;
+    if (validEntries.has(entry)) return true;
+    const isValid = hasValidHash(entry, sha256);
+    if (isValid && Object.isFrozen(entry)) validEntries.add(entry);
+    return isValid;
   };
 }

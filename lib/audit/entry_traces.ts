@@ -4,19 +4,19 @@ import type { AuditEntry } from "./entry.ts";
 import type { Integrity } from "./integrity.ts";
 
 /** The newest are remembered; an entry that is sent later is sent without its trace. */
-const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED_TRACES = 10_000;
 
-const remembered = new WeakMap<Integrity, Map<string, Trace>>();
+const tracesByProcess = new WeakMap<Integrity, Map<string, Trace>>();
 
 /** Notes the trace of an entry; one that is not committed in the end has a hash that no other entry has. */
-export function noteTrace(integrity: Integrity, { current_hash }: AuditEntry, trace: Trace | undefined): void {
+export function rememberTrace(integrity: Integrity, { current_hash }: AuditEntry, trace: Trace | undefined): void {
   if (!trace) return;
-  const traces = remembered.get(integrity) ?? new Map<string, Trace>();
-  remembered.set(integrity, traces);
+  const traces = tracesByProcess.get(integrity) ?? new Map<string, Trace>();
+  tracesByProcess.set(integrity, traces);
   traces.set(current_hash, trace);
-  if (traces.size > MAX_REMEMBERED) traces.delete(traces.keys().next().value!);
+  if (traces.size > MAX_REMEMBERED_TRACES) traces.delete(traces.keys().next().value!);
 }
 
 /** Returns the trace of an entry; undefined where none is remembered. */
 export const findTrace = (integrity: Integrity, { current_hash }: AuditEntry): Trace | undefined =>
-  remembered.get(integrity)?.get(current_hash);
+  tracesByProcess.get(integrity)?.get(current_hash);

@@ -1,4 +1,4 @@
-import type { End, Outline } from "./outline.ts";
+import type { LogEnd, LogIndex } from "./log_index.ts";
 
 /** First place where the chain is broken, and the reason. */
 export interface Breach {
@@ -8,7 +8,7 @@ export interface Breach {
 }
 
 /** The verified part of the chain: its last entry. */
-export interface Link {
+export interface ChainLink {
   length: number;
   head: string;
   at: string;
@@ -30,13 +30,13 @@ export interface Loss {
   note: string;
   /** The end that was known before, and the one that the log went on from. */
   known: LostEnd;
-  continues: End;
+  continues: LogEnd;
   /** The entries that may be lost, in a sentence. */
   message: string;
 }
 
 /** The chain as far as it was checked. */
-export interface Verified extends Link {
+export interface VerifiedChain extends ChainLink {
   origin: string;
   /** Its accepted losses, the newest last. */
   losses: readonly Loss[];
@@ -44,23 +44,23 @@ export interface Verified extends Link {
 }
 
 /** An end of the log, and the last accepted loss before it. */
-export interface KnownEnd extends End {
+export interface KnownEnd extends LogEnd {
   /** Timestamp of the last entry that a decision committed or was made by. */
   at: string;
-  loss: End | undefined;
+  loss: LogEnd | undefined;
 }
 
 /** The chain's soundness as this process knows it. A breach, once found, stays until a restart finds it repaired. */
 export interface Integrity {
   breach?: Breach;
   /** Index of the log as this process has read it. */
-  outline?: Outline;
+  logIndex?: LogIndex;
   /** The end that a decision of this process committed or was made by last. */
-  known?: KnownEnd;
+  knownEnd?: KnownEnd;
   /** The pass under way, shared by all who ask. */
-  running?: Promise<Verified>;
+  runningPass?: Promise<VerifiedChain>;
   /** The last sound pass and the accepted loss before it, when it ended and how long a whole one took, in milliseconds. */
-  last?: { verified: Verified; loss: End | undefined; ended: number; took: number };
+  lastPass?: { verified: VerifiedChain; loss: LogEnd | undefined; endedAtMs: number; durationMs: number };
   /** The verifier key under which this process made a checkpoint last, `null` for none. */
   signing?: { key: string | null };
   /** A proof found that a part of the stored tree is missing: the next cycle grows it again. */

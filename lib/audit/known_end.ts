@@ -3,56 +3,58 @@ import type { Reads } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditEntry } from "./entry.ts";
 import type { Integrity, KnownEnd } from "./integrity.ts";
-import type { End } from "./outline.ts";
-import { wentBack } from "./tree.ts";
+import type { LogEnd } from "./log_index.ts";
+import { shortenedLogError } from "./tree.ts";
 
 /** The log as a transaction reads it does not continue what this process knows of it. */
-export class NotContinued extends Error {
-  override readonly name = "NotContinued";
+export class LogNotContinued extends Error {
+  override readonly name = "LogNotContinued";
 }
 
 /** The longest end that this process knows. */
-export function knownEnd({ known, outline }: Integrity): KnownEnd | undefined {
+export function longestKnownEnd({ knownEnd: known, logIndex: outline }: Integrity): KnownEnd | undefined {
   const read = outline?.durable;
   return read && (!known || read.length > known.length) ? { ...read, at: known?.at ?? "", loss: known?.loss } : known;
 }
 
 /** Notes the end that a decision committed, or was made by once that was durable. */
-export function noteEnd(integrity: Integrity, { length, head, at, loss }: ChainHead): void {
-  const { known } = integrity;
-  if (!known || length >= known.length || loss?.head !== known.loss?.head) integrity.known = { length, head, at, loss };
+export function rememberEnd(integrity: Integrity, { length, head, at, loss }: ChainHead): void {
+  const { knownEnd: known } = integrity;
+  if (!known || length >= known.length || loss?.head !== known.loss?.head)
+    integrity.knownEnd = { length, head, at, loss };
 }
 
-/** Within a transaction, whatever else it reads: the log continues what is known of it. Errors: `NotContinued`. */
+/** Within a transaction, whatever else it reads: the log continues what is known of it. Errors: `LogNotContinued`. */
 export async function requireContinued(
   reads: Pick<Reads, "get">,
   { integrity, head }: { integrity: Integrity; head: ChainHead },
 ): Promise<void> {
-  const known = knownEnd(integrity);
+  const known = longestKnownEnd(integrity);
   if (!known) return;
-  if (head.loss?.head !== known.loss?.head) throw new NotContinued();
-  const { outline } = integrity;
-  const isSeen = head.length > known.length && outline?.isAsRead({ id: known.length, current_hash: known.head });
+  if (head.loss?.head !== known.loss?.head) throw new LogNotContinued();
+  const { logIndex: outline } = integrity;
+  const isIndexed = head.length > known.length && outline?.hasEntry({ id: known.length, current_hash: known.head });
   // The head follows from what earlier decisions saw, of which some may not be durable yet.
-  if (isSeen && outline!.reaches(head)) return;
-  if (!(await continues(reads, known, head))) throw new NotContinued();
+  if (isIndexed && outline!.covers(head)) return;
+  if (!(await isContinuation(reads, known, head))) throw new LogNotContinued();
 }
 
 /** Outside transactions. Errors: `LogBroken` where the log does not continue what is known of it. */
 export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Integrity): Promise<void> {
-  const known = knownEnd(integrity);
+  const known = longestKnownEnd(integrity);
   if (!known) return;
   const head = await readHead(reads);
-  if (!head || (known.loss && !head.loss) || !(await continues(reads, known, head))) throw wentBack(known, head);
+  if (!head || (known.loss && !head.loss) || !(await isContinuation(reads, known, head)))
+    throw shortenedLogError(known, head);
 }
 
 /**
  * The entry of an accepted loss that this process does not know of yet: what it knows of the log ended there. An earlier loss, in
  * which a log may end that went back behind a later one, is none.
  */
-export async function newLoss(
+export async function findNewLoss(
   reads: Pick<Reads, "get">,
-  { known }: Pick<Integrity, "known">,
+  { knownEnd: known }: Pick<Integrity, "knownEnd">,
 ): Promise<AuditEntry | undefined> {
   const { loss } = (await readHead(reads)) ?? {};
   if (!loss || loss.head === known?.loss?.head) return undefined;
@@ -61,7 +63,7 @@ export async function newLoss(
   return entry.timestamp >= (known?.at ?? "") ? entry : undefined;
 }
 
-async function continues(reads: Pick<Reads, "get">, known: End, head: End): Promise<boolean> {
+async function isContinuation(reads: Pick<Reads, "get">, known: LogEnd, head: LogEnd): Promise<boolean> {
   if (known.length === 0) return true;
   if (head.length < known.length) return false;
   // Read also where nothing came since: a shared store reads it together with the head, in one round trip.

@@ -15,7 +15,7 @@ export interface Frontier {
 export const EMPTY_TREE: Frontier = { length: 0, roots: [] };
 
 /** Called for each subtree that a new leaf completes: its height, and its root. */
-export type Completed = (height: number, root: string) => void;
+export type OnSubtree = (height: number, root: string) => void;
 
 /** SHA-256(0x00 ‖ leaf): the prefixes keep a leaf from passing for a node. */
 export const leafHash = (currentHash: string, sha256: Sha256): string => sha256(hexBytes(`00${currentHash}`));
@@ -24,19 +24,19 @@ export const leafHash = (currentHash: string, sha256: Sha256): string => sha256(
 export const nodeHash = (left: string, right: string, sha256: Sha256): string => sha256(hexBytes(`01${left}${right}`));
 
 /** The tree with one more leaf. */
-export function withLeaf(
+export function appendLeaf(
   { length, roots }: Frontier,
   currentHash: string,
   sha256: Sha256,
-  completed: Completed,
+  onSubtree: OnSubtree,
 ): Frontier {
   const next = [...roots];
   let root = leafHash(currentHash, sha256);
   let height = 0;
-  completed(height, root);
+  onSubtree(height, root);
   for (let rest = length; rest % 2 === 1; rest = (rest - 1) / 2) {
     root = nodeHash(next.pop()!, root, sha256);
-    completed(++height, root);
+    onSubtree(++height, root);
   }
   return { length: length + 1, roots: [...next, root] };
 }
@@ -65,14 +65,14 @@ export type NodeReader = (height: number, index: number) => Promise<string>;
 
 /** Proof that the entry at `index` is in the tree of `length` leaves: the siblings on the way up, the leaf's own first. */
 export const inclusionRanges = (index: number, length: number): Range[] =>
-  siblings(index, length, ({ start, end }) => (end - start === 1 ? [] : undefined));
+  listSiblings(index, length, ({ start, end }) => (end - start === 1 ? [] : undefined));
 
 /** Proof that the tree of `length` leaves continues the one of `from` leaves, 1 ≤ from ≤ length. */
 export const consistencyRanges = (from: number, length: number): Range[] =>
-  siblings(from - 1, length, (range) => (range.end !== from ? undefined : range.start === 0 ? [] : [range]));
+  listSiblings(from - 1, length, (range) => (range.end !== from ? undefined : range.start === 0 ? [] : [range]));
 
 /** Siblings on the way from the root down to the leaf at `index`, deepest first; the way ends where `last` returns ranges. */
-function siblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
+function listSiblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
   const walk = (start: number, end: number): Range[] => {
     const middle = start + splitPoint(end - start);
     return (
@@ -86,20 +86,24 @@ function siblings(index: number, length: number, last: (range: Range) => Range[]
 }
 
 /** The hash of a range that a proof names: one node, or as many as its length has bits. */
-export async function rangeHash({ start, end }: Range, node: NodeReader, sha256: Sha256): Promise<string> {
+export async function computeRangeHash({ start, end }: Range, node: NodeReader, sha256: Sha256): Promise<string> {
   const size = end - start;
   if (size === 0) return sha256("");
   const height = Math.log2(size);
   if (Number.isInteger(height)) return node(height, start / size);
   const middle = start + splitPoint(size);
-  const left = await rangeHash({ start, end: middle }, node, sha256);
-  return nodeHash(left, await rangeHash({ start: middle, end }, node, sha256), sha256);
+  const left = await computeRangeHash({ start, end: middle }, node, sha256);
+  return nodeHash(left, await computeRangeHash({ start: middle, end }, node, sha256), sha256);
 }
 
 /** The hashes of a proof, in its order. */
-export async function proofHashes(ranges: readonly Range[], node: NodeReader, sha256: Sha256): Promise<string[]> {
+export async function computeProofHashes(
+  ranges: readonly Range[],
+  node: NodeReader,
+  sha256: Sha256,
+): Promise<string[]> {
   const hashes: string[] = [];
-  for (const range of ranges) hashes.push(await rangeHash(range, node, sha256));
+  for (const range of ranges) hashes.push(await computeRangeHash(range, node, sha256));
   return hashes;
 }
 

@@ -27,7 +27,7 @@ export interface VerifierKey {
 /** Signature types of C2SP: of a log, and of the witnesses that cosign its checkpoints. */
 export const ED25519 = 1;
 export const COSIGNATURE = 4;
-const MOST_SIGNATURES = 100;
+const MAX_SIGNATURES = 100;
 const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
 /** Text as a line of a note can carry it: its control characters percent-encoded. */
@@ -69,7 +69,7 @@ export function parseNote(note: string): Note | undefined {
   if (end === -1 || !note.endsWith("\n") || /(?!\n)\p{Cc}/u.test(note)) return undefined;
   const lines = note.slice(end + 2).split("\n");
   lines.pop();
-  if (lines.length > MOST_SIGNATURES) return undefined;
+  if (lines.length > MAX_SIGNATURES) return undefined;
   const signatures: NoteSignature[] = [];
   for (const line of lines) {
     const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
@@ -82,17 +82,17 @@ export function parseNote(note: string): Note | undefined {
 
 /** Returns whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
 export const isSignedWithKey = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
-  (await makeSignature(note, key, sha256)) === "valid";
+  (await verifySignature(note, key, sha256)) === "valid";
 
 /** State of a key's signature in a note: valid, absent, or one under its name and id that does not verify. */
-export async function makeSignature(
+export async function verifySignature(
   note: Note,
   key: VerifierKey,
   sha256: Sha256,
 ): Promise<"valid" | "absent" | "invalid"> {
   const own = listSignatures(note, key, computeKeyId(key, sha256));
   const text = new TextEncoder().encode(note.text);
-  const verified = await Promise.all(own.map(({ signature }) => isEd25519(key, signature, text)));
+  const verified = await Promise.all(own.map(({ signature }) => isValidEd25519(key, signature, text)));
   if (verified.length === 0) return "absent";
   return verified.every(Boolean) ? "valid" : "invalid";
 }
@@ -102,7 +102,7 @@ export const listSignatures = (note: Note, { name }: VerifierKey, keyId: string)
   note.signatures.filter((signature) => signature.name === name && signature.keyId === keyId);
 
 /** Returns whether 64 bytes are a signature of a message under a key. */
-export async function isEd25519(
+export async function isValidEd25519(
   key: VerifierKey,
   signature: Uint8Array<ArrayBuffer>,
   text: Uint8Array<ArrayBuffer>,

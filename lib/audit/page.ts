@@ -8,7 +8,7 @@ import { entryKey, readCurrentHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { AuditEntry, EventType } from "./entry.ts";
 
-const SCANNED_A_PAGE = 5000;
+const MAX_SCANNED_PER_PAGE = 5000;
 
 /** Which entries, and from where: `before` and `after` are entry ids, exclusive. */
 export interface AuditQuery {
@@ -34,16 +34,16 @@ export interface AuditPage {
 }
 
 /** A page to be answered as it is: its entries are read only when somebody asks for their value. */
-export type AuditText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[]> };
+export type AuditPageText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[]> };
 
 /**
  * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. A page ends at 1 MiB even
  * where its limit is not reached; with a filter, at most 5,000 entries are looked at.
  */
-export async function auditPage(
+export async function readAuditPage(
   deps: Pick<AuditDeps, "store" | "requestCache">,
   query: AuditQuery,
-): Promise<AuditText> {
+): Promise<AuditPageText> {
   const { store } = deps;
   const chain = await readCurrentHead(deps);
   if (!chain) return { entries: new Json("[]"), next: null, length: 0, head: "", origin: "" };
@@ -53,19 +53,21 @@ export async function auditPage(
   const { select } = query;
   const filtered = query.tenant !== undefined || query.event_type !== undefined || select !== undefined;
   const end = Math.min(before, length + 1);
-  const isWhole = !filtered && !(forward && query.before !== undefined);
+  const isUnfiltered = !filtered && !(forward && query.before !== undefined);
   const gathering = {
     limit,
-    looked: filtered ? SCANNED_A_PAGE : limit,
-    read: selecting(select, ids ? among(store, ids, query) : listed(store, after ?? end, !forward)),
-    wanted: isWhole ? undefined : (row: Row) => !row.isHidden && idOf(row) < end && (!filtered || matches(row, query)),
+    looked: filtered ? MAX_SCANNED_PER_PAGE : limit,
+    read: hideUnselected(select, ids ? listByIds(store, ids, query) : listInOrder(store, after ?? end, !forward)),
+    wanted: isUnfiltered
+      ? undefined
+      : (row: Row) => !row.isHidden && idOf(row) < end && (!filtered || matchesQuery(row, query)),
   };
   const { rows, last: lastRow } = filtered
     ? await runWithScanLimit(store, () => gather(gathering))
     : await gather(gathering);
   const last = lastRow && idOf(lastRow);
-  const isLeft = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
-  const more = last !== undefined && (ids ? ids.some(isLeft) : isLeft(forward ? last + 1 : 1));
+  const isRemaining = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
+  const more = last !== undefined && (ids ? ids.some(isRemaining) : isRemaining(forward ? last + 1 : 1));
   if (forward === (query.order === "desc")) rows.reverse();
   const entries = new Json<AuditEntry[]>(`[${rows.map(({ text }) => text).join()}]`);
   return { entries, next: more ? last : null, length, head, origin };
@@ -75,7 +77,7 @@ type Row = Text & { size: number; isHidden?: boolean };
 type ReadRows = (last: Row | undefined, limit: number) => Promise<Row[]>;
 
 /** Marks the rows that are not selected. */
-function selecting(select: AuditQuery["select"], read: ReadRows): ReadRows {
+function hideUnselected(select: AuditQuery["select"], read: ReadRows): ReadRows {
   if (!select) return read;
   return async (last, limit) => {
     const rows = await read(last, limit);
@@ -86,18 +88,18 @@ function selecting(select: AuditQuery["select"], read: ReadRows): ReadRows {
 
 const idOf = ({ id }: Text): number => Number(id);
 
-const sized = (rows: readonly Text[]): Row[] => rows.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
+const addSizes = (rows: readonly Text[]): Row[] => rows.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
 
-const listed =
+const listInOrder =
   (store: Store, from: number, reverse: boolean) =>
   async (last: Row | undefined, limit: number): Promise<Row[]> =>
-    sized(await store.texts("audit", { after: last?.id ?? entryKey(from), limit, reverse }));
+    addSizes(await store.texts("audit", { after: last?.id ?? entryKey(from), limit, reverse }));
 
-function among(store: Store, ids: readonly number[], { after, before }: AuditQuery) {
+function listByIds(store: Store, ids: readonly number[], { after, before }: AuditQuery) {
   const within = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
   if (after === undefined) within.reverse();
   return async (_: unknown, limit: number): Promise<Row[]> =>
-    sized(await store.texts("audit", within.splice(0, limit).map(entryKey)));
+    addSizes(await store.texts("audit", within.splice(0, limit).map(entryKey)));
 }
 
 /** The entries after an id, as many as are asked for, read where they are kept; rejects where one is missing. */
@@ -119,7 +121,7 @@ export async function readEntriesById(store: Pick<Store, "getMany">, ids: readon
   return found.flatMap((stored) => (stored ? [stored.value] : []));
 }
 
-function matches({ text }: Text, { tenant, event_type }: AuditQuery): boolean {
+function matchesQuery({ text }: Text, { tenant, event_type }: AuditQuery): boolean {
   const entry = JSON.parse(text) as AuditEntry;
   return (
     (tenant === undefined || entry.tenant === tenant) && (event_type === undefined || entry.event_type === event_type)

@@ -3,47 +3,54 @@ import type { AuditDeps } from "./deps.ts";
 import { toBase64 } from "../kit/base64.ts";
 import type { Store } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
-import { hexBytes, consistencyRanges, inclusionRanges, type NodeReader, proofHashes, rangeHash } from "./merkle.ts";
-import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
-import { treeView } from "./tree_view.ts";
+import {
+  hexBytes,
+  consistencyRanges,
+  inclusionRanges,
+  type NodeReader,
+  computeProofHashes,
+  computeRangeHash,
+} from "./merkle.ts";
+import { createNodeReader, rebuildTree, TreeIncomplete } from "./tree.ts";
+import { openTreeView } from "./tree_view.ts";
 
-type Reading = Pick<AuditDeps, "store" | "sha256">;
+type ProofDeps = Pick<AuditDeps, "store" | "sha256">;
 
-const encoded = (hash: string): string => toBase64(hexBytes(hash));
+const hexToBase64 = (hash: string): string => toBase64(hexBytes(hash));
 
 /** Sibling hashes of entry `id` on the way to the root of the log of `length` entries, the leaf's sibling first. */
-export const inclusionPath = async (
-  deps: Reading,
+export const computeInclusionPath = async (
+  deps: ProofDeps,
   id: number,
   length: number,
-  node: NodeReader = nodeReader(deps),
-): Promise<string[]> => (await proofHashes(inclusionRanges(id - 1, length), node, deps.sha256)).map(encoded);
+  node: NodeReader = createNodeReader(deps),
+): Promise<string[]> => (await computeProofHashes(inclusionRanges(id - 1, length), node, deps.sha256)).map(hexToBase64);
 
 /** Proves that entry `id` is in the log of `length` entries, 1 ≤ id ≤ length; the tree must have grown that far. */
-export async function proveInclusion(deps: Reading, id: number, length: number) {
+export async function proveInclusion(deps: ProofDeps, id: number, length: number) {
   const entry = (await deps.store.get("audit", entryKey(id)))?.value;
   if (!entry) throw new Error(`audit entry ${id} is missing from the store`);
-  const node = nodeReader(deps);
+  const node = createNodeReader(deps);
   return {
     kind: "inclusion" as const,
     id,
     leaf: entry.current_hash,
     length,
-    root: encoded(await rangeHash({ start: 0, end: length }, node, deps.sha256)),
-    proof: await inclusionPath(deps, id, length, node),
+    root: hexToBase64(await computeRangeHash({ start: 0, end: length }, node, deps.sha256)),
+    proof: await computeInclusionPath(deps, id, length, node),
   };
 }
 
 /** Proves that the log of `length` entries continues the one of `from` entries, 1 ≤ from ≤ length. */
-export async function proveConsistency(deps: Reading, from: number, length: number) {
-  const node = nodeReader(deps);
+export async function proveConsistency(deps: ProofDeps, from: number, length: number) {
+  const node = createNodeReader(deps);
   return {
     kind: "consistency" as const,
     from,
-    from_root: encoded(await rangeHash({ start: 0, end: from }, node, deps.sha256)),
+    from_root: hexToBase64(await computeRangeHash({ start: 0, end: from }, node, deps.sha256)),
     length,
-    root: encoded(await rangeHash({ start: 0, end: length }, node, deps.sha256)),
-    proof: (await proofHashes(consistencyRanges(from, length), node, deps.sha256)).map(encoded),
+    root: hexToBase64(await computeRangeHash({ start: 0, end: length }, node, deps.sha256)),
+    proof: (await computeProofHashes(consistencyRanges(from, length), node, deps.sha256)).map(hexToBase64),
   };
 }
 
@@ -51,18 +58,18 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
  * Makes a proof from the tree; `view`: the view of it, where one is read already. Where a part of it is missing, the tree is
  * grown again in memory, and the next cycle stores it.
  */
-export async function withCompleteTree<T>(
-  deps: Reading & Pick<AuditDeps, "integrity" | "mutex">,
-  prove: (reads: Reading) => Promise<T>,
+export async function runWithCompleteTree<T>(
+  deps: ProofDeps & Pick<AuditDeps, "integrity" | "mutex">,
+  prove: (reads: ProofDeps) => Promise<T>,
   view?: Store,
 ): Promise<T> {
-  const reads = { sha256: deps.sha256, store: view ?? (await treeView(deps.store)) };
+  const reads = { sha256: deps.sha256, store: view ?? (await openTreeView(deps.store)) };
   try {
     return await prove(reads);
   } catch (error) {
     if (!(error instanceof TreeIncomplete) || deps.integrity.breach) throw error;
     deps.integrity.isTreeIncomplete = true;
-    await deps.mutex("checkpoint", () => regrowTree(reads));
+    await deps.mutex("checkpoint", () => rebuildTree(reads));
     return prove(reads);
   }
 }

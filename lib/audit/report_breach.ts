@@ -2,8 +2,8 @@
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { Breach, Integrity, LostEnd } from "./integrity.ts";
-import { knownEnd, newLoss } from "./known_end.ts";
-import type { End } from "./outline.ts";
+import { longestKnownEnd, findNewLoss } from "./known_end.ts";
+import type { LogEnd } from "./log_index.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -17,26 +17,29 @@ export interface StoredBreach extends Breach {
   noticed?: true;
 }
 
-type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;
+type ReportDeps = Pick<AuditDeps, "store" | "integrity" | "log">;
 
 /**
  * Stores a breach, so that writes are refused from here on, by every process. What was found by what this process knows from
  * before a loss that a person has accepted since is no breach; `isCurrent`: it was found in the log as it is now alone.
  */
 export async function reportBreach(
-  { store, integrity, log }: Telling,
+  { store, integrity, log }: ReportDeps,
   breach: Breach,
-  { known = knownIn(integrity), isCurrent = false }: { known?: LostEnd | null | undefined; isCurrent?: boolean } = {},
+  {
+    known = findKnownEnd(integrity),
+    isCurrent = false,
+  }: { known?: LostEnd | null | undefined; isCurrent?: boolean } = {},
 ): Promise<void> {
   if (integrity.breach) return;
   integrity.breach = breach;
   try {
     const isReported = await store.transact(async (tx) => {
-      if (!isCurrent && (await newLoss(tx, integrity))) return false;
-      const kept = (await tx.get("meta", "breach"))?.value;
+      if (!isCurrent && (await findNewLoss(tx, integrity))) return false;
+      const stored = (await tx.get("meta", "breach"))?.value;
       // The longest end that any process knew: what a person accepts the loss of.
-      if (!kept) tx.put("meta", "breach", { ...breach, known });
-      else if ((known?.length ?? 0) > (kept.known?.length ?? 0)) tx.put("meta", "breach", { ...kept, known });
+      if (!stored) tx.put("meta", "breach", { ...breach, known });
+      else if ((known?.length ?? 0) > (stored.known?.length ?? 0)) tx.put("meta", "breach", { ...stored, known });
       return true;
     });
     if (!isReported) return void delete integrity.breach;
@@ -48,13 +51,13 @@ export async function reportBreach(
   }
 }
 
-function knownIn(integrity: Integrity): End | null {
-  const known = knownEnd(integrity);
+function findKnownEnd(integrity: Integrity): LogEnd | null {
+  const known = longestKnownEnd(integrity);
   return known ? { length: known.length, head: known.head } : null;
 }
 
 /** Learns of a breach that another process found. */
-export async function learnOfBreach(
+export async function adoptStoredBreach(
   { integrity }: Pick<AuditDeps, "integrity">,
   reads: Pick<Reads, "get">,
 ): Promise<void> {

@@ -1,10 +1,10 @@
 /** A log that lacks entries which a backup of it, or its store's files, show that it had. */
-import type { End } from "./outline.ts";
+import type { LogEnd } from "./log_index.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import { reportBreach } from "./report_breach.ts";
 
-const WAY_OUT =
+const REMEDY =
   "restore what is missing, or record its loss with POST /api/product/audit/accept-loss; until then nothing is changed";
 
 /**
@@ -13,22 +13,22 @@ const WAY_OUT =
  */
 export async function reportLoss(
   deps: Pick<AuditDeps, "store" | "integrity" | "log">,
-  backup: End | undefined,
+  backup: LogEnd | undefined,
 ): Promise<void> {
   const { store, integrity } = deps;
   const lost = store.faults?.().lost;
   const head = (await readHead(store)) ?? (lost ? await rebuildHead(store) : undefined);
   if (integrity.breach || !head) return;
   const first_invalid = head.length + 1;
-  if (backup && !(await continues(deps, backup))) {
-    const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${WAY_OUT}`;
+  if (backup && !(await isContinuation(deps, backup))) {
+    const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${REMEDY}`;
     return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, { known: backup });
   }
   // The files go on showing a loss that was accepted.
   if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
-      { first_invalid, reason: `${lost.reason}: ${WAY_OUT}` },
+      { first_invalid, reason: `${lost.reason}: ${REMEDY}` },
       { known: { length: head.length, head: null } },
     );
 }
@@ -49,7 +49,7 @@ async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undef
 }
 
 /** Returns whether the log has an entry as a backup states, or lost it by an accepted loss. */
-async function continues({ store }: Pick<AuditDeps, "store">, { length, head }: End): Promise<boolean> {
+async function isContinuation({ store }: Pick<AuditDeps, "store">, { length, head }: LogEnd): Promise<boolean> {
   if ((await store.get("audit", entryKey(length)))?.value.current_hash === head) return true;
   const { loss } = (await readHead(store))!;
   const accepted = loss && (await store.get("audit", entryKey(loss.length)))?.value;

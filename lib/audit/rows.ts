@@ -12,16 +12,16 @@ export interface Row extends Text {
 }
 
 /** Entries that are read and parsed within a few milliseconds. */
-const ENTRIES = 200;
+const ENTRIES_PER_PAGE = 200;
 
 /** All entries in order, page by page; those that come while it is read are read too. */
-export async function* logRows(store: Pick<Store, "texts">): AsyncGenerator<Row[], undefined> {
+export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<Row[], undefined> {
   for (let last: Row | undefined, ended = false; !ended;) {
     const read = async (after: Row | undefined, limit: number): Promise<Row[]> => {
       const texts = await store.texts("audit", { after: (after ?? last)?.id ?? entryKey(0), limit });
       return texts.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
     };
-    const page = await gather<Row>({ limit: ENTRIES, looked: ENTRIES, read });
+    const page = await gather<Row>({ limit: ENTRIES_PER_PAGE, looked: ENTRIES_PER_PAGE, read });
     if (page.rows.length > 0) yield page.rows;
     ({ ended } = page);
     last = page.last ?? last;
@@ -31,7 +31,7 @@ export async function* logRows(store: Pick<Store, "texts">): AsyncGenerator<Row[
 }
 
 /** Yields the whole chain in order, one entry a line; memory stays flat. */
-export async function* auditExport(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
-  for await (const rows of logRows(store)) yield rows.map(({ text }) => entryLine(text)).join("");
+export async function* writeJsonLines(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
+  for await (const rows of readLogRows(store)) yield rows.map(({ text }) => entryLine(text)).join("");
   return undefined;
 }

@@ -6,17 +6,17 @@ import type { Store, Stored, Tx } from "../store/store.ts";
 const views = new WeakMap<Store, { continues: string; view: Store }>();
 
 /** Returns a store whose writes stay in memory. It is the same one until the stored tree or checkpoint changes. */
-export async function treeView(store: Store): Promise<Store> {
+export async function openTreeView(store: Store): Promise<Store> {
   const stored = await store.getMany("meta", ["merkle", "checkpoint"]);
-  const continues = stored.map((one) => one?.revision).join();
+  const revisions = stored.map((one) => one?.revision).join();
   const known = views.get(store);
-  if (known?.continues === continues) return known.view;
-  const view = writeInMemory(store);
-  views.set(store, { continues, view });
+  if (known?.continues === revisions) return known.view;
+  const view = createMemoryView(store);
+  views.set(store, { continues: revisions, view });
   return view;
 }
 
-function writeInMemory(store: Store): Store {
+function createMemoryView(store: Store): Store {
   const written = new Map<string, Stored | undefined>();
   const get = async (collection: Parameters<Store["get"]>[0], id: string): Promise<Stored | undefined> => {
     const name = `${collection}/${id}`;

@@ -3,82 +3,88 @@ import { once } from "../kit/once.ts";
 import type { AuditDeps } from "./deps.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
-import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
+import { type ChainHead, entryKey, allowsEarlierTimestamp, readHead } from "./chain.ts";
 import { type AuditEntry, entrySchema } from "./entry.ts";
 import { FIRST_PREVIOUS_HASH, entryHash } from "./entry_hash.ts";
-import type { Link, Loss, Verified } from "./integrity.ts";
+import type { ChainLink, Loss, VerifiedChain } from "./integrity.ts";
 import { requireKnownEnd } from "./known_end.ts";
 import { readSlice } from "./read_slice.ts";
 import { reportBreach } from "./report_breach.ts";
-import { broken, type LogBroken, rewritten, wentBack } from "./tree.ts";
-import { type End, createOutline } from "./outline.ts";
-import type { FindSubjects } from "./outline_piece.ts";
+import { brokenLogError, type LogBroken, rewrittenLogError, shortenedLogError } from "./tree.ts";
+import { type LogEnd, createLogIndex } from "./log_index.ts";
+import type { FindSubjects } from "./log_segment.ts";
 
 /** Rejects fields that the hash does not cover: they must not pass for a part of the record. */
-const strictEntry = once(() => entrySchema().strict());
+const strictEntrySchema = once(() => entrySchema().strict());
 
 /** Entries between two turns of the event loop: some ten milliseconds. */
-const SLICE = 250;
+const ENTRIES_PER_SLICE = 250;
 /** A pass that ended this recently is extended by later entries; an older one is repeated, in milliseconds. */
-const FRESH_MS = 5000;
+const MAX_REUSED_AGE_MS = 5000;
 
 /** Before the first entry. */
-export const BEGINNING: Link = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
+export const LOG_START: ChainLink = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
 
 /** Checks the whole chain up to the head it has now, or shares the pass that is already running. */
-export function verifyChain(deps: Omit<AuditDeps, "ids" | "mutex">): Promise<Verified> {
+export function verifyChain(deps: Omit<AuditDeps, "ids" | "mutex">): Promise<VerifiedChain> {
   const { integrity } = deps;
-  return (integrity.running ??= pass(deps).finally(() => delete integrity.running));
+  return (integrity.runningPass ??= runPass(deps).finally(() => delete integrity.runningPass));
 }
 
-async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "ids" | "mutex">): Promise<Verified> {
+async function runPass({
+  store,
+  sha256,
+  clock,
+  integrity,
+  log,
+}: Omit<AuditDeps, "ids" | "mutex">): Promise<VerifiedChain> {
   const started = clock.now();
   const loss = (await readHead(store))?.loss;
   // A log that goes on from an accepted loss need not continue what was verified before it.
-  const last = loss && loss.head !== integrity.last?.loss?.head ? undefined : integrity.last;
-  const age = last ? started - last.ended : Infinity;
-  const fresh = last && !integrity.breach && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took);
-  const { outline } = integrity;
-  const { after } = outline ?? {};
-  const fill = fresh ? undefined : outline?.fill;
+  const last = loss && loss.head !== integrity.lastPass?.loss?.head ? undefined : integrity.lastPass;
+  const age = last ? started - last.endedAtMs : Infinity;
+  const fresh = last && !integrity.breach && age >= 0 && age < Math.max(MAX_REUSED_AGE_MS, 10 * last.durationMs);
+  const { logIndex } = integrity;
+  const { after } = logIndex ?? {};
+  const fill = fresh ? undefined : logIndex?.fill;
   const verified = await verifyFrom(store, sha256, {
-    from: fresh ? last.verified : BEGINNING,
+    from: fresh ? last.verified : LOG_START,
     losses: fresh ? last.verified.losses : [],
     known: last?.verified,
     fill,
   });
   // Entries from the beginning up to the index were read: they are indexed now too.
-  if (fill && !verified.breach && outline!.after === after && verified.length >= after!) outline!.reachTo(0);
+  if (fill && !verified.breach && logIndex!.after === after && verified.length >= after!) logIndex!.extendTo(0);
   const head = verified.breach && (await readHead(store));
   // It was accepted during the pass that the log lost its end.
-  if (head?.loss && head.loss.head !== loss?.head) return pass({ store, sha256, clock, integrity, log });
+  if (head?.loss && head.loss.head !== loss?.head) return runPass({ store, sha256, clock, integrity, log });
   if (verified.breach) await reportBreach({ store, integrity, log }, verified.breach);
   else {
     const ended = clock.now();
-    integrity.last = { verified, loss, ended, took: fresh ? last.took : ended - started };
+    integrity.lastPass = { verified, loss, endedAtMs: ended, durationMs: fresh ? last.durationMs : ended - started };
   }
   return verified;
 }
 
 /** Checks the whole log as it is now, whatever was known of it before; resolves to where it does not hold. */
-export const verifyAsItIs = async ({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">) =>
-  (await verifyFrom(store, sha256, { from: BEGINNING })).breach;
+export const verifyStoredLog = async ({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">) =>
+  (await verifyFrom(store, sha256, { from: LOG_START })).breach;
 
 /**
  * Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. What is read
  * is outlined from here on.
  */
-export async function verifyTail(
+export async function verifyNewestEntries(
   deps: Omit<AuditDeps, "ids" | "mutex" | "clock">,
   { count, subjectsOf }: { count: number; subjectsOf: FindSubjects },
 ): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
-  const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;
-  const outline = createOutline(from, subjectsOf);
-  const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: outline.append });
-  outline.settle(outline.seen);
-  deps.integrity.outline = outline;
+  const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : LOG_START;
+  const logIndex = createLogIndex(from, subjectsOf);
+  const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: logIndex.append });
+  logIndex.confirmEnd(logIndex.tentative);
+  deps.integrity.logIndex = logIndex;
   if (breach) await reportBreach(deps, breach, { isCurrent: true });
 }
 
@@ -95,33 +101,33 @@ async function verifyFrom(
     known,
     fill,
   }: {
-    from: Link;
+    from: ChainLink;
     losses?: readonly Loss[];
-    known?: Link | undefined;
+    known?: ChainLink | undefined;
     fill?: ((entry: AuditEntry) => void) | undefined;
   },
-): Promise<Verified> {
+): Promise<VerifiedChain> {
   const head = await readHead(store);
-  if (!head) return withoutHead(store);
+  if (!head) return checkMissingHead(store);
   let link = from;
-  const found = ({ breach }: LogBroken): Verified => ({ origin: head.origin, ...link, losses, breach });
+  const found = ({ breach }: LogBroken): VerifiedChain => ({ origin: head.origin, ...link, losses, breach });
   // The rest of a log that went back is verified all the same: a person accepts the loss by its end.
-  let back = known && head.length < known.length ? wentBack(known, head) : undefined;
+  let back = known && head.length < known.length ? shortenedLogError(known, head) : undefined;
   while (link.length < head.length) {
-    const slice = await readSlice(store, link.length, Math.min(SLICE, head.length - link.length));
+    const slice = await readSlice(store, link.length, Math.min(ENTRIES_PER_SLICE, head.length - link.length));
     for (const entry of slice) {
-      const reason = whyInvalid(entry, link, head, sha256);
-      if (reason) return found(broken(link.length + 1, reason));
+      const reason = findEntryProblem(entry, link, head, sha256);
+      if (reason) return found(brokenLogError(link.length + 1, reason));
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
       fill?.(entry!);
-      if (entry!.event_type === "loss_accepted") losses = [...losses, lossIn(entry!)];
-      if (link.length === known?.length && link.head !== known.head) back = rewritten(link.length);
+      if (entry!.event_type === "loss_accepted") losses = [...losses, parseLoss(entry!)];
+      if (link.length === known?.length && link.head !== known.head) back = rewrittenLogError(link.length);
     }
     await yieldToEventLoop();
   }
   if (link.length === head.length && link.head !== head.head)
-    return found(broken(head.length, "the last entry is not the one the head was made for"));
-  if (await hasMore(store, head)) return found(beyondEnd(head));
+    return found(brokenLogError(head.length, "the last entry is not the one the head was made for"));
+  if (await hasEntriesBeyond(store, head)) return found(beyondEndError(head));
   return back ? found(back) : { origin: head.origin, ...link, losses };
 }
 
@@ -134,17 +140,21 @@ export async function verifySlice(
   { after, limit }: { after: number; limit: number },
 ): Promise<AuditEntry[]> {
   const head = await readHead(store);
-  if (!head) throw broken(1, "the record of the log's end is missing");
-  const { outline } = integrity;
+  if (!head) throw brokenLogError(1, "the record of the log's end is missing");
+  const { logIndex } = integrity;
   const before = after === 0 ? undefined : (await readSlice(store, after - 1, 1))[0];
-  if (after > 0 && !before) throw broken(after, "the entry is missing or cannot be read");
-  let link: Link = before ? { length: after, head: before.current_hash, at: before.timestamp } : BEGINNING;
+  if (after > 0 && !before) throw brokenLogError(after, "the entry is missing or cannot be read");
+  let link: ChainLink = before ? { length: after, head: before.current_hash, at: before.timestamp } : LOG_START;
   const entries: AuditEntry[] = [];
   for (const entry of await readSlice(store, after, limit)) {
-    const reason = whyInvalid(entry, link, head, sha256);
-    if (reason) throw broken(link.length + 1, reason);
-    if (entry!.id > (outline?.after ?? Infinity) && entry!.id <= outline!.durable.length && !outline!.isAsRead(entry!))
-      throw rewritten(entry!.id);
+    const reason = findEntryProblem(entry, link, head, sha256);
+    if (reason) throw brokenLogError(link.length + 1, reason);
+    if (
+      entry!.id > (logIndex?.after ?? Infinity) &&
+      entry!.id <= logIndex!.durable.length &&
+      !logIndex!.hasEntry(entry!)
+    )
+      throw rewrittenLogError(entry!.id);
     link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
     entries.push(entry!);
   }
@@ -152,9 +162,9 @@ export async function verifySlice(
 }
 
 /** The loss that an entry states. */
-function lossIn({ id, timestamp, detail }: AuditEntry): Loss {
-  const { actor, note, known, length, head, message } = statedIn(detail);
-  const end = (stated: { length?: unknown; head?: unknown } = {}): End => ({
+function parseLoss({ id, timestamp, detail }: AuditEntry): Loss {
+  const { actor, note, known, length, head, message } = parseDetail(detail);
+  const end = (stated: { length?: unknown; head?: unknown } = {}): LogEnd => ({
     length: Number(stated.length ?? 0),
     head: String(stated.head),
   });
@@ -171,7 +181,7 @@ function lossIn({ id, timestamp, detail }: AuditEntry): Loss {
 }
 
 /** A detail that somebody else wrote into the store may be any text. */
-function statedIn(detail: string): Partial<Omit<Loss, "continues"> & End> {
+function parseDetail(detail: string): Partial<Omit<Loss, "continues"> & LogEnd> {
   try {
     return Object(JSON.parse(detail)) as Partial<Loss>;
   } catch {
@@ -180,41 +190,42 @@ function statedIn(detail: string): Partial<Omit<Loss, "continues"> & End> {
 }
 
 /** A log without its head is damaged, unless it was never begun. */
-async function withoutHead(store: Store): Promise<Verified> {
-  const none = { origin: "", ...BEGINNING, losses: [] };
+async function checkMissingHead(store: Store): Promise<VerifiedChain> {
+  const none = { origin: "", ...LOG_START, losses: [] };
   const [first] = await store.list("audit", { limit: 1, uncached: true });
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
 /** Errors: `LogBroken` where the log ends before what was read of it, or there are entries beyond its end. */
-export async function requireEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
+export async function requireLogEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
   await requireKnownEnd(store, integrity);
   const head = await readHead(store);
-  if (head && (await hasMore(store, head))) throw beyondEnd(head);
+  if (head && (await hasEntriesBeyond(store, head))) throw beyondEndError(head);
 }
 
-const beyondEnd = ({ length }: ChainHead): LogBroken => broken(length + 1, "it lies beyond the end of the log");
+const beyondEndError = ({ length }: ChainHead): LogBroken =>
+  brokenLogError(length + 1, "it lies beyond the end of the log");
 
 /** Returns whether there are entries beyond a head that has not moved on meanwhile. */
-async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
+async function hasEntriesBeyond(store: Store, { length }: ChainHead): Promise<boolean> {
   const next = await store.get("audit", entryKey(length + 1));
   return next !== undefined && (await readHead(store))?.length === length;
 }
 
 /** Why an entry does not follow a link, if so. */
-export function whyInvalid(
+export function findEntryProblem(
   entry: AuditEntry | undefined,
-  link: Link,
+  link: ChainLink,
   head: Pick<ChainHead, "origin">,
   sha256: AuditDeps["sha256"],
 ): string | undefined {
   if (!entry) return "the entry is missing or cannot be read";
-  if (!strictEntry().safeParse(entry).success)
+  if (!strictEntrySchema().safeParse(entry).success)
     return "it is not an entry: a field is missing, added or of another type";
   if (entry.id !== link.length + 1) return `its id is ${entry.id}`;
   if (entry.origin !== head.origin) return "it belongs to another log";
   if (entry.previous_hash !== link.head) return "its previous_hash is not the hash of the entry before it";
-  if (entry.timestamp < link.at && !mayStepBack(entry.event_type))
+  if (entry.timestamp < link.at && !allowsEarlierTimestamp(entry.event_type))
     return "its timestamp is before that of the entry before it";
   if (entry.current_hash !== entryHash(entry, sha256)) return "its current_hash does not cover its fields";
   return undefined;

@@ -24,9 +24,9 @@ export interface Submission {
 export type WitnessAnswer =
   { kind: "cosigned"; lines: string } | { kind: "conflict"; size: number } | { kind: "refused"; status: number };
 
-const MOST_PROOF_LINES = 63;
+const MAX_PROOF_LINES = 63;
 const SIZE = /^(?:0|[1-9]\d{0,14})$/;
-const LONGEST_ANSWER = 16 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024;
 
 /** The body of an `add-checkpoint` request. */
 export const formatSubmission = ({ old, proof, note }: Submission): string =>
@@ -37,13 +37,13 @@ export function parseSubmission(body: string): Submission | undefined {
   const end = body.indexOf("\n\n");
   const [first = "", ...proof] = body.slice(0, Math.max(end, 0)).split("\n");
   const [, old = ""] = /^old (\S+)$/.exec(first) ?? [];
-  const isForm = SIZE.test(old) && proof.length <= MOST_PROOF_LINES;
-  if (!isForm || !proof.every((line) => decodeBase64(line)?.length === 32)) return undefined;
+  const hasValidForm = SIZE.test(old) && proof.length <= MAX_PROOF_LINES;
+  if (!hasValidForm || !proof.every((line) => decodeBase64(line)?.length === 32)) return undefined;
   return { old: Number(old), proof, note: body.slice(end + 2) };
 }
 
 /** Submits a checkpoint. It rejects, with a message for people, when the witness cannot be reached or is not understood. */
-export async function addCheckpoint(
+export async function submitCheckpoint(
   { url }: Witness,
   submission: Submission,
   signal: AbortSignal,
@@ -57,7 +57,7 @@ export async function addCheckpoint(
   }).catch((error: unknown) => {
     throw new Error(`it cannot be reached: ${describeCause(error)}`);
   });
-  const body = await readCappedText(response, LONGEST_ANSWER);
+  const body = await readCappedText(response, MAX_ANSWER_BYTES);
   if (response.ok && body !== undefined) return { kind: "cosigned", lines: body };
   if (response.status === 409) {
     const size = body?.slice(0, -1) ?? "";

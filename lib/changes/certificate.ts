@@ -7,11 +7,16 @@ import { type Checkpoint, readCheckpoint } from "../audit/checkpoint.ts";
 import { readHead } from "../audit/chain.ts";
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { readEntriesById } from "../audit/page.ts";
-import { inclusionPath, withCompleteTree } from "../audit/prove.ts";
+import { computeInclusionPath, runWithCompleteTree } from "../audit/prove.ts";
 import type { NodeReader } from "../audit/merkle.ts";
-import { nodeReader } from "../audit/tree.ts";
-import { treeView } from "../audit/tree_view.ts";
-import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
+import { createNodeReader } from "../audit/tree.ts";
+import { openTreeView } from "../audit/tree_view.ts";
+import {
+  findMostCosigned,
+  appendCosignatures,
+  type WitnessDeps,
+  readWitnessStates,
+} from "../audit/request_cosignatures.ts";
 import { toBase64 } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
@@ -68,7 +73,7 @@ export function certifier(
   const checkpointOver = covering(deps);
   const manifestsOf = manifestReader(store);
   const newestLoss = once(async () => (await readHead(store))?.loss?.length ?? 0);
-  const view = once(() => treeView(store));
+  const view = once(() => openTreeView(store));
   let node: NodeReader | undefined;
   return async ({ change, entries: all }) => {
     const { change_id } = change;
@@ -84,12 +89,12 @@ export function certifier(
     const last = entries.at(-1)!.id;
     const { length, note } = await checkpointOver(last);
     if (length < last) throw notCovered(deps, change_id, length);
-    const proofs = await withCompleteTree(
+    const proofs = await runWithCompleteTree(
       deps,
       (reads) => {
-        const path = (node ??= nodeReader(reads));
+        const path = (node ??= createNodeReader(reads));
         return Promise.all(
-          entries.map(async (entry) => proofOf(entry, await inclusionPath(reads, entry.id, length, path), note)),
+          entries.map(async (entry) => proofOf(entry, await computeInclusionPath(reads, entry.id, length, path), note)),
         ).catch((error: unknown) => {
           // An incomplete tree is read again after it is grown again.
           node = undefined;
@@ -120,7 +125,7 @@ async function lossesWithin(
 ): Promise<AuditEntry[]> {
   const first = own[0]!.id;
   if (newestLoss < first) return [];
-  if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
+  if (!deps.integrity.logIndex) refuseBroken(deps.integrity.breach);
   const applied = own.find(({ event_type }) => event_type === "change_applied");
   const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
   const losses = await consultLog(deps, (evidence) => evidence.allOf("loss_accepted", first));
@@ -131,7 +136,7 @@ async function lossesWithin(
 async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
   const ids = new Set(own.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];
-  if (!deps.integrity.outline) refuseBroken(deps.integrity.breach);
+  if (!deps.integrity.logIndex) refuseBroken(deps.integrity.breach);
   const last = own.at(-1)!.id;
   const listed = await consultLog(deps, (evidence) =>
     Promise.all([...ids].map((id) => readMandateEntries({ tx: deps.store, evidence }, id))),
@@ -151,13 +156,13 @@ function loggedDigest(entries: readonly AuditEntry[]): string | undefined {
 
 /** Gives the checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
 function covering(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
-  const known = once(() => witnessed(deps));
+  const known = once(() => readWitnessStates(deps));
   let own: Checkpoint | undefined;
   return async (entry) => {
-    const cosigned = mostCosigned(await known(), entry);
+    const cosigned = findMostCosigned(await known(), entry);
     if (!cosigned && (own?.length ?? 0) < entry) own = await readCheckpoint(deps);
     const checkpoint = cosigned ?? own!;
-    return { ...checkpoint, note: withCosignatures(checkpoint.note, await known()) };
+    return { ...checkpoint, note: appendCosignatures(checkpoint.note, await known()) };
   };
 }
 

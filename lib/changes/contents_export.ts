@@ -3,7 +3,7 @@
  * Entries are as in any export. Each other line has, to the byte, the text whose hash an entry before it records.
  */
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
-import { logRows, type Row } from "../audit/rows.ts";
+import { readLogRows, type Row } from "../audit/rows.ts";
 import type { Store } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent } from "./rules/content.ts";
@@ -15,7 +15,7 @@ const CONTENTS = 16;
 
 /** Yields the whole chain in order with its contents; memory stays flat. */
 export async function* contentsExport(store: Store): AsyncGenerator<string, undefined> {
-  for await (const rows of logRows(store))
+  for await (const rows of readLogRows(store))
     for (let begin = 0; begin < rows.length;) {
       const end = endOfSlice(rows, begin);
       yield await linesOf(store, rows.slice(begin, end));

@@ -1,10 +1,10 @@
 /** The log as it is at the moment of use: entries that hash to the values read earlier, with none left out. */
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry, EventType } from "../audit/entry.ts";
-import { soundOnce } from "../audit/entry_hash.ts";
-import type { Outline } from "../audit/outline.ts";
-import type { Query } from "../audit/outline_piece.ts";
-import { NotRead, requireRead } from "../audit/read_log.ts";
+import { createCachedHashCheck } from "../audit/entry_hash.ts";
+import type { LogIndex } from "../audit/log_index.ts";
+import type { SubjectQuery } from "../audit/log_segment.ts";
+import { LogNotIndexed, requireIndexed } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
@@ -14,7 +14,7 @@ import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
 import { mandateConsents, minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
 /** Decision after decision goes by the newest entries of a target and of the KPIs. */
-const isSound = soundOnce();
+const isSound = createCachedHashCheck();
 
 /** Number of entries read at a time where the number needed is not known. */
 const STRETCH = 4096;
@@ -25,10 +25,10 @@ export type Evidence = ReturnType<typeof makeEvidence>;
 /** Gives the next of some entries each time that it is asked, the newest first; undefined behind the last. */
 export type Walk = () => Promise<AuditEntry | undefined>;
 
-/** Errors of all its members: `NotRead`, on which the transaction begins again once the log is read. */
+/** Errors of all its members: `LogNotIndexed`, on which the transaction begins again once the log is read. */
 export function makeEvidence(
   reads: Pick<Reads, "getMany" | "list">,
-  log: { outline: Outline; head: ChainHead; sha256: Sha256 },
+  log: { outline: LogIndex; head: ChainHead; sha256: Sha256 },
 ) {
   const { outline, head, sha256 } = log;
 
@@ -41,8 +41,8 @@ export function makeEvidence(
       const id = unknown[index]!;
       const entry = kept?.value;
       // Entries before the indexed part cannot be verified here and are taken as they are.
-      if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.isAsRead(entry)))
-        throw new NotRead(id);
+      if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.hasEntry(entry)))
+        throw new LogNotIndexed(id);
       known.set(id, entry);
     }
     return ids.map((id) => known.get(id)!);
@@ -51,7 +51,7 @@ export function makeEvidence(
   /** The entries with these ids, of which the lowest stands first. */
   const entries = async (ids: readonly number[]): Promise<AuditEntry[]> => {
     if (ids.length === 0) return [];
-    await requireRead(reads, log, ids[0]!);
+    await requireIndexed(reads, log, ids[0]!);
     return get(ids);
   };
 
@@ -60,9 +60,9 @@ export function makeEvidence(
 
   /** Looks in what is held of the log from an entry on. */
   const held = async <T>(from: number, look: () => T): Promise<T> => {
-    await requireRead(reads, log, from);
+    await requireIndexed(reads, log, from);
     // A concurrent reader may have dropped this meanwhile: nothing may come between this line and the check.
-    if (!outline.reaches(head)) throw new NotRead(from);
+    if (!outline.covers(head)) throw new LogNotIndexed(from);
     return look();
   };
 
@@ -75,7 +75,7 @@ export function makeEvidence(
   };
 
   /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
-  const newest = (query: Query, isAbout: (entry: AuditEntry) => boolean): Walk => {
+  const newest = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean): Walk => {
     const from = outline.after + 1;
     const ids = outline.find(query, head.length, from - 1);
     return async () => {
@@ -88,7 +88,7 @@ export function makeEvidence(
     };
   };
   /** As `newest`, down to a moment: reads the log as far back as that. */
-  const newestSince = (query: Query, isAbout: (entry: AuditEntry) => boolean, moment: string): Walk => {
+  const newestSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): Walk => {
     // A concurrent reader may read further back: where the walk ended is what counts.
     const { after } = outline;
     const next = newest(query, isAbout);
@@ -97,7 +97,7 @@ export function makeEvidence(
       if (entry) return entry.timestamp < moment ? undefined : entry;
       if (after <= outline.lowest) return undefined;
       const [lowest] = after < head.length ? await entries([after + 1]) : [];
-      if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));
+      if (!lowest || lowest.timestamp >= moment) throw new LogNotIndexed(Math.max(1, after + 1 - STRETCH));
       return undefined;
     };
   };
@@ -201,5 +201,5 @@ export const consultLog = <T>(deps: Reading, run: (evidence: Evidence, head: Cha
   reading(deps, async () => {
     const { store, sha256, integrity } = deps;
     const head = (await readHead(store))!;
-    return run(makeEvidence(store, { outline: integrity.outline!, head, sha256 }), head);
+    return run(makeEvidence(store, { outline: integrity.logIndex!, head, sha256 }), head);
   });

@@ -4,9 +4,9 @@
  */
 import { readHead } from "../audit/chain.ts";
 import type { Integrity } from "../audit/integrity.ts";
-import { learnOfBreach, reportBreach } from "../audit/report_breach.ts";
+import { adoptStoredBreach, reportBreach } from "../audit/report_breach.ts";
 import { LogBroken } from "../audit/tree.ts";
-import { requireEnd, verifySlice } from "../audit/verify.ts";
+import { requireLogEnd, verifySlice } from "../audit/verify.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { learnOfLoss } from "./after_loss.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -44,7 +44,7 @@ type Scanning = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity" | "
 export async function scanIntegrity(deps: Scanning): Promise<void> {
   const { store, clock, integrity } = deps;
   await learnOfLoss(deps);
-  await learnOfBreach(deps, store);
+  await adoptStoredBreach(deps, store);
   const length = (await readHead(store))?.length ?? 0;
   const now = clock.now();
   const state = (integrity.scan ??= { entry: 0, change: "", at: -Infinity, mismatches: new Map() });
@@ -52,7 +52,7 @@ export async function scanIntegrity(deps: Scanning): Promise<void> {
   state.at = now;
   const slice = Math.max(MIN_SLICE, Math.ceil(length / MIN_SLICE));
   try {
-    await requireEnd(deps);
+    await requireLogEnd(deps);
     await scanLog(deps, state, { after: Math.max(0, length - slice), end: length, withRecords: true });
     if (state.entry <= 0) state.entry = Math.max(0, length - slice);
     const after = Math.max(0, state.entry - slice);

@@ -1,12 +1,12 @@
 /** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
 import { createChain, readHead } from "../audit/chain.ts";
 import type { CheckpointDeps } from "../audit/checkpoint.ts";
-import { holdAgainstAnchor, requireNoneAnchored } from "../audit/hold_against_anchor.ts";
-import { noteEnd } from "../audit/known_end.ts";
-import type { End } from "../audit/outline.ts";
+import { verifyAgainstAnchor, requireEmptyAnchor } from "../audit/verify_against_anchor.ts";
+import { rememberEnd } from "../audit/known_end.ts";
+import type { LogEnd } from "../audit/log_index.ts";
 import { reportLoss } from "../audit/report_loss.ts";
-import { reviewBreach } from "../audit/review_breach.ts";
-import { verifyTail } from "../audit/verify.ts";
+import { recheckBreach } from "../audit/recheck_breach.ts";
+import { verifyNewestEntries } from "../audit/verify.ts";
 import { isSlowerThan } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -28,7 +28,7 @@ export interface OpenOptions {
   /** How many of the newest entries are checked before anything is served. */
   tail?: number | undefined;
   /** The end of the log that the backup states from which the store was restored. */
-  backup?: End | undefined;
+  backup?: LogEnd | undefined;
   /** Records immediately that the intent is in force, not with the first write under it: for a process that lives long. */
   recordIntent?: boolean | undefined;
   /** Rejects an intent that is older than the log's, under which no write would be accepted. */
@@ -68,7 +68,7 @@ export async function openProduct(
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
-  if (deps.anchor && !(await isBegun(deps.store))) await requireNoneAnchored(deps);
+  if (deps.anchor && !(await isBegun(deps.store))) await requireEmptyAnchor(deps);
   const isKnown = await deps.store.transact(async (tx) => {
     const kept = (await tx.get("meta", "identity"))?.value;
     if (kept && kept.product_id !== product.identity.product_id)
@@ -83,11 +83,11 @@ export async function openProduct(
   if (isKnown) await reportLoss(deps, backup);
   const outdated = await whyOutdated(deps.store, product);
   if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
-  if (isKnown) await holdAgainstAnchor(deps);
-  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf: findSubjects });
+  if (isKnown) await verifyAgainstAnchor(deps);
+  if (!deps.integrity.breach) await verifyNewestEntries(deps, { count: tail, subjectsOf: findSubjects });
   const head = await readHead(deps.store);
-  if (head) noteEnd(deps.integrity, head);
-  await reviewBreach(deps);
+  if (head) rememberEnd(deps.integrity, head);
+  await recheckBreach(deps);
   if (deps.integrity.breach) return;
   if (recordIntent) await tryRecordIntent(deps);
   const recovery = recoverAbandoned(deps, exclusive);

@@ -1,10 +1,10 @@
 /** Repeats a decision that needs more of the log than was read, once that part is read. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
-import { NotContinued, requireKnownEnd } from "../audit/known_end.ts";
-import { NotRead, readLog } from "../audit/read_log.ts";
+import { LogNotContinued, requireKnownEnd } from "../audit/known_end.ts";
+import { LogNotIndexed, extendLogIndex } from "../audit/read_log.ts";
 import { LogBroken } from "../audit/tree.ts";
-import { requireEnd } from "../audit/verify.ts";
+import { requireLogEnd } from "../audit/verify.ts";
 import { reportBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
 import { learnOfLoss } from "./after_loss.ts";
@@ -22,13 +22,13 @@ export async function reading<T>(deps: Reading, run: () => Promise<T>): Promise<
     try {
       return await run();
     } catch (error) {
-      const isAboutLog = [RevisionConflict, NotContinued, NotRead].some((kind) => error instanceof kind);
+      const isAboutLog = [RevisionConflict, LogNotContinued, LogNotIndexed].some((kind) => error instanceof kind);
       if (isAboutLog && (await learnOfLoss(deps))) continue;
       // An entry can be in the way only where somebody put it.
-      if (error instanceof RevisionConflict) await orBroken(deps, requireEnd(deps));
-      if (error instanceof NotContinued) await orBroken(deps, requireKnownEnd(deps.store, deps.integrity));
-      else if (!(error instanceof NotRead)) throw error;
-      else await orBroken(deps, readLog(deps, deps.integrity.outline!, error.from));
+      if (error instanceof RevisionConflict) await orBroken(deps, requireLogEnd(deps));
+      if (error instanceof LogNotContinued) await orBroken(deps, requireKnownEnd(deps.store, deps.integrity));
+      else if (!(error instanceof LogNotIndexed)) throw error;
+      else await orBroken(deps, extendLogIndex(deps, deps.integrity.logIndex!, error.from));
     }
   }
   throw new StoreBusy("other processes wrote to the log each time that it was read");

@@ -1,5 +1,5 @@
 /** Subjects of entries, as the index of the log stores them. */
-import type { Query, FindSubjects } from "../audit/outline_piece.ts";
+import type { SubjectQuery, FindSubjects } from "../audit/log_segment.ts";
 import { targetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
 import { listRolledBackTargets } from "./rules/rolled_back_targets.ts";
@@ -59,17 +59,17 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
 const placed = (of: OfTarget, place: Parameters<typeof targetKey>[0]): number => hashOf(`${of}\n${targetKey(place)}`);
 
 /** The entries about a change, or those of a type that are about none. */
-export const named = (name: string): Query => ({ which: 0, mask: NAME, bits: hashOf(name) });
+export const named = (name: string): SubjectQuery => ({ column: 0, mask: NAME, bits: hashOf(name) });
 
 /** The consents of a mandate, by the name under which it approves. */
-export const mandateConsents = (name: string): Query => ({ which: 1, mask: NAME, bits: hashOf(name) });
+export const mandateConsents = (name: string): SubjectQuery => ({ column: 1, mask: NAME, bits: hashOf(name) });
 
 /** The entries that tell of a minor change. */
-export const minor: Query = { which: 0, mask: MINOR, bits: MINOR };
+export const minor: SubjectQuery = { column: 0, mask: MINOR, bits: MINOR };
 
 /** The entries that tell something of a target. */
-export const onTarget = (of: OfTarget, place: Parameters<typeof targetKey>[0]): Query => ({
-  which: 1,
+export const onTarget = (of: OfTarget, place: Parameters<typeof targetKey>[0]): SubjectQuery => ({
+  column: 1,
   mask: NAME,
   bits: placed(of, place),
 });

@@ -5,13 +5,13 @@ import {
   entryKey,
   nextEntry,
   readHead,
-  stamp,
-  whyClockBehind,
+  entryTimestamp,
+  findClockProblem,
 } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { noteTrace } from "../audit/entry_traces.ts";
-import { noteEnd, requireContinued } from "../audit/known_end.ts";
-import { learnOfBreach } from "../audit/report_breach.ts";
+import { rememberTrace } from "../audit/entry_traces.ts";
+import { rememberEnd, requireContinued } from "../audit/known_end.ts";
+import { adoptStoredBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
 import { currentTrace, type Trace } from "../kit/trace.ts";
 import { frozen, Json, json } from "../store/json.ts";
@@ -99,14 +99,14 @@ export async function governed<T>(
       const isSettled = afterLoss || (integrity.breach && stored);
       if (head && !isSettled) await requireContinued(tx, { integrity, head });
       if (!afterLoss) {
-        await learnOfBreach(deps, tx);
+        await adoptStoredBreach(deps, tx);
         refuseBroken(integrity.breach);
       }
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
       const reply = await replies?.find(tx, now);
-      const evidence = makeEvidence(tx, { outline: integrity.outline!, head, sha256 });
+      const evidence = makeEvidence(tx, { outline: integrity.logIndex!, head, sha256 });
       if (reply) return { replayed: await verifyReply(reply, { evidence, sha256 }) };
-      const behind = whyClockBehind(head, now);
+      const behind = findClockProblem(head, now);
       if (behind && !anyClock) throw new AppError("clock_behind", behind);
       const coming = await comingIntoForce(tx, deps.product);
       const { transaction, commit } = begin(tx, deps, deps.product, {
@@ -130,8 +130,8 @@ export async function governed<T>(
     })
     .finally(() => mismatches.forEach(([id, fields]) => noteMismatch(deps.integrity, id, fields)));
   if (end && !afterLoss) {
-    deps.integrity.outline!.settle({ length: end.length, head: end.head });
-    noteEnd(deps.integrity, end);
+    deps.integrity.logIndex!.confirmEnd({ length: end.length, head: end.head });
+    rememberEnd(deps.integrity, end);
   }
   if (outcome instanceof AppError) throw outcome;
   return outcome;
@@ -157,8 +157,8 @@ function begin(
   product: ProductRuntime,
   { head: opened, coming, now, evidence, isBehind, mismatches, trace }: Opened,
 ) {
-  const at = stamp(opened, now);
-  const outline = integrity.outline!;
+  const at = entryTimestamp(opened, now);
+  const outline = integrity.logIndex!;
   const appended: Json<AuditEntry>[] = [];
   let head = opened;
   let due = coming;
@@ -169,7 +169,7 @@ function begin(
     const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
     const entry = json(next.entry);
-    noteTrace(integrity, entry.value, trace);
+    rememberTrace(integrity, entry.value, trace);
     appended.push(entry);
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;
@@ -284,7 +284,7 @@ function begin(
   /** The chain's end afterwards. */
   const commit = (): ChainHead => {
     if (head !== opened) tx.put("meta", "chain", json(head));
-    if (outline.seen.head !== opened.head) outline.reset();
+    if (outline.tentative.head !== opened.head) outline.reset();
     // Entries that another process wrote meanwhile are indexed too.
     for (const { value } of appended) if (!outline.append(value)) break;
     return head;

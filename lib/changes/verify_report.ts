@@ -3,7 +3,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry_hash.ts";
 import { reconcile } from "./reconcile.ts";
-import type { Verified } from "../audit/integrity.ts";
+import type { VerifiedChain } from "../audit/integrity.ts";
 import { verifyChain } from "../audit/verify.ts";
 
 /** A stored head of the log: its length at some time, and `current_hash` of the entry that was last then. */
@@ -66,7 +66,7 @@ async function chainAgainst(deps: ChangesDeps, { expected_length, expected_head 
 }
 
 /** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
-async function verifiedUntilNow(deps: ChangesDeps): Promise<Verified> {
+async function verifiedUntilNow(deps: ChangesDeps): Promise<VerifiedChain> {
   const now = (await readHead(deps.store))?.length ?? 0;
   const shared = await verifyChain(deps);
   return shared.breach || shared.length >= now ? shared : verifyChain(deps);

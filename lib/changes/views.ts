@@ -1,6 +1,6 @@
 /** One change as it is shown, and pages of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
-import { auditPage, type AuditQuery, type AuditText, readEntriesById } from "../audit/page.ts";
+import { readAuditPage, type AuditQuery, type AuditPageText, readEntriesById } from "../audit/page.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { listEpisodes } from "./drift.ts";
 import { showAtTime } from "./expiry.ts";
@@ -59,10 +59,10 @@ export function recordedRevision({ revision, resolution, audit_entries }: Change
 export async function logPage(
   deps: ChangesDeps,
   { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
-): Promise<AuditText> {
-  if (change_id === undefined) return auditPage(deps, { ...query, ...visibleEntries(deps) });
+): Promise<AuditPageText> {
+  if (change_id === undefined) return readAuditPage(deps, { ...query, ...visibleEntries(deps) });
   const record = await readRecord(deps.store, change_id);
-  return auditPage(deps, { ...query, ids: record && canRead(deps.reader, record.change) ? record.audit : [] });
+  return readAuditPage(deps, { ...query, ids: record && canRead(deps.reader, record.change) ? record.audit : [] });
 }
 
 /** Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected proposal. */

@@ -1,7 +1,7 @@
 /** Current records: the ground of every answer, with or without a language model. */
 import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
-import { auditPage } from "../audit/page.ts";
+import { readAuditPage } from "../audit/page.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { driftReport } from "../changes/drift.ts";
 import { unlessMissing } from "../changes/mismatch.ts";
@@ -55,7 +55,7 @@ const showBriefly = (part: Given): string => showGiven(part, MAX_REASON);
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
 export async function failures(deps: OperationsDeps) {
   const { store } = deps;
-  const { entries } = await auditPage(deps, { limit: FAILURES_AMONG, order: "desc" });
+  const { entries } = await readAuditPage(deps, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
   const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
   const records = await readRecords(

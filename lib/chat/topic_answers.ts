@@ -1,6 +1,6 @@
 /** Answers to the topics that are more than a query: help, status, KPIs, failures and the log. */
 import { readHead } from "../audit/chain.ts";
-import { lastCheckpoint } from "../audit/checkpoint.ts";
+import { readLastCheckpoint } from "../audit/checkpoint.ts";
 import { type Answer, cite, lines } from "../find/found_text.ts";
 import { SAVED_QUESTIONS } from "../find/saved.ts";
 import { STATUSES } from "../changes/rules/change.ts";
@@ -113,9 +113,9 @@ async function describeFailures(deps: OperationsDeps): Promise<Answer> {
 
 /** Describes the log as far as the integrity scan has verified it; a question does not start one. */
 async function describeLog(deps: OperationsDeps): Promise<Answer> {
-  const { breach, last } = deps.integrity;
+  const { breach, lastPass: last } = deps.integrity;
   const { length = 0, head = "" } = (await readHead(deps.store)) ?? {};
-  const checkpoint = await lastCheckpoint(deps);
+  const checkpoint = await readLastCheckpoint(deps);
   const verified = last?.verified?.length ?? 0;
   return {
     text: lines(

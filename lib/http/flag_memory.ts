@@ -69,7 +69,7 @@ export function claimMemory(store: Store, bytes: number): boolean {
 
 const positionAt = (head: Position["head"], { integrity }: ChangesDeps): Position => ({
   head,
-  indexed: integrity.outline?.durable.length,
+  indexed: integrity.logIndex?.durable.length,
 });
 
 const isSame = (a: Position, b: Position): boolean =>

@@ -6,7 +6,7 @@
 // The whole of prom-client needs Node; its registry alone runs anywhere.
 import Registry from "prom-client/lib/registry.js";
 import { readCurrentHead } from "../audit/chain.ts";
-import { witnessed } from "../audit/witnessing.ts";
+import { readWitnessStates } from "../audit/request_cosignatures.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { readTotalCounts } from "../projections/daily_counts.ts";
 import type { Counter } from "../projections/counts.ts";
@@ -103,7 +103,7 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
     store.get("meta", "tick").then((stored) => stored?.value),
     readProjection(deps, waiting),
     link?.peers(),
-    witnessed(deps),
+    readWitnessStates(deps),
     deps.readsOnly ? undefined : writeProof(deps),
     store.get("meta", "drift").then((stored) => stored?.value.oldest_verified_at),
   ]);
@@ -147,10 +147,10 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
     open_items: need.items.flatMap(({ item, open }) => known(open, { item })),
     overdue_items: need.items.flatMap(({ item, overdue }) => known(overdue, { item })),
     audit_entries_total: known(head?.length),
-    witness_cosigned_entries: witnesses.flatMap(({ witness, seen }) =>
+    witness_cosigned_entries: witnesses.flatMap(({ witness, state: seen }) =>
       known(seen.length, { witness: witness.key.name }),
     ),
-    witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, seen }) =>
+    witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, state: seen }) =>
       known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
     ),
     writes_taken: known(writes && Number(writes.ok)),

@@ -1,5 +1,5 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
-import { witnessed } from "../audit/witnessing.ts";
+import { readWitnessStates } from "../audit/request_cosignatures.ts";
 import { readStatus } from "../projections/catch_up.ts";
 import { PROJECTIONS } from "../projections/projector.ts";
 import type { Projection } from "../projections/projection.ts";
@@ -126,11 +126,11 @@ async function cosigning(deps: OperationsDeps): Promise<Capability> {
   const [id, group] = ["audit_witness", "audit"];
   if (!deps.witnesses?.length)
     return capability(id, group, "not configured", "--audit-witness URL,… --audit-witness-key KEY,… --audit-key PATH");
-  const problems = (await witnessed(deps)).filter(({ seen }) => seen.problem !== null);
-  const worst = problems.find(({ seen }) => seen.refused) ?? problems[0];
+  const problems = (await readWitnessStates(deps)).filter(({ state: seen }) => seen.problem !== null);
+  const worst = problems.find(({ state: seen }) => seen.refused) ?? problems[0];
   if (!worst) return working(id, group, null);
-  const reason = `${worst.witness.key.name}: ${worst.seen.problem}`;
-  return worst.seen.refused ? working(id, group, reason) : degraded(id, group, reason);
+  const reason = `${worst.witness.key.name}: ${worst.state.problem}`;
+  return worst.state.refused ? working(id, group, reason) : degraded(id, group, reason);
 }
 
 /** The files of the store, and the removal of superseded records from them. */

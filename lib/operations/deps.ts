@@ -1,5 +1,5 @@
 import type { CheckpointAnchor, CheckpointSigner } from "../audit/checkpoint.ts";
-import type { Watch } from "../audit/watching.ts";
+import type { Watch } from "../audit/witness_service.ts";
 import type { Witness } from "../audit/witness.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { EnvelopeSigner } from "../kit/dsse.ts";

@@ -1,5 +1,5 @@
 /** The lines that a task's dimension adds to the answer: movements, gaps, failures with their causes, and overdue items. */
-import { auditPage } from "../audit/page.ts";
+import { readAuditPage } from "../audit/page.ts";
 import { parseEntry } from "../projections/entries.ts";
 import { parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
@@ -69,7 +69,7 @@ const FAILURES = ["change_apply_failed", "change_rollback_failed", "change_rolle
 /** The newest failures, rollbacks and drifts with their causes, newest first. */
 async function failureLines(deps: OperationsDeps): Promise<string[]> {
   const pages = await Promise.all(
-    FAILURES.map((event_type) => auditPage(deps, { limit: SHOWN, order: "desc", event_type })),
+    FAILURES.map((event_type) => readAuditPage(deps, { limit: SHOWN, order: "desc", event_type })),
   );
   const entries = pages.flatMap((found) => found.entries.value.map(parseEntry)).sort((a, b) => b.id - a.id);
   const shown = entries.slice(0, SHOWN);

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { readCurrentHead, whyClockBehind } from "../audit/chain.ts";
-import { learnOfBreach } from "../audit/report_breach.ts";
-import { witnessed } from "../audit/witnessing.ts";
+import { readCurrentHead, findClockProblem } from "../audit/chain.ts";
+import { adoptStoredBreach } from "../audit/report_breach.ts";
+import { readWitnessStates } from "../audit/request_cosignatures.ts";
 import { whyOutdated } from "../changes/intent_in_force.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import { StoreUnavailable } from "../store/store.ts";
@@ -48,7 +48,7 @@ export async function readiness(deps: OperationsDeps): Promise<Readiness> {
 async function checksOf(deps: OperationsDeps): Promise<Readiness> {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
   // A store that cannot be read says so itself.
-  await learnOfBreach(deps, store).catch(() => undefined);
+  await adoptStoredBreach(deps, store).catch(() => undefined);
   const { breach } = integrity;
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) => {
@@ -71,7 +71,7 @@ async function checksOf(deps: OperationsDeps): Promise<Readiness> {
   };
   const clockCheck = async () => {
     const head = await readCurrentHead(deps).catch(() => undefined);
-    const behind = head && whyClockBehind(head, clock.now());
+    const behind = head && findClockProblem(head, clock.now());
     return { ok: behind === undefined, reason: behind ?? null };
   };
   const checks = {
@@ -95,8 +95,8 @@ function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | n
 
 /** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
 async function witnessCheck(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
-  const refused = (await witnessed(deps).catch(() => [])).find(({ seen }) => seen.refused);
+  const refused = (await readWitnessStates(deps).catch(() => [])).find(({ state: seen }) => seen.refused);
   return refused
-    ? { ok: false, reason: `${refused.witness.key.name}: ${refused.seen.problem}` }
+    ? { ok: false, reason: `${refused.witness.key.name}: ${refused.state.problem}` }
     : { ok: true, reason: null };
 }

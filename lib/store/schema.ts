@@ -153,7 +153,7 @@ export const META_RECORDS = {
   clock: { record: "object", writer: "changes", purpose: "Clock samples of scheduled cycles." },
   breach: { record: "StoredBreach", writer: "audit", also: ["changes", "operations"], purpose: "Why the log is broken, while it is." },
   anchor: { record: "Anchored", writer: "audit", purpose: "The checkpoint that was anchored last, and why the newest is not." },
-  checkpoint: { record: "KeptCheckpoint", writer: "audit", purpose: "The last checkpoint." },
+  checkpoint: { record: "StoredCheckpoint", writer: "audit", purpose: "The last checkpoint." },
   merkle: { record: "StoredTree", writer: "audit", purpose: "How far the Merkle tree has grown." },
   expunged: { record: "{ at: number }", writer: "operations", purpose: "When the store last removed obsolete records." },
   tick: { record: "{ tick: number; at: string }", writer: "operations", purpose: "The last cycle." },

@@ -2,7 +2,7 @@
 import { createPublicKey, sign } from "node:crypto";
 import { vi } from "vitest";
 import { formatVerifierKey, parseVerifierKey } from "../../lib/audit/note.ts";
-import { type Watch, makeWatch } from "../../lib/audit/watching.ts";
+import { type Watch, makeWatch } from "../../lib/audit/witness_service.ts";
 import type { CheckpointSigner } from "../../lib/audit/checkpoint.ts";
 import { type Ids, portableSha256 } from "../../lib/kit/platform.ts";
 import type { Store } from "../../lib/store/store.ts";

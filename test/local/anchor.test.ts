@@ -16,7 +16,7 @@ const clock = testClock();
 const { signal } = new AbortController();
 const NOTES = ["a\n1\nroot\n\n— a signature\n", "a\n2\nroot\n\n"];
 
-async function pagesOf({ kept }: CheckpointAnchor): Promise<(readonly string[])[]> {
+async function pagesOf({ readAll: kept }: CheckpointAnchor): Promise<(readonly string[])[]> {
   const pages = [];
   for await (const page of kept()!) pages.push(page);
   return pages;
@@ -28,7 +28,7 @@ test("a file keeps every checkpoint as a line, and gives all of them back", asyn
   const path = join(folder, "kept.jsonl");
   const anchor = await openAnchor(path, clock);
   expect(await keptIn(path)).toEqual([]);
-  for (const note of NOTES) await anchor.keep(note, signal);
+  for (const note of NOTES) await anchor.append(note, signal);
   const lines = readFileSync(path, "utf8").split("\n");
   expect(lines.pop()).toBe("");
   expect(lines.map((line) => JSON.parse(line))).toEqual(NOTES.map((checkpoint) => ({ at: clock.iso(), checkpoint })));
@@ -38,10 +38,10 @@ test("a file keeps every checkpoint as a line, and gives all of them back", asyn
 test("a line that was cut short swallows nothing: it is passed over, and the next begins again", async () => {
   const path = join(folder, "torn.jsonl");
   const anchor = await openAnchor(path, clock);
-  await anchor.keep(NOTES[0]!, signal);
+  await anchor.append(NOTES[0]!, signal);
   appendFileSync(path, '{"at":"2026');
   expect(await keptIn(path)).toEqual([NOTES[0]]);
-  await anchor.keep(NOTES[1]!, signal);
+  await anchor.append(NOTES[1]!, signal);
   expect(await keptIn(path)).toEqual(NOTES);
   expect(readFileSync(path, "utf8").split("\n")).toHaveLength(4);
 });
@@ -59,11 +59,11 @@ test("a long file is read piece by piece, and what is no line of it is reported 
 test("a file that became shorter while the service runs takes nothing more until it was read again", async () => {
   const path = join(folder, "shorter.jsonl");
   const anchor = await openAnchor(path, clock);
-  for (const note of NOTES) await anchor.keep(note, signal);
+  for (const note of NOTES) await anchor.append(note, signal);
   writeFileSync(path, "");
-  await expect(anchor.keep(NOTES[0]!, signal)).rejects.toThrow(`${path} is shorter than it was`);
+  await expect(anchor.append(NOTES[0]!, signal)).rejects.toThrow(`${path} is shorter than it was`);
   expect(await pagesOf(anchor)).toEqual([[]]);
-  await anchor.keep(NOTES[0]!, signal);
+  await anchor.append(NOTES[0]!, signal);
   expect(await keptIn(path)).toEqual([NOTES[0]]);
 });
 
@@ -89,9 +89,9 @@ async function witness(status: number, headers: Record<string, string> = {}) {
 test("a URL gets the note as text, and is not read back", async () => {
   const { got, url } = await witness(202);
   const anchor = await openAnchor(url, clock);
-  await anchor.keep(NOTES[0]!, signal);
+  await anchor.append(NOTES[0]!, signal);
   expect(got).toEqual([{ method: "POST", type: "text/plain; charset=utf-8", body: NOTES[0] }]);
-  expect(anchor.kept()).toBeUndefined();
+  expect(anchor.readAll()).toBeUndefined();
 });
 
 test.each([
@@ -99,7 +99,7 @@ test.each([
   [302, { location: "http://127.0.0.1:1/" }, "the anchor cannot be reached: unexpected redirect"],
 ])("an answer of %i is a failure: nothing counts as kept but a 2xx", async (status, headers, message) => {
   const { url } = await witness(status, headers);
-  await expect((await openAnchor(url, clock)).keep(NOTES[0]!, signal)).rejects.toThrow(message);
+  await expect((await openAnchor(url, clock)).append(NOTES[0]!, signal)).rejects.toThrow(message);
 });
 
 test("a URL that answers nothing is given up when the signal says so", async () => {
@@ -109,7 +109,7 @@ test("a URL that answers nothing is given up when the signal says so", async () 
   const anchor = await openAnchor(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, clock);
   const aborting = new AbortController();
   server.once("request", () => aborting.abort());
-  await expect(anchor.keep(NOTES[0]!, aborting.signal)).rejects.toThrow();
+  await expect(anchor.append(NOTES[0]!, aborting.signal)).rejects.toThrow();
 });
 
 test("a URL that is none is refused at start", async () => {
@@ -119,8 +119,8 @@ test("a URL that is none is refused at start", async () => {
 test("a URL where nobody listens says so", async () => {
   const { url } = await witness(200);
   const anchor = await openAnchor(url.replace(/:\d+/, ":1"), clock);
-  await expect(anchor.keep(NOTES[0]!, signal)).rejects.toThrow(/^the anchor cannot be reached: \w+/);
-  await expect(anchor.keep(NOTES[0]!, signal)).rejects.not.toThrow("fetch failed");
+  await expect(anchor.append(NOTES[0]!, signal)).rejects.toThrow(/^the anchor cannot be reached: \w+/);
+  await expect(anchor.append(NOTES[0]!, signal)).rejects.not.toThrow("fetch failed");
 });
 
 test.each(["me:hunter2", "me"])("credentials in the URL, %s, are refused at start, and not repeated", async (user) => {

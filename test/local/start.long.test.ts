@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
-import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { storeCurrentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { PROJECTIONS } from "../../lib/projections/projector.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import { acquireLock } from "../../local/lock.ts";
@@ -239,7 +239,7 @@ const LONG = 10_100;
 /** A log of that length in the store that the program opens, its tree grown, and one of its first entries edited since. */
 async function editedLog(edited: number): Promise<void> {
   const before = await makeLog(LONG, { sha256 });
-  await currentCheckpoint(before);
+  await storeCurrentCheckpoint(before);
   const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
   for (const collection of ["meta", "merkle"] as const)
     await inSlices(store, await before.store.list(collection, { limit: LONG }), (tx, { id, value }) =>

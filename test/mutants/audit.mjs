@@ -13,8 +13,8 @@ export const audit = [
   {
     ...entry,
     name: "text may move from one field of an entry to the next under the same hash",
-    find: "scratch[end + place] = length >>> (24 - 8 * place);",
-    replace: "scratch[end + place] = 0;",
+    find: "scratch[end + byteIndex] = length >>> (24 - 8 * byteIndex);",
+    replace: "scratch[end + byteIndex] = 0;",
   },
   { ...entry, name: "the hash does not cover the tenant", find: '"tenant", "detail"] as', replace: '"detail"] as' },
   { ...entry, name: "the hash does not cover the detail", find: '"tenant", "detail"] as', replace: '"tenant"] as' },
@@ -27,14 +27,14 @@ export const audit = [
   {
     ...entry,
     name: "what was looked at once is taken for sound",
-    find: "if (isOne && Object.isFrozen(entry)) sound.add(entry);",
-    replace: "if (Object.isFrozen(entry)) sound.add(entry);",
+    find: "if (isValid && Object.isFrozen(entry)) validEntries.add(entry);",
+    replace: "if (Object.isFrozen(entry)) validEntries.add(entry);",
   },
   {
     ...entry,
     name: "an entry may be edited once it was found sound",
-    find: "if (isOne && Object.isFrozen(entry)) sound.add(entry);",
-    replace: "if (isOne) sound.add(entry);",
+    find: "if (isValid && Object.isFrozen(entry)) validEntries.add(entry);",
+    replace: "if (isValid) validEntries.add(entry);",
   },
   {
     ...chain,
@@ -93,7 +93,7 @@ export const audit = [
   {
     ...verify,
     name: "an entry older than the one before holds",
-    find: "if (entry.timestamp < link.at && !mayStepBack(entry.event_type))",
+    find: "if (entry.timestamp < link.at && !allowsEarlierTimestamp(entry.event_type))",
     replace: "if (false)",
     tests: DAMAGE,
   },
@@ -114,15 +114,15 @@ export const audit = [
   {
     ...verify,
     name: "entries beyond the end of the log are not seen",
-    find: "if (await hasMore(store, head))",
+    find: "if (await hasEntriesBeyond(store, head))",
     replace: "if (false)",
     tests: DAMAGE,
   },
   {
     ...verify,
     name: "a tail of one entry may be cut behind a process that saw it",
-    find: "known && head.length < known.length ? wentBack",
-    replace: "known && head.length + 1 < known.length ? wentBack",
+    find: "known && head.length < known.length ? shortenedLogError",
+    replace: "known && head.length + 1 < known.length ? shortenedLogError",
     tests: DAMAGE,
   },
   {
@@ -142,7 +142,7 @@ export const audit = [
   {
     ...verify,
     name: "what was verified once is never looked at again",
-    find: "const fresh = last && !integrity.breach && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took);",
+    find: "const fresh = last && !integrity.breach && age >= 0 && age < Math.max(MAX_REUSED_AGE_MS, 10 * last.durationMs);",
     replace: "const fresh = last;",
     tests: VERIFY,
   },

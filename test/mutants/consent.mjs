@@ -10,8 +10,8 @@ const FREEZE = ["test/lib/changes/freeze.test.ts"];
 const WINDOWS = ["test/lib/changes/rules/windows.test.ts"];
 const EMERGENCY = ["test/lib/changes/break_glass.test.ts"];
 const breakGlass = { file: "lib/changes/rules/break_glass.ts", tests: EMERGENCY };
-const WAY_OUT = ["test/lib/changes/way_out.test.ts"];
-const closing = { file: "lib/changes/rules/closing.ts", tests: WAY_OUT };
+const REMEDY = ["test/lib/changes/way_out.test.ts"];
+const closing = { file: "lib/changes/rules/closing.ts", tests: REMEDY };
 const machine = "lib/changes/rules/state_machine.ts";
 
 export const consent = [
@@ -254,14 +254,14 @@ export const consent = [
     file: "lib/changes/rules/transitions.ts",
     find: 'action === "revoke" && change.status === "pending_consent"',
     replace: 'action === "revoke"',
-    tests: WAY_OUT,
+    tests: REMEDY,
   },
   {
     name: "a change whose quorum came down behind it is stuck",
     file: machine,
     find: "change.status !== approved && lacking === 0",
     replace: "false",
-    tests: WAY_OUT,
+    tests: REMEDY,
   },
   {
     name: "a consent is taken back while the host is at work on it",

@@ -114,7 +114,7 @@ export const erasure = [
   {
     name: "a spreadsheet runs what the log tells",
     file: "lib/audit/csv.ts",
-    find: 'value.replace(CELLS, "$1\'")',
+    find: 'value.replace(FORMULA_START, "$1\'")',
     replace: "value",
     tests: PACK,
   },

@@ -6,9 +6,9 @@ const tree = { file: "lib/audit/tree.ts", tests: ["test/lib/audit/merkle.test.ts
 const checkpoint = { file: "lib/audit/checkpoint.ts", tests: ["test/lib/audit/checkpoint.test.ts"] };
 const note = { file: "lib/audit/note.ts", tests: ["test/lib/audit/note.test.ts"] };
 const maintain = { file: "lib/audit/anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
-const held = { file: "lib/audit/hold_against_anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
-const asking = { file: "lib/audit/witnessing.ts", tests: ["test/lib/audit/witnessing.test.ts"] };
-const watching = { file: "lib/audit/watching.ts", tests: ["test/lib/audit/watching.test.ts"] };
+const held = { file: "lib/audit/verify_against_anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
+const asking = { file: "lib/audit/request_cosignatures.ts", tests: ["test/lib/audit/request_cosignatures.test.ts"] };
+const watching = { file: "lib/audit/witness_service.ts", tests: ["test/lib/audit/witness_service.test.ts"] };
 
 export const evidence = [
   {
@@ -50,8 +50,8 @@ export const evidence = [
   {
     ...tree,
     name: "an entry that does not hold is taken into the tree",
-    find: "if (!follows) throw broken",
-    replace: "if (false) throw broken",
+    find: "if (!isNext) throw brokenLogError",
+    replace: "if (false) throw brokenLogError",
   },
   {
     ...tree,
@@ -68,13 +68,13 @@ export const evidence = [
   {
     ...tree,
     name: "each completed part of the tree takes the place of the one before",
-    find: "const offset = place % TILE_WIDTH;",
+    find: "const offset = position % TILE_WIDTH;",
     replace: "const offset = 0;",
   },
   {
     ...checkpoint,
     name: "a checkpoint is signed though the log does not continue the last one",
-    find: "if ((await rangeHash({ start: 0, end: length }, nodeReader(deps), sha256)) !== root)",
+    find: "if ((await computeRangeHash({ start: 0, end: length }, createNodeReader(deps), sha256)) !== root)",
     replace: "if (false)",
   },
   {
@@ -92,8 +92,8 @@ export const evidence = [
   {
     ...checkpoint,
     name: "a checkpoint is answered before it is kept",
-    find: "const isKept = await store.transact(async (tx) => {",
-    replace: "const isKept = true;\n    void store.transact(async (tx) => {",
+    find: "const isStored = await store.transact(async (tx) => {",
+    replace: "const isStored = true;\n    void store.transact(async (tx) => {",
   },
   {
     ...checkpoint,
@@ -142,26 +142,26 @@ export const evidence = [
   {
     ...maintain,
     name: "the log may fall behind its checkpoints for hours",
-    find: "|| isPast(last.at, LONGEST_BEHIND_MS, clock.now())",
+    find: "|| isPast(last.at, MAX_BEHIND_MS, clock.now())",
     replace: "",
   },
   {
     ...maintain,
     name: "a thousand entries may go without a checkpoint",
-    find: "behind >= MOST_BEHIND ||",
+    find: "behind >= MAX_ENTRIES_BEHIND ||",
     replace: "",
   },
   {
     ...maintain,
     name: "an old checkpoint of a broken log is anchored behind the newest",
-    find: "!integrity.breach && (await lastCheckpoint({ store }))",
-    replace: "await lastCheckpoint({ store })",
+    find: "!integrity.breach && (await readLastCheckpoint({ store }))",
+    replace: "await readLastCheckpoint({ store })",
   },
   {
     ...maintain,
     name: "an anchor that failed once is not tried again",
-    find: "before.last_error === null ? before.note === note : !again",
-    replace: "before.last_error === null ? before.note === note : true",
+    find: "previous.last_error === null ? previous.note === note : !isRetryDue",
+    replace: "previous.last_error === null ? previous.note === note : true",
   },
   {
     ...checkpoint,
@@ -172,8 +172,8 @@ export const evidence = [
   {
     ...held,
     name: "the log is held against the last line of its anchor",
-    find: "if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;",
-    replace: "holdings.longest = head; holdings.newest = [];",
+    find: "if (!content.longest || head.length > content.longest.length) content.longest = head;",
+    replace: "content.longest = head; content.newest = [];",
   },
   {
     ...held,
@@ -184,13 +184,13 @@ export const evidence = [
   {
     ...held,
     name: "an anchor of another name is not given the newest checkpoint",
-    find: "if (!isSame && before.note !== holdings.last)",
+    find: "if (!isSame && lastAnchored.note !== content.last)",
     replace: "if (false)",
   },
   {
     ...held,
     name: "an anchor that lost what it kept looks whole",
-    find: "if (isSame && length < before.length)",
+    find: "if (isSame && length < lastAnchored.length)",
     replace: "if (false)",
   },
   {
@@ -216,8 +216,8 @@ export const evidence = [
     ...asking,
     name: "a log that its witness refuses stays ready",
     file: "lib/operations/readiness.ts",
-    find: "({ seen }) => seen.refused",
-    replace: "({ seen }) => seen.refused && false",
+    find: "({ state: seen }) => seen.refused",
+    replace: "({ state: seen }) => seen.refused && false",
   },
   {
     ...asking,
@@ -228,7 +228,7 @@ export const evidence = [
   {
     ...asking,
     name: "a witness that failed is asked again at once, for ever",
-    find: "Math.min(PACE_MS * 2 ** failures, LONGEST_WAIT_MS)",
+    find: "Math.min(MIN_WAIT_MS * 2 ** failures, MAX_WAIT_MS)",
     replace: "failures && 0",
   },
   {
@@ -264,7 +264,7 @@ export const evidence = [
   {
     ...watching,
     name: "a witness cosigns without keeping it",
-    find: 'tx.put("watched", id, { ...head, note: kept });',
-    replace: "void kept;",
+    find: 'tx.put("watched", id, { ...head, note: cosignedNote });',
+    replace: "void cosignedNote;",
   },
 ];

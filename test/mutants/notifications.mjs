@@ -133,8 +133,8 @@ export const notifications = [
   {
     name: "an entry has the trace of the request that its commit is made with",
     file: "lib/changes/transaction.ts",
-    find: "noteTrace(integrity, entry.value, trace)",
-    replace: "noteTrace(integrity, entry.value, currentTrace())",
+    find: "rememberTrace(integrity, entry.value, trace)",
+    replace: "rememberTrace(integrity, entry.value, currentTrace())",
     tests: TRACE,
   },
   {

@@ -327,7 +327,7 @@ export const operations = [
   {
     ...open,
     name: "a broken tail is served",
-    find: "  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf: findSubjects });\n",
+    find: "  if (!deps.integrity.breach) await verifyNewestEntries(deps, { count: tail, subjectsOf: findSubjects });\n",
     replace: "",
     tests: ["test/lib/audit/damage.long.test.ts"],
   },

@@ -26,8 +26,8 @@ export const program = [
     ...start,
     name: "the anchor is not asked at the start",
     file: "lib/changes/open.ts",
-    find: "if (isKnown) await holdAgainstAnchor(deps);",
-    replace: "void [isKnown, holdAgainstAnchor];",
+    find: "if (isKnown) await verifyAgainstAnchor(deps);",
+    replace: "void [isKnown, verifyAgainstAnchor];",
   },
   {
     ...start,

@@ -67,8 +67,8 @@ export const values = [
   {
     ...readVerifiedChanges,
     name: "a value is believed by entries that were edited with it",
-    find: "|| outline.isAsRead(entry)",
-    replace: "|| outline.isAsRead !== undefined",
+    find: "|| outline.hasEntry(entry)",
+    replace: "|| outline.hasEntry !== undefined",
   },
   {
     ...readVerifiedChanges,

@@ -8,7 +8,7 @@ const targets = { file: "lib/changes/ledger/targets.ts", tests: USE };
 const evidence = { file: "lib/changes/evidence.ts", tests: USE };
 const replay = { file: "lib/changes/replies.ts", tests: USE };
 const scan = { file: "lib/changes/integrity_scan.ts", tests: SCAN };
-const outline = { file: "lib/audit/outline.ts", tests: ATTACKS };
+const outline = { file: "lib/audit/log_index.ts", tests: ATTACKS };
 const reading = { file: "lib/audit/read_log.ts", tests: ATTACKS };
 
 export const verified = [
@@ -35,26 +35,26 @@ export const verified = [
   {
     ...evidence,
     name: "an entry that was edited is believed when it is used",
-    find: "if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.isAsRead(entry)))",
+    find: "if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.hasEntry(entry)))",
     replace: "if (!entry || id < 0 || !sha256)",
   },
   {
     ...evidence,
     name: "an entry whose hash was made right again is believed when it is used",
-    find: " || (id > outline.after && !outline.isAsRead(entry)))",
+    find: " || (id > outline.after && !outline.hasEntry(entry)))",
     replace: ")",
   },
   {
     ...evidence,
     name: "what is let go of beside a decision is taken for missing",
-    find: "if (!outline.reaches(head)) throw new NotRead(from);",
+    find: "if (!outline.covers(head)) throw new LogNotIndexed(from);",
     replace: "",
     tests: ["test/lib/audit/read_log.test.ts"],
   },
   {
     ...evidence,
     name: "the day's minor changes are those of which the rest of the log was read by chance",
-    find: "if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));",
+    find: "if (!lowest || lowest.timestamp >= moment) throw new LogNotIndexed(Math.max(1, after + 1 - STRETCH));",
     replace: "",
     tests: ["test/lib/changes/outline.test.ts"],
   },
@@ -163,7 +163,7 @@ export const verified = [
   {
     ...scan,
     name: "what lies behind the log's end is not seen",
-    find: "await requireEnd(deps);",
+    find: "await requireLogEnd(deps);",
     replace: "",
     tests: ATTACKS,
   },
@@ -176,8 +176,8 @@ export const verified = [
   {
     file: "lib/audit/report_breach.ts",
     name: "a breach is not told to other processes",
-    find: 'if (!kept) tx.put("meta", "breach", { ...breach, known });',
-    replace: "if (!kept) return;",
+    find: 'if (!stored) tx.put("meta", "breach", { ...breach, known });',
+    replace: "if (!stored) return;",
     tests: SCAN,
   },
   {
@@ -202,31 +202,31 @@ export const verified = [
     tests: ["test/lib/changes/lost_end.test.ts"],
   },
   {
-    file: "lib/audit/review_breach.ts",
+    file: "lib/audit/recheck_breach.ts",
     name: "a breach is forgotten with the process that found it",
-    find: "(await verifyChain(deps)).breach === undefined && (await isKnown())",
-    replace: "(await isKnown()) || (await verifyChain(deps))",
+    find: "(await verifyChain(deps)).breach === undefined && (await hasKnownEnd())",
+    replace: "(await hasKnownEnd()) || (await verifyChain(deps))",
     tests: SCAN,
   },
   {
     ...outline,
     name: "an entry passes for another that was read",
-    find: "return piece !== undefined && isHeld(piece, id % PIECE, current_hash);",
-    replace: "return piece !== undefined && (isHeld(piece, id % PIECE, current_hash) || id > 0);",
+    find: "return segment !== undefined && hasHash(segment, id % ENTRIES_PER_SEGMENT, current_hash);",
+    replace: "return segment !== undefined && (hasHash(segment, id % ENTRIES_PER_SEGMENT, current_hash) || id > 0);",
   },
   {
     ...outline,
-    file: "lib/audit/outline_piece.ts",
+    file: "lib/audit/log_segment.ts",
     name: "what an entry is about is not found where the stretch above is about something else",
-    find: "place = first - 1;",
+    find: "offset = first - 1;",
     replace: "return -1;",
-    tests: ["test/lib/audit/outline_piece.test.ts"],
+    tests: ["test/lib/audit/log_segment.test.ts"],
   },
   {
     ...outline,
     name: "what a transaction saw counts as durable where it failed",
-    find: "seen = durable;\n    },",
-    replace: "durable = seen;\n    },",
+    find: "tentative = durable;\n    },",
+    replace: "durable = tentative;\n    },",
     tests: ["test/lib/changes/outline.test.ts"],
   },
   {
@@ -238,21 +238,21 @@ export const verified = [
   {
     ...reading,
     name: "a log that was rewritten up to its end is read on",
-    find: "if (head.length === known.length && head.head !== known.head) throw wentBack(known, head);",
+    find: "if (head.length === known.length && head.head !== known.head) throw shortenedLogError(known, head);",
     replace: "",
   },
   {
     ...reading,
     name: "entries are read back without those after them",
-    find: "if (entry.current_hash !== expected || !isSound(entry, sha256))",
-    replace: "if (!isSound(entry, sha256))",
+    find: "if (entry.current_hash !== expected || !hasValidHash(entry, sha256))",
+    replace: "if (!hasValidHash(entry, sha256))",
     tests: ["test/lib/changes/outline.test.ts"],
   },
   {
     ...outline,
     name: "what a transaction saw in vain stands before what is durable",
-    find: "      if (!isAsRead(entry)) {\n        seen = durable;",
-    replace: "      if (!isAsRead(entry)) {",
+    find: "      if (!hasEntry(entry)) {\n        tentative = durable;",
+    replace: "      if (!hasEntry(entry)) {",
     tests: ["test/lib/audit/read_log.test.ts"],
   },
   {
@@ -286,7 +286,7 @@ export const verified = [
   {
     ...reading,
     name: "a decision goes by a log whose tail was cut",
-    find: "if (head.length < outline.durable.length) throw new NotRead(from);",
+    find: "if (head.length < logIndex.durable.length) throw new LogNotIndexed(from);",
     replace: "",
     tests: USE,
   },

@@ -4,8 +4,8 @@ import type { CheckpointAnchor } from "../../lib/audit/checkpoint.ts";
 export function makeAnchor(...notes: string[]): CheckpointAnchor & { notes: string[] } {
   return {
     notes,
-    keep: async (note) => void notes.push(note),
-    async *kept() {
+    append: async (note) => void notes.push(note),
+    async *readAll() {
       yield notes;
     },
   };

@@ -11,7 +11,7 @@ const QUERY: Record<string, string> = {
 /** Answers that go on for as long as somebody listens. */
 const STREAMS = ["/api/events"];
 
-/** Is there only once a log that is watched was cosigned; test/lib/audit/watching.test.ts asks for it. */
+/** Is there only once a log that is watched was cosigned; test/lib/audit/witness_service.test.ts asks for it. */
 const WATCHED = "/:origin_hash/checkpoint";
 
 /** Is there only with a key; test/lib/changes/gate/attest.test.ts asks for it. */

@@ -1,6 +1,6 @@
 /** A real log of 200 entries, made by requests alone: every event type, and text of every kind. */
 import { readHead } from "../../lib/audit/chain.ts";
-import { auditExport } from "../../lib/audit/rows.ts";
+import { writeJsonLines } from "../../lib/audit/rows.ts";
 import { joined } from "../support/joined.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { DAY } from "../support/clock.ts";
@@ -87,4 +87,4 @@ async function decideAndApply(
 }
 
 /** The export of a store's log, as `format=jsonl` streams it. */
-export const exportLog = async (store: Store): Promise<string> => joined(auditExport(store));
+export const exportLog = async (store: Store): Promise<string> => joined(writeJsonLines(store));

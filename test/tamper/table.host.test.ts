@@ -3,8 +3,8 @@ import { makeAnchor } from "../support/anchor.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
-import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { holdAgainstAnchor } from "../../lib/audit/hold_against_anchor.ts";
+import { storeCurrentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { verifyAgainstAnchor } from "../../lib/audit/verify_against_anchor.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -44,11 +44,11 @@ async function noticed(store: Store, note?: string): Promise<boolean> {
   if (note === undefined) {
     await verifyChain(deps);
     const { mismatched } = await reconcile(deps).catch(() => ({ mismatched: 1 }));
-    await currentCheckpoint(deps).catch(() => undefined);
+    await storeCurrentCheckpoint(deps).catch(() => undefined);
     return deps.integrity.breach !== undefined || mismatched > 0;
   }
   delete deps.integrity.breach;
-  await holdAgainstAnchor({ ...deps, anchor: makeAnchor(note) });
+  await verifyAgainstAnchor({ ...deps, anchor: makeAnchor(note) });
   return deps.integrity.breach !== undefined;
 }
 

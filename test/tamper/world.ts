@@ -1,7 +1,7 @@
 /** Objects of a tampering: a real log, the data stored outside, and the means of an attacker. */
 import { generateKeyPairSync, hash, type KeyObject, sign } from "node:crypto";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { type CheckpointSigner, currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { type CheckpointSigner, storeCurrentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";
@@ -37,10 +37,10 @@ export async function makeWorld() {
   const [key, otherKey] = [newKey(), newKey()];
   let older: Store | undefined;
   const { deps } = await realLog(200, {}, async ({ deps }) => {
-    const { length } = await currentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
+    const { length } = await storeCurrentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
     if (length <= 180) older = await copyStore(deps.store);
   });
-  const { note } = await currentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
+  const { note } = await storeCurrentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
   const entries = parse(await exportLog(deps.store));
   const other = parse(await exportLog((await realLog()).deps.store));
   return { key, otherKey, deps, note, entries, other, older: older! };

@@ -3,9 +3,9 @@
  * the log as it is now, and the log states what is lost.
  */
 import type { Integrity, LostEnd } from "../../audit/integrity.ts";
-import { knownEnd } from "../../audit/known_end.ts";
+import { longestKnownEnd } from "../../audit/known_end.ts";
 import type { StoredBreach } from "../../audit/report_breach.ts";
-import { verifyAsItIs } from "../../audit/verify.ts";
+import { verifyStoredLog } from "../../audit/verify.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type ActInput, actFacts } from "../act.ts";
 import { learnOfLoss, readTail } from "../after_loss.ts";
@@ -35,8 +35,8 @@ export interface LossResult extends Receipt {
 export async function acceptLoss(caller: Caller, input: LossInput): Promise<LossResult | Replayed> {
   const { deps } = caller;
   const found = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
-  if (found) refuseBroken(await verifyAsItIs(deps));
-  if (!deps.integrity.outline) await readTail(deps);
+  if (found) refuseBroken(await verifyStoredLog(deps));
+  if (!deps.integrity.logIndex) await readTail(deps);
   const done = await governed(caller, (transaction) => record(transaction, caller, input), { afterLoss: true });
   await learnOfLoss(deps);
   deps.wake?.();
@@ -80,7 +80,7 @@ function freeze({ tx, at, append }: Transaction, note: string): void {
 
 /** Returns the longest end that a process knew before: the one that another process stored, or this process knows. */
 function longestKnown(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
-  const ends: LostEnd[] = [stored?.known, knownEnd(integrity)].flatMap((end) =>
+  const ends: LostEnd[] = [stored?.known, longestKnownEnd(integrity)].flatMap((end) =>
     end ? [{ length: end.length, head: end.head }] : [],
   );
   return ends.reduce((longest, end) => (end.length > longest.length ? end : longest));

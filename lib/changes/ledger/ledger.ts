@@ -18,7 +18,7 @@ export interface VerifiedRecord {
   fields: Mismatch;
 }
 
-/** Errors of all its members: `NotRead`, for the transaction to be run again when more of the log was read. */
+/** Errors of all its members: `LogNotIndexed`, for the transaction to be run again when more of the log was read. */
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Creates the ledger of one transaction or one request, in which each owner is found once. */
@@ -90,6 +90,6 @@ export const readLedger = <T>(
   consultLog(deps, (evidence, head) => {
     const { length } = head;
     const { store, sha256, integrity } = deps;
-    const indexedAfter = (): number => integrity.outline!.after;
+    const indexedAfter = (): number => integrity.logIndex!.after;
     return run(createLedger({ reads: store, evidence, length, indexedAfter, sha256 }), evidence, head);
   });

@@ -1,7 +1,7 @@
 /** Verified changes by their ids, for reads that decide nothing. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
-import { isSound } from "../../audit/entry_hash.ts";
+import { hasValidHash } from "../../audit/entry_hash.ts";
 import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Place } from "../records.ts";
@@ -28,7 +28,7 @@ type Reading = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
 export async function readVerifiedChanges(deps: Reading, ids: readonly string[]): Promise<VerifiedChange[]> {
   const { store, integrity } = deps;
   // Before the records: they may not name what is appended from here on.
-  const end = integrity.outline?.durable.length ?? 0;
+  const end = integrity.logIndex?.durable.length ?? 0;
   const records = (await store.getMany("changes", ids)).map((stored) => stored && fromStoredChange(stored));
   const wanted = records.flatMap(entryIds);
   const stored = await store.getMany("audit", wanted.map(entryKey));
@@ -60,7 +60,7 @@ async function verify(
   const own = ids.map((id) => entries.get(id));
   const fields = verifyRecord(changeId, record, own, sha256);
   if (fields.includes("record")) return { problem: "the change has no valid record" };
-  if (!ids.every((id, index) => isAsRead(deps, id, own[index], changeId)))
+  if (!ids.every((id, index) => hasEntry(deps, id, own[index], changeId)))
     return { problem: "an entry about the change is not the one that the log had" };
   if (await isIncomplete(deps, changeId, ids, end)) return { problem: "the record does not name all of its entries" };
   if (fields.length > 0) return { problem: `the record does not match the log (${fields.join(", ")})` };
@@ -71,20 +71,20 @@ async function verify(
   return { change, applied };
 }
 
-function isAsRead(
+function hasEntry(
   { sha256, integrity }: Reading,
   id: number,
   entry: AuditEntry | undefined,
   changeId: string,
 ): boolean {
-  if (entry?.id !== id || entry.change_id !== changeId || !isSound(entry, sha256)) return false;
-  const { outline } = integrity;
-  return !outline || id <= outline.after || id > outline.seen.length || outline.isAsRead(entry);
+  if (entry?.id !== id || entry.change_id !== changeId || !hasValidHash(entry, sha256)) return false;
+  const { logIndex: outline } = integrity;
+  return !outline || id <= outline.after || id > outline.tentative.length || outline.hasEntry(entry);
 }
 
 /** Returns whether an indexed entry, up to `end`, is about the change and not among these. */
 async function isIncomplete(
-  { store, integrity: { outline } }: Reading,
+  { store, integrity: { logIndex: outline } }: Reading,
   changeId: string,
   ids: readonly number[],
   end: number,
@@ -107,7 +107,9 @@ export async function listLaterOwners(
   { change_id: owner, entry }: { change_id: string; entry: number },
 ): Promise<string[] | undefined> {
   const { store, integrity } = deps;
-  const found = [...(integrity.outline?.find(onTarget("held", place), integrity.outline.durable.length, entry) ?? [])];
+  const found = [
+    ...(integrity.logIndex?.find(onTarget("held", place), integrity.logIndex.durable.length, entry) ?? []),
+  ];
   const ended = new Set<string>();
   const later: string[] = [];
   // As a rule the newest alone says which change owns the target.
@@ -116,7 +118,7 @@ export async function listLaterOwners(
     const stored = await store.getMany("audit", ids.map(entryKey));
     for (const [index, one] of stored.entries()) {
       const { event_type, change_id, tenant, detail } = one?.value ?? ({} as Partial<AuditEntry>);
-      if (!change_id || !isAsRead(deps, ids[index]!, one?.value, change_id)) return undefined;
+      if (!change_id || !hasEntry(deps, ids[index]!, one?.value, change_id)) return undefined;
       const held = findTarget({ tenant: tenant!, detail: detail! }, place);
       if (!held) continue;
       const { target_holds } = held;

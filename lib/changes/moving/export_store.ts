@@ -1,5 +1,5 @@
 /** All of a store as the lines of a file. */
-import { passingLog } from "../../audit/passing_log.ts";
+import { createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { copyWhole } from "../../store/move/copy_whole.ts";
 import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
@@ -16,7 +16,7 @@ export interface ExportOptions {
 
 /**
  * Yields the file in pieces, the last line by itself; without that line it is not loaded. An export that fails is made again, or
- * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`.
+ * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRefused`, `CopiedLogInvalid`, `MarkChanged`.
  */
 export async function* exportStore(
   source: Departure,
@@ -26,14 +26,14 @@ export async function* exportStore(
   const fence = kind === "export" ? await fenceStore(source, to, deps) : undefined;
   if (!fence) await requireCopyable(source);
   const writer = exportWriter();
-  const passing = passingLog(deps.sha256);
+  const passing = createCopiedLogCheck(deps.sha256);
   const move = fence?.move ?? crypto.randomUUID();
   yield writer.head({ kind, move, from: source.name, made_at: formatNow(deps) });
   for await (const versions of fence ? source.from.dump() : copyWhole(source.from, { move })) {
-    passing.see(versions);
+    passing.check(versions);
     yield writer.records(versions);
   }
-  const log = passing.end();
+  const log = passing.finish();
   const end = { origin: log?.origin ?? null, length: log?.length ?? 0, head: log?.head ?? null };
   yield writer.end(end);
   if (fence) await endMove(source, fence);

@@ -1,6 +1,6 @@
 /** Loads the lines of a file into an empty store. */
 import { type ChainHead, readHead } from "../../audit/chain.ts";
-import { LogDoesNotHold, passingLog } from "../../audit/passing_log.ts";
+import { CopiedLogInvalid, createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { type ExportHead, readExport } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Version } from "../../store/version.ts";
@@ -38,7 +38,7 @@ export async function checkFile(
   deps: MoveDeps = systemMoveDeps(),
 ): Promise<CheckedFile> {
   const { head, log } = await verifyFile(file, deps).catch((error: unknown) => {
-    if (!(error instanceof MoveRefused || error instanceof LogDoesNotHold)) throw error;
+    if (!(error instanceof MoveRefused || error instanceof CopiedLogInvalid)) throw error;
     throw new MoveRefused(`${file.name} cannot be loaded: ${error.message}`, { cause: error });
   });
   if (VERB[head.kind] !== how)
@@ -89,12 +89,12 @@ async function* readPages(file: ExportFile, expected: ExportHead): AsyncGenerato
   yield* records;
 }
 
-/** Reads a file to its end and verifies its log. Errors: `MoveRefused`, `LogDoesNotHold`. */
+/** Reads a file to its end and verifies its log. Errors: `MoveRefused`, `CopiedLogInvalid`. */
 async function verifyFile(file: ExportFile, { sha256 }: MoveDeps): Promise<Pick<CheckedFile, "head" | "log">> {
-  const passing = passingLog(sha256);
+  const passing = createCopiedLogCheck(sha256);
   const { head, records, end } = await readExport(file.lines());
-  for await (const versions of records) passing.see(versions);
-  const log = passing.end();
+  for await (const versions of records) passing.check(versions);
+  const log = passing.finish();
   if (end().head !== (log?.head ?? null)) throw new MoveRefused("its last line names another end of the log");
   return { head, log };
 }

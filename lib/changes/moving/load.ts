@@ -1,6 +1,6 @@
 /** The destination of a move: loaded while it takes no writes, verified, and opened with the entry that records the move. */
-import { type ChainHead, entryKey, nextEntry, readHead, stamp, whyClockBehind } from "../../audit/chain.ts";
-import { passingLog } from "../../audit/passing_log.ts";
+import { type ChainHead, entryKey, nextEntry, readHead, entryTimestamp, findClockProblem } from "../../audit/chain.ts";
+import { createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../../kit/platform.ts";
 import { HEAD_RECORD, LOG_COLLECTION } from "../../store/collections.ts";
 import { json } from "../../store/json.ts";
@@ -59,13 +59,13 @@ export async function requireEmpty(destination: Destination): Promise<void> {
 
 /** Rejects a clock that is too far behind a log to date the move. Errors: `MoveRefused`. */
 export function requireClock(log: ChainHead | undefined, { clock }: MoveDeps): void {
-  const behind = log && whyClockBehind(log, clock.now());
+  const behind = log && findClockProblem(log, clock.now());
   if (behind) throw new MoveRefused(behind);
 }
 
 /**
  * Loads an empty store with pages of records, verifies the copy and opens it with the entry that records the move. A load that
- * fails leaves the store empty, where it can still be reached. Errors: `MoveRefused`, `LogDoesNotHold`; those of `pages` and of
+ * fails leaves the store empty, where it can still be reached. Errors: `MoveRefused`, `CopiedLogInvalid`; those of `pages` and of
  * the store.
  */
 export async function loadStore(
@@ -101,18 +101,18 @@ export async function loadStore(
   }
 }
 
-/** Verifies the log in pages of records, passes each page on, and returns the log's end. Errors: `LogDoesNotHold`. */
+/** Verifies the log in pages of records, passes each page on, and returns the log's end. Errors: `CopiedLogInvalid`. */
 async function readLog(
   pages: AsyncIterable<readonly Version[]>,
   { sha256 }: MoveDeps,
   write?: (versions: readonly Version[]) => Promise<void>,
 ): Promise<ChainHead | undefined> {
-  const passing = passingLog(sha256);
+  const passing = createCopiedLogCheck(sha256);
   for await (const versions of pages) {
-    passing.see(versions);
+    passing.check(versions);
     await write?.(versions);
   }
-  return passing.end();
+  return passing.finish();
 }
 
 /** Appends the entry that records a move, and removes the mark with it: from then on the store is in use. */
@@ -127,7 +127,7 @@ export async function openLoaded(
   if (!chain) return whole.commit([], { from: marked, to: undefined });
   const by = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
   const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...by };
-  const at = stamp(chain.value, clock.now());
+  const at = entryTimestamp(chain.value, clock.now());
   const { entry, head } = nextEntry(chain.value, { event_type: "store_moved", detail }, at, sha256);
   const writes = [
     { collection: LOG_COLLECTION, id: entryKey(entry.id), revision: 1, json: json(entry) },

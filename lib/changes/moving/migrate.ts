@@ -15,7 +15,7 @@ import {
 
 /**
  * Moves all of a store into an empty one. The source is fenced first and takes no writes from then on. When a step fails, run the
- * same move again from its start, or give it up with `unfenceStore`. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`; those
+ * same move again from its start, or give it up with `unfenceStore`. Errors: `MoveRefused`, `CopiedLogInvalid`, `MarkChanged`; those
  * of the stores.
  */
 export async function migrate(

@@ -1,7 +1,7 @@
 /** An auditor's pack as files: what the log says, what it is about, what proves it, and how that is checked. */
 import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { entryLine } from "../../audit/entry.ts";
-import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
+import { type WitnessDeps, readWitnessStates, appendCosignatures } from "../../audit/request_cosignatures.ts";
 import { AppError } from "../../kit/errors.ts";
 import { certifier } from "../certificate.ts";
 import { canonicalContent } from "../rules/content.ts";
@@ -35,7 +35,7 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
   }
   // Last: it covers everything before it.
   const { note } = await readCheckpoint(deps);
-  yield { name: "checkpoint.txt", text: withCosignatures(note, await witnessed(deps)) };
+  yield { name: "checkpoint.txt", text: appendCosignatures(note, await readWitnessStates(deps)) };
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 /** An auditor's pack as a page that prints well: plain HTML, one style sheet in it, no scripts, nothing loaded from elsewhere. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import { readCheckpoint } from "../../audit/checkpoint.ts";
-import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
+import { type WitnessDeps, readWitnessStates, appendCosignatures } from "../../audit/request_cosignatures.ts";
 import { escapeHtml } from "../../kit/escape_html.ts";
 import type { Identity } from "../runtime.ts";
 import { readEntriesById } from "../../audit/page.ts";
@@ -70,7 +70,7 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
   yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
   yield* intentSections(deps, scope);
   yield `</section><section><h2>Checkpoint</h2><p>The log's name, its length and its Merkle root, with the signatures under it.</p>`;
-  yield `<pre>${escapeHtml(withCosignatures(note, await witnessed(deps)).trimEnd())}</pre></section>`;
+  yield `<pre>${escapeHtml(appendCosignatures(note, await readWitnessStates(deps)).trimEnd())}</pre></section>`;
   yield `<section><h2>How this is checked</h2><p>With the files of the pack, and without the service:</p>`;
   yield HOW.map(([command, shows]) => `<pre>${escapeHtml(command)}</pre><p>shows ${escapeHtml(shows)}.</p>`).join("\n");
   yield `</section></main></body></html>\n`;

@@ -2,7 +2,7 @@
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { readEntriesById } from "../../audit/page.ts";
-import { logRows } from "../../audit/rows.ts";
+import { readLogRows } from "../../audit/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { Recorded } from "../certificate.ts";
 import { findChange, readRecords } from "../records.ts";
@@ -29,7 +29,7 @@ export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenera
       yield (await store.texts("audit", audit.slice(begin, begin + PAGE).map(entryKey))).map(parseRow);
     return undefined;
   }
-  for await (const rows of logRows(store)) {
+  for await (const rows of readLogRows(store)) {
     const scoped = rows.map(parseRow).filter(({ entry }) => isInScope(entry, scope));
     if (scoped.length > 0) yield scoped;
   }

@@ -1,5 +1,5 @@
 /** Dependencies of the functions that run actions, tasks and chat. */
-import { currentCheckpoint } from "../../audit/checkpoint.ts";
+import { storeCurrentCheckpoint } from "../../audit/checkpoint.ts";
 import { boundedLlm } from "../../llm/bounds.ts";
 import { openModel } from "../model.ts";
 import type { Parts } from "./open.ts";
@@ -8,7 +8,7 @@ import type { Parts } from "./open.ts";
 export const agentParts: Parts = async (env, deps) => {
   const llm = await openModel(env);
   return {
-    ...(deps.product && { checkpoint: { make: () => currentCheckpoint(deps) } }),
+    ...(deps.product && { checkpoint: { make: () => storeCurrentCheckpoint(deps) } }),
     ...(llm && {
       llm: boundedLlm(llm, {
         clock: deps.clock,

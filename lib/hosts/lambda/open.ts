@@ -1,5 +1,5 @@
 /** Composes the service for one function from its environment: settings, secrets, the DynamoDB table, the product. */
-import { verifyTail } from "../../audit/verify.ts";
+import { verifyNewestEntries } from "../../audit/verify.ts";
 import { createDeps, type Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
 import { IdentityMismatch, openProduct } from "../../changes/open.ts";
@@ -90,7 +90,7 @@ async function openToRead(deps: Deps): Promise<void> {
     throw new IdentityMismatch(
       `the table belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
     );
-  await verifyTail(deps, { count: TAIL, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: TAIL, subjectsOf: findSubjects });
 }
 
 const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));

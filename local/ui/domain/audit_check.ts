@@ -1,10 +1,10 @@
 /** Checks audit entries in the browser: the service's word is not taken for it. */
-import { FIRST_PREVIOUS_HASH, isSound } from "../../../lib/audit/entry_hash.ts";
+import { FIRST_PREVIOUS_HASH, hasValidHash } from "../../../lib/audit/entry_hash.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { AuditEntry } from "../core/api_types.ts";
 
 /** Returns true for an entry that carries the hash of its content. */
-export const hasOwnHash = (entry: AuditEntry): boolean => isSound(entry, portableSha256);
+export const hasOwnHash = (entry: AuditEntry): boolean => hasValidHash(entry, portableSha256);
 
 /** The last entry that held. */
 export interface Link {

@@ -1,10 +1,10 @@
 import { EventEmitter, once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type CheckpointAnchor, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
-import { holdAgainstAnchor } from "../../../lib/audit/hold_against_anchor.ts";
+import { type CheckpointAnchor, storeCurrentCheckpoint, readLastCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { runCheckpointLoop, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
+import { verifyAgainstAnchor } from "../../../lib/audit/verify_against_anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { LogMissing } from "../../../lib/audit/hold_against_anchor.ts";
+import { LogMissing } from "../../../lib/audit/verify_against_anchor.ts";
 import { readiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
@@ -23,11 +23,11 @@ function testAnchor(...kept: string[]) {
   const state = { kept, problem: undefined as string | undefined };
   const anchor: CheckpointAnchor = {
     name: `anchor ${++anchors}`,
-    keep: async (note) => {
+    append: async (note) => {
       if (state.problem) throw new Error(state.problem);
       state.kept.push(note);
     },
-    async *kept() {
+    async *readAll() {
       if (state.problem) throw new Error(state.problem);
       yield state.kept;
     },
@@ -35,7 +35,7 @@ function testAnchor(...kept: string[]) {
   return { ...state, state, anchor };
 }
 
-const lengthCovered = async (deps: TestDeps) => (await lastCheckpoint(deps))?.length;
+const lengthCovered = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
 
 test("a checkpoint is made at first, then after 1,024 entries or a second, and not before", async () => {
   const deps = await makeLog(1);
@@ -101,7 +101,7 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
   const shown = async () => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
   expect(await shown()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
   await lengthen(deps, 64);
-  expect(await currentCheckpoint(deps)).toMatchObject({ length: 65 });
+  expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 65 });
   state.problem = undefined;
   await maintainCheckpoint(deps);
   expect(state.kept).toEqual([]);
@@ -115,11 +115,11 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
 test("an anchor that never answers holds up no checkpoint", async () => {
   const deps = {
     ...(await makeLog(1)),
-    anchor: { keep: () => new Promise<void>(() => {}), kept: () => undefined },
+    anchor: { append: () => new Promise<void>(() => {}), readAll: () => undefined },
   };
   void maintainCheckpoint(deps);
   await lengthen(deps, 9);
-  expect(await currentCheckpoint(deps)).toMatchObject({ length: 10 });
+  expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 10 });
 });
 
 test("a store that cannot write is logged, and nothing is thrown", async () => {
@@ -139,13 +139,13 @@ test("in a process that stays, commits bring checkpoints about, until the signal
   const events = new EventEmitter();
   const anchor: CheckpointAnchor = {
     ...testAnchor().anchor,
-    keep: async (note) => {
+    append: async (note) => {
       made.push(note.split("\n")[1]!);
       events.emit("kept");
     },
   };
   const first = once(events, "kept");
-  const running = keepCheckpoints({ ...deps, anchor }, commits);
+  const running = runCheckpointLoop({ ...deps, anchor }, commits);
   await first;
   const second = once(events, "kept");
   await lengthen(deps, 10);
@@ -161,7 +161,7 @@ test("in a process that stays, the last entry of many has its checkpoint after a
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
-  const running = keepCheckpoints(deps, commits);
+  const running = runCheckpointLoop(deps, commits);
   await vi.advanceTimersByTimeAsync(SECOND);
   await lengthen(deps, 1);
   await vi.advanceTimersByTimeAsync(SECOND - 1);
@@ -180,15 +180,15 @@ test("while an anchor is silent, checkpoints do not fall behind", async () => {
   let giveUp = (_: Error): void => {};
   let givenUp: AbortSignal | undefined;
   const anchor: CheckpointAnchor = {
-    keep: (_, signal) => {
+    append: (_, signal) => {
       givenUp = signal;
       events.emit("asked");
       return new Promise((_, reject) => (giveUp = reject));
     },
-    kept: () => undefined,
+    readAll: () => undefined,
   };
   const asked = once(events, "asked");
-  const running = keepCheckpoints({ ...deps, anchor }, commits);
+  const running = runCheckpointLoop({ ...deps, anchor }, commits);
   await asked;
   await lengthen(deps, 1024);
   for (let { count } = commits; (await lengthCovered(deps)) !== 1025; { count } = commits)
@@ -203,15 +203,15 @@ test("a process that stops does not wait for a silent anchor, and counts that as
   const commits = createCommitSignal();
   const deps = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const anchor: CheckpointAnchor = {
-    keep: (_, signal) => {
+    append: (_, signal) => {
       setImmediate(commits.close);
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     },
-    kept: () => undefined,
+    readAll: () => undefined,
   };
   const warnings: string[] = [];
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
-  await keepCheckpoints({ ...deps, log, anchor }, commits);
+  await runCheckpointLoop({ ...deps, log, anchor }, commits);
   expect(warnings).toEqual([]);
   expect(await deps.store.get("meta", "anchor")).toBeUndefined();
 });
@@ -219,9 +219,9 @@ test("a process that stops does not wait for a silent anchor, and counts that as
 test("a log found broken gives its anchor nothing: an older checkpoint would stand behind the newest", async () => {
   const { anchor, kept } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
-  const older = await currentCheckpoint(deps);
+  const older = await storeCurrentCheckpoint(deps);
   kept.push(older.note.replace("\n10\n", "\n12\n"));
-  await holdAgainstAnchor(deps);
+  await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 11 });
   await maintainCheckpoint(deps);
   expect(kept).toHaveLength(1);
@@ -250,7 +250,7 @@ const anchorShown = async (deps: TestDeps) => (await listCapabilities(deps)).fin
 test("a store that was set back does not get past its anchor by appending an old line to it", async () => {
   const { state, older } = await setBackTo70();
   state.kept.push(state.kept[1]!);
-  await holdAgainstAnchor(older);
+  await verifyAgainstAnchor(older);
   expect(older.integrity).toMatchObject({
     breach: { first_invalid: 71, reason: expect.stringContaining("tail was cut") },
   });
@@ -260,9 +260,9 @@ test("a rewritten log does not get past its anchor by appending a longer checkpo
   const { state, older } = await setBackTo70();
   older.clock.advance(SECOND);
   await lengthen(older, 80);
-  state.kept.push((await currentCheckpoint(older)).note);
+  state.kept.push((await storeCurrentCheckpoint(older)).note);
   expect(lengthsIn(state.kept)).toEqual([1, 70, 140, 150]);
-  await holdAgainstAnchor(older);
+  await verifyAgainstAnchor(older);
   expect(older.integrity).toMatchObject({
     breach: { first_invalid: 140, reason: expect.stringContaining("does not continue") },
   });
@@ -272,7 +272,7 @@ test("an anchor that is new is given the newest checkpoint after the next start"
   const deps = await makeLog(10);
   const started = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
     const again = { ...deps, anchor, integrity: {} };
-    await holdAgainstAnchor(again);
+    await verifyAgainstAnchor(again);
     await maintainCheckpoint(again);
     expect(await readyOf(again)).toBe(true);
     return lengthsIn(kept);
@@ -286,7 +286,7 @@ test("an anchor that is new is given the newest checkpoint after the next start"
 test("an anchor that keeps less than it did is degraded, not ready and given nothing, until it is put back", async () => {
   const { deps, state } = await setBackTo70();
   const [longest] = state.kept.splice(-1);
-  await holdAgainstAnchor(deps);
+  await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
   expect(await readyOf(deps)).toBe(false);
   const reason = expect.stringMatching(/of 70 entries at most, and one of 140 was kept/);
@@ -314,25 +314,25 @@ test("an empty store under an anchor that keeps a log is refused, with the way o
 });
 
 test("an empty store under an anchor that cannot be read back begins a log", async () => {
-  const anchor: CheckpointAnchor = { keep: async () => {}, kept: () => undefined };
+  const anchor: CheckpointAnchor = { append: async () => {}, readAll: () => undefined };
   expect(await readyOf(await opened({ anchor }))).toBe(true);
 });
 
 test("at start the log must continue what its anchor kept last", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
-  await holdAgainstAnchor(deps);
+  await verifyAgainstAnchor(deps);
   await maintainCheckpoint(deps);
   await lengthen(deps, 5);
-  await holdAgainstAnchor(deps);
+  await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
 
   const setBack = { ...(await makeLog(4)), anchor };
-  await holdAgainstAnchor(setBack);
+  await verifyAgainstAnchor(setBack);
   expect(setBack.integrity.breach?.reason, "another log").toContain("against the anchor");
 
-  state.kept.push((await currentCheckpoint(deps)).note.replace("\n15\n", "\n16\n"));
-  await holdAgainstAnchor(deps);
+  state.kept.push((await storeCurrentCheckpoint(deps)).note.replace("\n15\n", "\n16\n"));
+  await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({
     first_invalid: 16,
     reason: expect.stringContaining("its tail was cut"),
@@ -342,8 +342,8 @@ test("at start the log must continue what its anchor kept last", async () => {
 test("a rewritten log does not get past its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
-  state.kept.push((await currentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
-  await holdAgainstAnchor(deps);
+  state.kept.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
+  await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({
     first_invalid: 10,
     reason: expect.stringContaining("does not continue"),
@@ -359,7 +359,7 @@ test.each([
   const deps = { ...(await makeLog(10)), anchor };
   const warnings: string[] = [];
   deps.log = { ...deps.log, warn: (message) => void warnings.push(message) };
-  await holdAgainstAnchor(deps);
+  await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
   expect(warnings).toHaveLength(1);
   expect(await readyOf(deps)).toBe(false);
@@ -373,8 +373,8 @@ test("an anchor that never answers holds a start up for ten seconds, and no long
   const deps = await makeLog(3);
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
   const never = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
-  const silent: CheckpointAnchor = { keep: async () => {}, kept: never };
-  const held = holdAgainstAnchor({ ...deps, log, anchor: silent });
+  const silent: CheckpointAnchor = { append: async () => {}, readAll: never };
+  const held = verifyAgainstAnchor({ ...deps, log, anchor: silent });
   await vi.advanceTimersByTimeAsync(10_000);
   await held;
   expect(warnings).toEqual([

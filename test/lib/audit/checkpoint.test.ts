@@ -6,8 +6,8 @@ import { auditProof } from "../../../handlers/product/audit_proof.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import {
   type CheckpointSigner,
-  currentCheckpoint,
-  lastCheckpoint,
+  storeCurrentCheckpoint,
+  readLastCheckpoint,
   parseCheckpoint,
 } from "../../../lib/audit/checkpoint.ts";
 import { isSignedWithKey, parseNote } from "../../../lib/audit/note.ts";
@@ -72,7 +72,7 @@ test("Accept: text/plain gives the note itself", async () => {
   const deps = signing(await makeLog(2));
   const response = await ask(deps, { accept: "text/plain" });
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-  expect(await response.text()).toBe((await currentCheckpoint(deps)).note);
+  expect(await response.text()).toBe((await storeCurrentCheckpoint(deps)).note);
   expect((await ask(deps, { accept: "text/plain, application/json" })).headers.get("content-type")).toBe(
     "application/json",
   );
@@ -85,11 +85,11 @@ test("an empty log has the empty tree's root", async () => {
 
 test("a checkpoint covers what was written, and is the same until something is", async () => {
   const deps = signing(await makeLog(5));
-  const first = await currentCheckpoint(deps);
+  const first = await storeCurrentCheckpoint(deps);
   deps.clock.advance(1000);
-  expect(await currentCheckpoint(deps)).toEqual(first);
+  expect(await storeCurrentCheckpoint(deps)).toEqual(first);
   await lengthen(deps, 1);
-  const second = await currentCheckpoint(deps);
+  const second = await storeCurrentCheckpoint(deps);
   expect(second).toMatchObject({ length: 6, at: deps.clock.iso() });
   expect(second.note.split("\n")[2]).toBe(await rootAt(deps, 6));
 });
@@ -100,17 +100,17 @@ test("a read computes the checkpoint and stores none, also while the store canno
   store.fail();
   const read = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
   expect(read.length).toBe(5);
-  expect(await lastCheckpoint(deps)).toBeUndefined();
+  expect(await readLastCheckpoint(deps)).toBeUndefined();
   store.mend();
-  const first = await currentCheckpoint(deps);
+  const first = await storeCurrentCheckpoint(deps);
   expect(first.note).toBe(read.checkpoint);
   await lengthen(deps, 70);
   store.fail();
   const grown = (await (await ask(deps)).json()) as { checkpoint: string; length: number };
   expect(grown.length).toBe(75);
-  expect(await currentCheckpoint(deps), "one that cannot be stored is not made").toEqual(first);
+  expect(await storeCurrentCheckpoint(deps), "one that cannot be stored is not made").toEqual(first);
   store.mend();
-  expect((await currentCheckpoint(deps)).note).toBe(grown.checkpoint);
+  expect((await storeCurrentCheckpoint(deps)).note).toBe(grown.checkpoint);
 });
 
 test("asked for at once, one checkpoint is made and signed", async () => {
@@ -118,7 +118,7 @@ test("asked for at once, one checkpoint is made and signed", async () => {
   let signed = 0;
   const signer = newSigner();
   const counting = signing(deps, { ...signer, sign: (text) => (signed++, signer.sign(text)) });
-  const all = await Promise.all(Array.from({ length: 20 }, () => currentCheckpoint(counting)));
+  const all = await Promise.all(Array.from({ length: 20 }, () => storeCurrentCheckpoint(counting)));
   expect(new Set(all.map(({ note }) => note)).size).toBe(1);
   expect(signed).toBe(1);
 });
@@ -131,7 +131,7 @@ test("two processes on one store agree", async () => {
     signing({ ...(await makeLog(0, { store: deps.store, clock: deps.clock })) }, signer),
   ];
   for (let round = 0; round < 5; round++) {
-    const [one, two] = await Promise.all(processes.map(currentCheckpoint));
+    const [one, two] = await Promise.all(processes.map(storeCurrentCheckpoint));
     expect(one!.note).toBe(two!.note);
     await lengthen(deps, 70);
   }
@@ -139,15 +139,15 @@ test("two processes on one store agree", async () => {
 
 test("a key that is new signs the same tree again; a name of its own stands in the line", async () => {
   const deps = await makeLog(4);
-  const unsigned = await currentCheckpoint(deps);
+  const unsigned = await storeCurrentCheckpoint(deps);
   const signer = newSigner();
-  const signed = await currentCheckpoint(signing(deps, signer));
+  const signed = await storeCurrentCheckpoint(signing(deps, signer));
   expect(signed).toMatchObject({ length: 4, root: unsigned.root, key: expect.any(String) });
-  expect(await currentCheckpoint(signing(deps, { ...signer, name: "acme log" }))).toMatchObject({
+  expect(await storeCurrentCheckpoint(signing(deps, { ...signer, name: "acme log" }))).toMatchObject({
     key: expect.stringMatching(/^acme%20log\+/),
     note: expect.stringContaining("\n— acme%20log "),
   });
-  expect((await currentCheckpoint(deps)).key).toBeNull();
+  expect((await storeCurrentCheckpoint(deps)).key).toBeNull();
 });
 
 /** Writes the log again from entry `from` on, with all hashes right, as somebody with the store's file could. */
@@ -183,22 +183,24 @@ function remembering(): Log & { lines: string[] } {
 test("of two processes with different keys the one that started last signs, and the other stands back", async () => {
   const first = signing(await makeLog(1));
   const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
-  await currentCheckpoint(first);
+  await storeCurrentCheckpoint(first);
   const ours = await key(first);
   const second = signing(await restarted(first));
   const shown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_key");
   const keys: (string | null)[] = [];
   for (const deps of [second, first, second, first]) {
     await lengthen(deps, 1);
-    await currentCheckpoint(deps);
+    await storeCurrentCheckpoint(deps);
     keys.push(await key(deps));
   }
   expect(new Set(keys).size).toBe(1);
   expect(keys[0]).not.toBe(ours);
-  expect(await lastCheckpoint(first)).toMatchObject({ length: 4 });
+  expect(await readLastCheckpoint(first)).toMatchObject({ length: 4 });
   expect(await shown(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
   expect(await shown(second)).toBeUndefined();
-  expect(await currentCheckpoint(signing(await restarted(first), first.checkpointSigner))).toMatchObject({ key: ours });
+  expect(await storeCurrentCheckpoint(signing(await restarted(first), first.checkpointSigner))).toMatchObject({
+    key: ours,
+  });
 });
 
 test("a process without a key takes no other's signature away", async () => {
@@ -207,7 +209,7 @@ test("a process without a key takes no other's signature away", async () => {
   const keys = [];
   for (const deps of [signed, unsigned, signed, unsigned, signed]) {
     await lengthen(deps, 1);
-    keys.push((await currentCheckpoint(deps)).key);
+    keys.push((await storeCurrentCheckpoint(deps)).key);
   }
   expect(keys.map((key) => key !== null)).toEqual([true, false, true, true, true]);
 });
@@ -216,25 +218,25 @@ test.each([1, 40, 64, 128])(
   "a log rewritten from entry %i gets no checkpoint, and the breach is reported",
   async (from) => {
     const deps = { ...signing(await makeLog(128)), log: remembering() };
-    const kept = await currentCheckpoint(deps);
+    const kept = await storeCurrentCheckpoint(deps);
     await rewrite(deps, from);
-    expect(await currentCheckpoint(deps)).toEqual(kept);
+    expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
     expect(deps.integrity.breach).toBeDefined();
     expect(deps.log.lines).toContain("audit chain broken");
     delete deps.integrity.breach;
     await lengthen(deps, 3);
-    expect(await currentCheckpoint(deps), "nor when it has grown since").toEqual(kept);
+    expect(await storeCurrentCheckpoint(deps), "nor when it has grown since").toEqual(kept);
     expect(deps.integrity.breach).toBeDefined();
   },
 );
 
 test("a log rewritten in the store together with its tree does not continue its last checkpoint", async () => {
   const deps = signing(await makeLog(100));
-  const kept = await currentCheckpoint(deps);
+  const kept = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
   await lengthen(deps, 10);
-  expect(await currentCheckpoint(deps)).toEqual(kept);
+  expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
   expect(deps.integrity.breach).toMatchObject({
     first_invalid: 100,
     reason: expect.stringContaining("does not continue"),
@@ -243,7 +245,7 @@ test("a log rewritten in the store together with its tree does not continue its 
 
 test("with a key, a checkpoint forged in the store is no cover for a rewritten log either", async () => {
   const deps = signing(await makeLog(100));
-  const { note, key } = await currentCheckpoint(deps);
+  const { note, key } = await storeCurrentCheckpoint(deps);
   await rewrite(deps, 30);
   const forged = note.replace(/\n.{44}\n/, `\n${await rootAt(deps, 100)}\n`);
   await deps.store.transact((tx) => {
@@ -251,7 +253,7 @@ test("with a key, a checkpoint forged in the store is no cover for a rewritten l
     tx.put("meta", "checkpoint", { note: forged, key, at: deps.clock.iso() });
   });
   await lengthen(deps, 1);
-  await currentCheckpoint(deps);
+  await storeCurrentCheckpoint(deps);
   expect(deps.integrity.breach?.reason).toContain("signature");
 });
 
@@ -278,11 +280,11 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
   "a stored tree that %s is grown again: the checkpoint is right, and a sound log is not accused",
   async (_, spoil) => {
     const deps = signing(await makeLog(200));
-    await currentCheckpoint(deps);
+    await storeCurrentCheckpoint(deps);
     await spoil(deps);
     await lengthen(deps, 3);
-    expect(await currentCheckpoint(deps)).toMatchObject({ length: 203 });
-    expect((await currentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
+    expect(await storeCurrentCheckpoint(deps)).toMatchObject({ length: 203 });
+    expect((await storeCurrentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
     expect(deps.integrity.breach).toBeUndefined();
     const { status } = await auditProof(deps)(get("audit/proof?id=2"));
     expect(status).toBe(200);
@@ -291,20 +293,20 @@ test.each<[string, (deps: TestDeps) => Promise<void>]>([
 
 test("a log whose tail was cut gets no shorter checkpoint", async () => {
   const deps = signing(await makeLog(100));
-  const kept = await currentCheckpoint(deps);
+  const kept = await storeCurrentCheckpoint(deps);
   const last = (await deps.store.get("audit", entryKey(90)))!.value;
   const head = (await deps.store.get("meta", "chain"))!.value;
   await deps.store.transact((tx) => {
     for (let id = 91; id <= 100; id++) tx.delete("audit", entryKey(id));
     tx.put("meta", "chain", { ...head, length: 90, head: last.current_hash });
   });
-  expect(await currentCheckpoint(deps)).toEqual(kept);
+  expect(await storeCurrentCheckpoint(deps)).toEqual(kept);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
 });
 
 test("a record in the place of the last checkpoint that is none is a breach, not a beginning", async () => {
   const deps = await makeLog(10);
-  await currentCheckpoint(deps);
+  await storeCurrentCheckpoint(deps);
   await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
   await lengthen(deps, 1);
   const response = await ask(deps);

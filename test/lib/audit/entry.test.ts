@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { entryHash, FIRST_PREVIOUS_HASH, soundOnce } from "../../../lib/audit/entry_hash.ts";
+import { entryHash, FIRST_PREVIOUS_HASH, createCachedHashCheck } from "../../../lib/audit/entry_hash.ts";
 import { sha256 as nodeSha256 } from "../../../local/node_ports.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 
@@ -65,7 +65,7 @@ test.each(["", "a", "é", "李", "😀", "\u0000", "x".repeat(70_000), "😀".re
 );
 
 test("an entry that was looked at before is reported when it is not sound, or was edited since", () => {
-  const isSound = soundOnce();
+  const isSound = createCachedHashCheck();
   const forged = Object.freeze({ ...FIRST, tenant: "t2", current_hash: FIRST_HASH });
   expect([1, 2].map(() => isSound(forged, nodeSha256))).toEqual([false, false]);
   const kept = Object.freeze({ ...FIRST, current_hash: FIRST_HASH });

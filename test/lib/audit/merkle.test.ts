@@ -2,8 +2,15 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { hexBytes, EMPTY_TREE, rangeHash, computeRoot, splitPoint, withLeaf } from "../../../lib/audit/merkle.ts";
-import { growTree, nodeReader } from "../../../lib/audit/tree.ts";
+import {
+  hexBytes,
+  EMPTY_TREE,
+  computeRangeHash,
+  computeRoot,
+  splitPoint,
+  appendLeaf,
+} from "../../../lib/audit/merkle.ts";
+import { growTree, createNodeReader } from "../../../lib/audit/tree.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { hashEntry } from "../../support/independent_chain.ts";
 import { data, MTH } from "./reference_tree.ts";
@@ -11,7 +18,7 @@ import { readLeaves, lengthen, makeLog } from "./synthetic_log.ts";
 
 const LEAVES = Array.from({ length: 130 }, (_, i) => createHash("sha256").update(`leaf ${i}`).digest("hex"));
 const grown = (leaves: readonly string[]) =>
-  leaves.reduce((tree, leaf) => withLeaf(tree, leaf, sha256, () => {}), EMPTY_TREE);
+  leaves.reduce((tree, leaf) => appendLeaf(tree, leaf, sha256, () => {}), EMPTY_TREE);
 const reference = (leaves: readonly string[]) => MTH(leaves.map(data)).toString("hex");
 
 test("the root of the two entries of the format's vector", () => {
@@ -34,7 +41,7 @@ test("a growing tree tells of every subtree it completes, with its root", () => 
   const reported: string[] = [];
   LEAVES.reduce(
     (tree, leaf) =>
-      withLeaf(tree, leaf, sha256, (height, root) => {
+      appendLeaf(tree, leaf, sha256, (height, root) => {
         const size = 2 ** height;
         const end = tree.length + 1;
         expect(root).toBe(reference(LEAVES.slice(end - size, end)));
@@ -65,7 +72,7 @@ test("the stored tree gives the root at every length it has passed, however it w
   }
   const leaves = (await readLeaves(deps)).map(data);
   for (const length of [1, 2, 63, 64, 65, 128, 195, 4096, 4097, 4160, 4291, leaves.length]) {
-    const root = await rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
+    const root = await computeRangeHash({ start: 0, end: length }, createNodeReader(deps), deps.sha256);
     expect(root, `length ${length}`).toBe(MTH(leaves.slice(0, length)).toString("hex"));
   }
 });
@@ -103,7 +110,7 @@ test("a proof reads a list of entries and one tile a level, however long the log
   const deps = await makeLog(5000);
   await growTree(deps);
   let reads = 0;
-  const node = nodeReader({
+  const node = createNodeReader({
     ...deps,
     store: {
       ...deps.store,
@@ -111,7 +118,7 @@ test("a proof reads a list of entries and one tile a level, however long the log
       get: (collection, id) => (reads++, deps.store.get(collection, id)),
     },
   });
-  await rangeHash({ start: 0, end: 4999 }, node, deps.sha256);
+  await computeRangeHash({ start: 0, end: 4999 }, node, deps.sha256);
   expect(reads).toBeLessThanOrEqual(4);
 });
 
@@ -149,6 +156,6 @@ test("two processes that grow the tree at once make one tree", async () => {
   const deps = await makeLog(2500);
   const both = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
   for (const tree of both) expect(tree).toMatchObject({ length: 2500 });
-  const root = await rangeHash({ start: 0, end: 2500 }, nodeReader(deps), deps.sha256);
+  const root = await computeRangeHash({ start: 0, end: 2500 }, createNodeReader(deps), deps.sha256);
   expect(root).toBe(MTH((await readLeaves(deps)).map(data)).toString("hex"));
 });

@@ -1,7 +1,7 @@
 /** Filters look at 5,000 entries a page, however long the log is. */
 import { beforeAll, expect, test } from "vitest";
-import { auditPage } from "../../../lib/audit/page.ts";
-import { auditExport } from "../../../lib/audit/rows.ts";
+import { readAuditPage } from "../../../lib/audit/page.ts";
+import { writeJsonLines } from "../../../lib/audit/rows.ts";
 import { joined } from "../../support/joined.ts";
 import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
@@ -31,7 +31,7 @@ async function pages(query: { tenant?: string; after?: number; limit: number }):
   const found: number[][] = [];
   let at: { after?: number; before?: number } = query.after === undefined ? {} : { after: query.after };
   for (;;) {
-    const page = await auditPage({ store }, { ...query, ...at });
+    const page = await readAuditPage({ store }, { ...query, ...at });
     found.push(page.entries.value.map(({ id }) => id));
     if (page.next === null || found.length > 30) return found;
     at = query.after === undefined ? { before: page.next } : { after: page.next };
@@ -54,7 +54,7 @@ test("a filter that matches more than a page goes on where the page ended", asyn
 
 test("after and before together are a range, walked forward", async () => {
   const ids = async (query: object) => {
-    const { entries, next } = await auditPage({ store }, { limit: 3, ...query });
+    const { entries, next } = await readAuditPage({ store }, { limit: 3, ...query });
     return [entries.value.map(({ id }) => id), next];
   };
   expect(await ids({ after: 5, before: 11 })).toEqual([[6, 7, 8], 8]);
@@ -65,7 +65,7 @@ test("after and before together are a range, walked forward", async () => {
 });
 
 test("the export streams page by page, and is the whole chain", async () => {
-  const text = await joined(auditExport(store));
+  const text = await joined(writeJsonLines(store));
   const entries = text
     .trimEnd()
     .split("\n")
@@ -77,6 +77,6 @@ test("the export streams page by page, and is the whole chain", async () => {
 test("a reader that goes away ends the export", async () => {
   let listed = 0;
   const counting: typeof store = { ...store, texts: (...args) => (listed++, store.texts(...args)) };
-  for await (const piece of auditExport(counting)) if (piece !== "") break;
+  for await (const piece of writeJsonLines(counting)) if (piece !== "") break;
   expect(listed).toBeLessThan(5);
 });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
-import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { consistencyRanges, inclusionRanges, type NodeReader, proofHashes } from "../../../lib/audit/merkle.ts";
+import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { consistencyRanges, inclusionRanges, type NodeReader, computeProofHashes } from "../../../lib/audit/merkle.ts";
 import { auditProof } from "../../../handlers/product/audit_proof.ts";
 import type { TestDeps } from "../../support/deps.ts";
 import { get } from "../../support/requests.ts";
@@ -18,7 +18,7 @@ const hex = (hashes: Buffer[]) => hashes.map((hash) => hash.toString("hex"));
 test("every inclusion proof up to 130 leaves is PATH of RFC 6962", async () => {
   for (let length = 1; length <= 130; length++)
     for (let index = 0; index < length; index++)
-      expect(await proofHashes(inclusionRanges(index, length), node, sha256), `${index} of ${length}`).toEqual(
+      expect(await computeProofHashes(inclusionRanges(index, length), node, sha256), `${index} of ${length}`).toEqual(
         hex(PATH(index, LEAVES, 0, length)),
       );
 });
@@ -26,7 +26,7 @@ test("every inclusion proof up to 130 leaves is PATH of RFC 6962", async () => {
 test("every consistency proof up to 130 leaves is PROOF of RFC 6962", async () => {
   for (let length = 1; length <= 130; length++)
     for (let from = 1; from <= length; from++)
-      expect(await proofHashes(consistencyRanges(from, length), node, sha256), `${from} to ${length}`).toEqual(
+      expect(await computeProofHashes(consistencyRanges(from, length), node, sha256), `${from} to ${length}`).toEqual(
         hex(PROOF(from, LEAVES, length)),
       );
 });
@@ -42,7 +42,7 @@ const bytes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base
 test("proofs out of a long stored tree lead to the checkpoint's root, and to no other", async () => {
   const deps = await makeLog(4500);
   const leaves = (await readLeaves(deps)).map(data);
-  const { note } = await currentCheckpoint(deps);
+  const { note } = await storeCurrentCheckpoint(deps);
   const cases = [
     [1, 1],
     [1, 4500],
@@ -96,10 +96,10 @@ test("proofs out of a long stored tree lead to the checkpoint's root, and to no 
 
 test("without a length the proof is for the log as it is now, and carries its checkpoint", async () => {
   const deps = await makeLog(3);
-  await currentCheckpoint(deps);
+  await storeCurrentCheckpoint(deps);
   await lengthen(deps, 4);
   const { body } = await ask(deps, "?id=7");
-  expect(body).toMatchObject({ length: 7, checkpoint: (await currentCheckpoint(deps)).note });
+  expect(body).toMatchObject({ length: 7, checkpoint: (await storeCurrentCheckpoint(deps)).note });
   expect((await ask(deps, "?from=3")).body).toMatchObject({ from: 3, length: 7, checkpoint: body.checkpoint });
 });
 
@@ -126,7 +126,7 @@ test.each([
 
 test("a proof is made where the stored tree lacks a part, which the next cycle stores", async () => {
   const deps = await makeLog(4200);
-  await currentCheckpoint(deps);
+  await storeCurrentCheckpoint(deps);
   const asked = "?id=70&length=3000";
   const { body } = await ask(deps, asked);
   const tile = `1/${"0".repeat(16)}`;

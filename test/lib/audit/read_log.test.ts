@@ -1,9 +1,9 @@
 /** The log is read while transactions go on: what they took in and may not be durable is no part of it, and no breach. */
 import { describe, expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
-import { createOutline } from "../../../lib/audit/outline.ts";
+import { createLogIndex } from "../../../lib/audit/log_index.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { NotRead, readLog } from "../../../lib/audit/read_log.ts";
+import { LogNotIndexed, extendLogIndex } from "../../../lib/audit/read_log.ts";
 import { makeEvidence } from "../../../lib/changes/evidence.ts";
 import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { findSubjects } from "../../../lib/changes/subjects.ts";
@@ -68,7 +68,7 @@ describe("while the log is read", () => {
       expect((await api.act("apply", id)).status).toBe(503);
       failing.mend();
     });
-    await readLog(api.deps, api.deps.integrity.outline!, 1);
+    await extendLogIndex(api.deps, api.deps.integrity.logIndex!, 1);
     await holds(api);
     expect((await api.act("apply", id)).status).toBe(200);
   });
@@ -76,11 +76,11 @@ describe("while the log is read", () => {
   test.each([1, 2])("a transaction is decided that another process is faster than, by %i entries", async (faster) => {
     const { other, store, api } = await twoProcesses();
     const id = await api.bring("approved");
-    const { outline } = api.deps.integrity;
+    const { logIndex: outline } = api.deps.integrity;
     const inVain = await entryAtEnd(api.deps);
     for (let entry = 0; entry < faster; entry++) await other.post("kpi", { csat: entry });
     store.interrupt("list", () => expect(outline!.append(inVain)).toBe(true));
-    await readLog(api.deps, outline!, 1);
+    await extendLogIndex(api.deps, outline!, 1);
     await holds(api);
     expect((await api.act("apply", id)).status).toBe(200);
   });
@@ -88,10 +88,10 @@ describe("while the log is read", () => {
   test("a transaction needs an entry that is not durable yet", async () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
-    const { outline } = api.deps.integrity;
+    const { logIndex: outline } = api.deps.integrity;
     const inVain = await entryAtEnd(api.deps);
     store.interrupt("get", () => expect(outline!.append(inVain)).toBe(true));
-    await readLog(api.deps, outline!, outline!.durable.length + 1);
+    await extendLogIndex(api.deps, outline!, outline!.durable.length + 1);
     await holds(api);
   });
 
@@ -99,10 +99,10 @@ describe("while the log is read", () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
-    const outline = createOutline({ length, head }, findSubjects);
+    const outline = createLogIndex({ length, head }, findSubjects);
     const inVain = await entryAtEnd(api.deps);
     store.interrupt("get", () => expect(outline.append(inVain)).toBe(true));
-    await readLog(api.deps, outline, 1);
+    await extendLogIndex(api.deps, outline, 1);
     expect(outline.after).toBe(0);
     expect(outline.durable.length).toBe(length);
   });
@@ -114,7 +114,7 @@ describe("an entry that is not durable yet", () => {
     const api = await core();
     const id = await api.bring("pending_consent");
     const { store, sha256, integrity } = api.deps;
-    const outline = integrity.outline!;
+    const outline = integrity.logIndex!;
     const durable = (await readHead(store))!;
     const { entry, head } = nextEntry(
       durable,
@@ -131,13 +131,13 @@ describe("an entry that is not durable yet", () => {
     const { id, transaction, outline, log } = await pending();
     const reading = makeEvidence(transaction, log).about(id, 1);
     outline.reset();
-    await expect(reading).rejects.toThrow(NotRead);
+    await expect(reading).rejects.toThrow(LogNotIndexed);
   });
 
   test("is not let go by somebody who reads what is durable, and no part of that", async () => {
     const { id, store, outline, durable, log } = await pending();
     const entries = await makeEvidence(store, { ...log, head: durable }).about(id, 1);
     expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
-    expect(outline.seen.length).toBe(durable.length + 1);
+    expect(outline.tentative.length).toBe(durable.length + 1);
   });
 });

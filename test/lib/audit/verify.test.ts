@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { findSubjects } from "../../../lib/changes/subjects.ts";
-import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
+import { verifyChain, verifyNewestEntries } from "../../../lib/audit/verify.ts";
 import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, StoreUnavailable } from "../../../lib/store/store.ts";
@@ -71,10 +71,10 @@ test("damage done after a pass is found when the next full pass is due", async (
 test("the start checks the tail it is asked for, and no more", async () => {
   const { deps, reads } = await longLog(30);
   await spoil(deps, 20);
-  await verifyTail(deps, { count: 10, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: 10, subjectsOf: findSubjects });
   expect(deps.integrity.breach).toBeUndefined();
   expect(reads).toEqual([10]);
-  await verifyTail(deps, { count: 11, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: 11, subjectsOf: findSubjects });
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 20 });
 });
 

@@ -109,7 +109,7 @@ describe("a person accepts the loss", () => {
     for (const each of [other, api]) await propose(each);
     await store.goBack(before);
     expect(await propose(api)).toMatchObject(BROKEN);
-    const { known } = other.deps.integrity;
+    const { knownEnd: known } = other.deps.integrity;
     expect((await acceptLoss(api)).status).toBe(200);
     // The other process has found the log rewritten by what it knew before.
     await reportBreach(other.deps, { first_invalid: known!.length, reason: "the log was rewritten" });

@@ -25,7 +25,7 @@ test("a store of another product is refused, and stays as it was", async () => {
 test("a store of another product is refused before its log is verified against the anchor", async () => {
   const deps = await opened();
   let asked = 0;
-  const anchor = { keep: async () => {}, kept: () => void asked++ };
+  const anchor = { append: async () => {}, readAll: () => void asked++ };
   await expect(restarted(deps, { anchor, intent: { product_id: "other" } })).rejects.toThrow(IdentityMismatch);
   expect(asked).toBe(0);
   await restarted(deps, { anchor });

@@ -1,7 +1,7 @@
 /** How much of the log a process reads, and that it takes nothing for durable that is not. */
 import { expect, test } from "vitest";
-import { createOutline } from "../../../lib/audit/outline.ts";
-import { readLog } from "../../../lib/audit/read_log.ts";
+import { createLogIndex } from "../../../lib/audit/log_index.ts";
+import { extendLogIndex } from "../../../lib/audit/read_log.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
 import { named, onTarget, findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -25,10 +25,10 @@ test("a process reads back as far as a change's first entry, and no further", as
   for (let other = 0; other < 300; other++) await api.propose({ target: `t${other}` });
   const other = makeCore(await briefly(api.deps));
   const { length } = await api.audit("?limit=1000");
-  expect(other.deps.integrity.outline!.after).toBe(length - 1);
+  expect(other.deps.integrity.logIndex!.after).toBe(length - 1);
   expect((await other.must("apply", id)).status).toBe("applied");
   const { audit } = (await other.deps.store.get("changes", id))!.value;
-  expect(other.deps.integrity.outline!.after).toBe(audit[0]! - 1);
+  expect(other.deps.integrity.logIndex!.after).toBe(audit[0]! - 1);
   expect((await other.must("rollback", before)).status).toBe("rolled_back");
 });
 
@@ -75,11 +75,13 @@ test("entries are read back each against the one after it", async () => {
   const [one, two] = await deps.store.getMany("audit", ["0000000000000002", "0000000000000003"]);
   const another = { ...one!.value, id: 3, previous_hash: two!.value.previous_hash };
   await deps.store.transact((tx) => tx.put("audit", two!.id, { ...another, current_hash: hashEntry(another) }));
-  await expect(readLog(deps, createOutline({ length, head }, findSubjects), 1)).rejects.toThrow("were not made for it");
+  await expect(extendLogIndex(deps, createLogIndex({ length, head }, findSubjects), 1)).rejects.toThrow(
+    "were not made for it",
+  );
 });
 
 test("a change whose place in the outline would be that of nothing is found all the same", () => {
-  const outline = createOutline({ length: 0, head: "" }, findSubjects);
+  const outline = createLogIndex({ length: 0, head: "" }, findSubjects);
   // Its FNV-1a hash is 1, of which the lowest bit is left out.
   const change_id = "chg_w1iv1y";
   const event = { event_type: "change_drifted", change_id, tenant: "t1", detail: "{}" } as const;
@@ -89,7 +91,7 @@ test("a change whose place in the outline would be that of nothing is found all 
 });
 
 test("an entry of a plan is found by each of its targets, and by no other", () => {
-  const outline = createOutline({ length: 0, head: "" }, findSubjects);
+  const outline = createLogIndex({ length: 0, head: "" }, findSubjects);
   const sets = ["a", "b", "c"].map((target) => ({ tenant_id: "t1", target }));
   const detail = JSON.stringify({ tier: "minor", target: "release.7", sets });
   const event = { event_type: "change_proposed", change_id: "chg_1", tenant: "*", detail } as const;

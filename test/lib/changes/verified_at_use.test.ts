@@ -365,7 +365,7 @@ describe("what a target holds, to a process that read only the newest of the log
       for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
       const api = await late(first);
       const [below, above] = [await api.bring("applied"), await api.bring("applied")];
-      expect(api.deps.integrity.outline!.after).toBeGreaterThan(0);
+      expect(api.deps.integrity.logIndex!.after).toBeGreaterThan(0);
       if (how === "gone") await edit(api, (tx) => tx.delete("changes", below));
       else await backdate(api, below, how);
       await edit(api, async (tx) => {

@@ -1,9 +1,9 @@
 /** What verify answers to somebody who kept a receipt, or who asks after the log was found broken elsewhere. */
 import { makeAnchor } from "../../support/anchor.ts";
 import { expect, test } from "vitest";
-import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { verifyReport } from "../../../lib/changes/verify_report.ts";
-import { holdAgainstAnchor } from "../../../lib/audit/hold_against_anchor.ts";
+import { verifyAgainstAnchor } from "../../../lib/audit/verify_against_anchor.ts";
 import { verifyChain } from "../../../lib/audit/verify.ts";
 import { readLeaves, lengthen, makeLog } from "../audit/synthetic_log.ts";
 
@@ -46,8 +46,8 @@ test("a receipt goes on speaking for its entry while the log grows", async () =>
 
 test("a log that its anchor speaks against is not answered as valid, though the chain by itself holds", async () => {
   const deps = await makeLog(10);
-  const anchored = (await currentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");
-  await holdAgainstAnchor({ ...deps, anchor: makeAnchor(anchored) });
+  const anchored = (await storeCurrentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");
+  await verifyAgainstAnchor({ ...deps, anchor: makeAnchor(anchored) });
   expect(await verifyReport(deps, {})).toMatchObject({
     valid: false,
     length: 10,

@@ -96,9 +96,9 @@ describe("topics", () => {
 
   test("whether the log is intact is stated as far as it was verified", async () => {
     const { integrity } = month.deps;
-    const before = integrity.last;
+    const before = integrity.lastPass;
     const { text } = await ask("Is the log intact?");
-    expect(integrity.last).toBe(before);
+    expect(integrity.lastPass).toBe(before);
     expect(text).toContain(`It has ${(await month.get("audit?limit=1")).body.length} entries`);
   });
 

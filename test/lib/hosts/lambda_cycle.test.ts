@@ -1,6 +1,6 @@
 /** A run of the schedule, and the failures that Lambda sees. */
 import { expect, test } from "vitest";
-import { lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { readLastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { scheduledRun } from "../../../lib/hosts/lambda/scheduled_run.ts";
 import { computeTick } from "../../../lib/operations/state.ts";
 import { HOUR, pass } from "../../support/clock.ts";
@@ -14,7 +14,7 @@ test("a run that did all of its work tells what it did, and leaves a checkpoint"
   await bring("pending_consent");
   await pass(deps, 2 * HOUR);
   expect(await scheduledRun(deps)).toMatchObject({ tick: 1, expired: 1, failed_steps: [], complete: true });
-  expect((await lastCheckpoint(deps))?.length).toBe(3);
+  expect((await readLastCheckpoint(deps))?.length).toBe(3);
 });
 
 test("a step that fails fails the run by its name, when all else is done", async () => {
@@ -26,7 +26,7 @@ test("a step that fails fails the run by its name, when all else is done", async
   );
   expect((await change(pending)).resolution).toBe("expired");
   expect(await computeTick(deps)).toBe(1);
-  expect((await lastCheckpoint(deps))?.length).toBe(3);
+  expect((await readLastCheckpoint(deps))?.length).toBe(3);
 });
 
 test("on a log that does not hold, where no expiry is recorded, a run fails and says so", async () => {

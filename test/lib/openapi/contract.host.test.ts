@@ -79,7 +79,7 @@ const APART: Record<string, string[]> = {
   ],
 };
 
-/** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */
+/** Operations answered only for a watched log; test/lib/audit/witness_service.test.ts has one. */
 const WATCHING = ["addCheckpoint", "getWatchedCheckpoint"];
 /** Is answered only where a gate has a GitHub App; test/lib/operations/github has one. */
 const OF_GITHUB = "receiveGithubDelivery";

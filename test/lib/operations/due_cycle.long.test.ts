@@ -1,7 +1,7 @@
 /** Cycles of a service that is idle: what they ask of a store that others write to, and that nothing is missed. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { countersign, type ServiceOptions } from "../../../handlers/index.ts";
-import { keepCheckpoints } from "../../../lib/audit/anchor.ts";
+import { runCheckpointLoop } from "../../../lib/audit/anchor.ts";
 import { LONGEST_IDLE_MS } from "../../../lib/operations/due_cycle.ts";
 import { presentCursor } from "../../../lib/operations/event_cursor.ts";
 import { eventStream } from "../../../lib/operations/event_stream.ts";
@@ -246,7 +246,7 @@ test("what waits between cycles asks once for all of it what others committed", 
   const [one, other] = await opening;
   const { deps } = one;
   const stop = new AbortController();
-  const checkpoints = keepCheckpoints(deps, deps.commits!);
+  const checkpoints = runCheckpointLoop(deps, deps.commits!);
   const sent: unknown[] = [];
   const send = async (_: unknown, init?: RequestInit) => (sent.push(JSON.parse(String(init?.body))), new Response());
   const notifier = startNotifier(deps, { url: "http://127.0.0.1:9/", fetch: send as typeof fetch });

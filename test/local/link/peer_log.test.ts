@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { proveConsistency } from "../../../lib/audit/prove.ts";
 import type { Deps } from "../../../lib/deps.ts";
 import { copied } from "./copied_store.ts";
@@ -20,7 +20,7 @@ afterEach(stopAll);
 
 describe("a peer's audit log", () => {
   const source = (deps: Deps) => ({
-    latest: () => currentCheckpoint(deps),
+    latest: () => storeCurrentCheckpoint(deps),
     consistency: async (from: number, to: number) => (await proveConsistency(deps, from, to)).proof,
   });
   const checkpoints = [

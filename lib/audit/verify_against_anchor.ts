@@ -4,11 +4,11 @@ import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import {
   type CheckpointAnchor,
   type CheckpointDeps,
-  continuedHead,
+  computeTreeHead,
   parseCheckpoint,
   type TreeHead,
 } from "./checkpoint.ts";
-import { isSound } from "./entry_hash.ts";
+import { hasValidHash } from "./entry_hash.ts";
 import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
@@ -17,10 +17,10 @@ import { reportBreach } from "./report_breach.ts";
  * Number of the newest checkpoints that are verified as well as the longest: a rewritten log could have appended a longer one of
  * its own.
  */
-const NEWEST = 16;
+const NEWEST_COUNT = 16;
 
 /** Content of an anchor; memory does not grow with it. */
-interface Holdings {
+interface AnchorContent {
   longest: TreeHead | undefined;
   newest: TreeHead[];
   /** The place of the first that cannot be read, counted from 1. */
@@ -37,20 +37,20 @@ export class LogMissing extends Error {
  * Holds the log against the longest checkpoint that its anchor ever kept, and the newest, before anything is served. What
  * does not hold is reported as a breach, so that writes are refused; an anchor that cannot be read properly is reported.
  */
-export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
+export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const { anchor, store, integrity, log } = deps;
   const head = await readHead(store);
   if (!anchor || !head || integrity.breach) return;
-  const holdings = await holdingsOf(deps, anchor);
-  if (!holdings) return;
-  const { longest, newest } = holdings;
-  const isLost = await acceptedLoss(deps, head);
+  const content = await readAnchor(deps, anchor);
+  if (!content) return;
+  const { longest, newest } = content;
+  const isAcceptedLoss = await createLossCheck(deps, head);
   for (const kept of longest ? [longest, ...newest] : [])
     try {
-      await continuedHead(deps, head, kept);
+      await computeTreeHead(deps, head, kept);
     } catch (error) {
       if (!(error instanceof LogBroken)) throw error;
-      if (isLost(kept)) {
+      if (isAcceptedLoss(kept)) {
         log.warn("the anchor has a checkpoint over entries whose loss was accepted", { length: kept.length });
         continue;
       }
@@ -58,22 +58,25 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
       const known = { length: kept.length, head: "" };
       return reportBreach({ store, integrity, log }, breach, { known: kept.length > head.length ? known : undefined });
     }
-  await compareWithBefore(deps, anchor, holdings).catch((error: unknown) =>
+  await compareWithLastAnchored(deps, anchor, content).catch((error: unknown) =>
     log.warn("the anchor was not looked after", { error: String(error) }),
   );
 }
 
 /** Tells which checkpoints end in the entries that the last accepted loss names. */
-async function acceptedLoss({ store, sha256 }: CheckpointDeps, head: ChainHead): Promise<(kept: TreeHead) => boolean> {
+async function createLossCheck(
+  { store, sha256 }: CheckpointDeps,
+  head: ChainHead,
+): Promise<(kept: TreeHead) => boolean> {
   const entry = head.loss && (await store.get("audit", entryKey(head.loss.length)))?.value;
-  if (entry?.current_hash !== head.loss?.head || !entry || !isSound(entry, sha256)) return () => false;
+  if (entry?.current_hash !== head.loss?.head || !entry || !hasValidHash(entry, sha256)) return () => false;
   const { length: continues, known } = JSON.parse(entry.detail) as { length: number; known: { length: number } };
   return ({ length }) => length > continues && length <= known.length;
 }
 
 /** Refuses to begin a log in an empty store while its anchor keeps one: the store was lost. Errors: `LogMissing`. */
-export async function requireNoneAnchored(deps: CheckpointDeps): Promise<void> {
-  const { longest } = (deps.anchor && (await holdingsOf(deps, deps.anchor))) ?? {};
+export async function requireEmptyAnchor(deps: CheckpointDeps): Promise<void> {
+  const { longest } = (deps.anchor && (await readAnchor(deps, deps.anchor))) ?? {};
   if (!longest) return;
   const { origin, length } = longest;
   throw new LogMissing(
@@ -82,60 +85,67 @@ export async function requireNoneAnchored(deps: CheckpointDeps): Promise<void> {
 }
 
 /** Returns the content of the anchor, undefined where it is unknown; a problem with it is stored from here on. */
-async function holdingsOf(deps: CheckpointDeps, anchor: CheckpointAnchor): Promise<Holdings | undefined> {
+async function readAnchor(deps: CheckpointDeps, anchor: CheckpointAnchor): Promise<AnchorContent | undefined> {
   delete deps.integrity.anchor;
   try {
-    const kept = anchor.kept();
-    const holdings = kept && (await fold(kept));
-    if (holdings?.unreadable !== undefined)
-      tell(deps, {
-        reason: `what the anchor keeps at place ${holdings.unreadable} is no checkpoint: it was damaged; mend it, or name another anchor`,
+    const kept = anchor.readAll();
+    const content = kept && (await summarizeNotes(kept));
+    if (content?.unreadable !== undefined)
+      reportProblem(deps, {
+        reason: `what the anchor keeps at place ${content.unreadable} is no checkpoint: it was damaged; mend it, or name another anchor`,
         lost: false,
       });
-    return holdings;
+    return content;
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    tell(deps, { reason: `the anchor cannot be read, so the log was not verified against it: ${said}`, lost: false });
+    const message = error instanceof Error ? error.message : String(error);
+    reportProblem(deps, {
+      reason: `the anchor cannot be read, so the log was not verified against it: ${message}`,
+      lost: false,
+    });
     return undefined;
   }
 }
 
-function tell({ integrity, log, clock }: CheckpointDeps, problem: Omit<AnchorProblem, "at">): void {
+function reportProblem({ integrity, log, clock }: CheckpointDeps, problem: Omit<AnchorProblem, "at">): void {
   log.warn(problem.reason);
   integrity.anchor = { ...problem, at: new Date(clock.now()).toISOString() };
 }
 
-async function fold(pages: AsyncIterable<readonly string[]>): Promise<Holdings> {
-  const holdings: Holdings = { longest: undefined, newest: [], unreadable: undefined, last: "" };
+async function summarizeNotes(pages: AsyncIterable<readonly string[]>): Promise<AnchorContent> {
+  const content: AnchorContent = { longest: undefined, newest: [], unreadable: undefined, last: "" };
   const iterator = pages[Symbol.asyncIterator]();
-  for (let place = 1; ;) {
+  for (let position = 1; ;) {
     const { done, value } = await runWithTimeLimit(() => iterator.next());
-    if (done) return holdings;
-    for (const note of value) take(holdings, note, place++);
+    if (done) return content;
+    for (const note of value) addNote(content, note, position++);
   }
 }
 
-function take(holdings: Holdings, note: string, place: number): void {
+function addNote(content: AnchorContent, note: string, position: number): void {
   const head = parseCheckpoint(note);
-  if (!head) return void (holdings.unreadable ??= place);
-  if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;
-  holdings.newest.push(head);
-  if (holdings.newest.length > NEWEST) holdings.newest.shift();
-  holdings.last = note;
+  if (!head) return void (content.unreadable ??= position);
+  if (!content.longest || head.length > content.longest.length) content.longest = head;
+  content.newest.push(head);
+  if (content.newest.length > NEWEST_COUNT) content.newest.shift();
+  content.last = note;
 }
 
 /** An anchor that lost checkpoints is reported; a different one than before gets the newest checkpoint again. */
-async function compareWithBefore(deps: CheckpointDeps, anchor: CheckpointAnchor, holdings: Holdings): Promise<void> {
+async function compareWithLastAnchored(
+  deps: CheckpointDeps,
+  anchor: CheckpointAnchor,
+  content: AnchorContent,
+): Promise<void> {
   const { store } = deps;
-  const before = (await store.get("meta", "anchor"))?.value;
-  if (!before || before.note === "") return;
-  const isSame = before.where === undefined || before.where === anchor.name;
-  const length = holdings.longest?.length ?? 0;
-  if (isSame && length < before.length)
-    return tell(deps, {
-      reason: `the anchor keeps checkpoints of ${length} entries at most, and one of ${before.length} was kept there: it lost what it kept; put it back, or name another anchor`,
+  const lastAnchored = (await store.get("meta", "anchor"))?.value;
+  if (!lastAnchored || lastAnchored.note === "") return;
+  const isSame = lastAnchored.where === undefined || lastAnchored.where === anchor.name;
+  const length = content.longest?.length ?? 0;
+  if (isSame && length < lastAnchored.length)
+    return reportProblem(deps, {
+      reason: `the anchor keeps checkpoints of ${length} entries at most, and one of ${lastAnchored.length} was kept there: it lost what it kept; put it back, or name another anchor`,
       lost: true,
     });
-  if (!isSame && before.note !== holdings.last)
-    await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));
+  if (!isSame && lastAnchored.note !== content.last)
+    await store.transact((tx) => tx.put("meta", "anchor", { ...lastAnchored, length: 0, note: "" }));
 }

@@ -4,16 +4,16 @@ import type { AuditDeps } from "./deps.ts";
 import { verifyChain } from "./verify.ts";
 
 /** At start: a breach that was found before stands until the whole log holds, and continues what was read of it then. */
-export async function reviewBreach(deps: AuditDeps): Promise<void> {
+export async function recheckBreach(deps: AuditDeps): Promise<void> {
   const { store, integrity, log } = deps;
-  const kept = (await store.get("meta", "breach"))?.value;
-  if (!kept || integrity.breach) return;
-  const { first_invalid, reason, known } = kept;
-  const isKnown = async (): Promise<boolean> =>
+  const stored = (await store.get("meta", "breach"))?.value;
+  if (!stored || integrity.breach) return;
+  const { first_invalid, reason, known } = stored;
+  const hasKnownEnd = async (): Promise<boolean> =>
     known === null ||
     known.length === 0 ||
     (await store.get("audit", entryKey(known.length)))?.value.current_hash === known.head;
-  if ((await verifyChain(deps)).breach === undefined && (await isKnown())) {
+  if ((await verifyChain(deps)).breach === undefined && (await hasKnownEnd())) {
     log.info("the audit chain holds again", { first_invalid });
     await store.transact((tx) => tx.delete("meta", "breach"));
   } else integrity.breach ??= { first_invalid, reason };

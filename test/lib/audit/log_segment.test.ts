@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { createOutline } from "../../../lib/audit/outline.ts";
-import type { Query } from "../../../lib/audit/outline_piece.ts";
+import { createLogIndex } from "../../../lib/audit/log_index.ts";
+import type { SubjectQuery } from "../../../lib/audit/log_segment.ts";
 import { numbers } from "../../support/numbers.ts";
 
 const ENTRIES = 9000;
@@ -15,13 +15,13 @@ test("an outline finds what entries are about, wherever they lie", () => {
     below(2) === 0 ? 0 : subject(),
     ...(below(20) === 0 ? [subject(), subject()] : []),
   ]);
-  const outline = createOutline({ length: 0, head: "0" }, ({ detail }) => about[Number(detail)]!);
+  const outline = createLogIndex({ length: 0, head: "0" }, ({ detail }) => about[Number(detail)]!);
   for (let id = 1; id < ENTRIES; id++) {
     const entry = { id, detail: String(id), previous_hash: String(id - 1), current_hash: String(id) };
     expect(outline.append(entry as AuditEntry)).toBe(true);
   }
   const kind = (id: number, which: 0 | 1): number[] => (which === 0 ? about[id]!.slice(0, 1) : about[id]!.slice(1));
-  const expected = ({ which, mask, bits }: Query, from: number, to: number): number[] =>
+  const expected = ({ column: which, mask, bits }: SubjectQuery, from: number, to: number): number[] =>
     [...about.keys()]
       .filter((id) => id > to && id <= from && kind(id, which).some((one) => ((one ^ bits) & mask) === 0))
       .reverse();
@@ -29,7 +29,7 @@ test("an outline finds what entries are about, wherever they lie", () => {
     const which = below(2) as 0 | 1;
     const some = kind(below(ENTRIES), which);
     const bits = (some[below(some.length)]! & ~1) >>> 0;
-    const query: Query = bits === 0 ? { which: 0, mask: 1, bits: 1 } : { which, mask: ~1 >>> 0, bits };
+    const query: SubjectQuery = bits === 0 ? { column: 0, mask: 1, bits: 1 } : { column: which, mask: ~1 >>> 0, bits };
     const ends = [below(ENTRIES), below(ENTRIES)].sort((a, b) => a - b) as [number, number];
     expect([...outline.find(query, ends[1], ends[0])]).toEqual(expected(query, ends[1], ends[0]));
   }

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, randomBytes, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { formatVerifierKey, parseVerifierKey } from "../../../lib/audit/note.ts";
-import { type Watch, makeWatch } from "../../../lib/audit/watching.ts";
+import { type Watch, makeWatch } from "../../../lib/audit/witness_service.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import {

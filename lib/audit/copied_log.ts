@@ -4,50 +4,51 @@ import type { Version } from "../store/version.ts";
 import { type ChainHead, entryKey } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { AuditEntry } from "./entry.ts";
-import type { Link } from "./integrity.ts";
-import { BEGINNING, whyInvalid } from "./verify.ts";
+import type { ChainLink } from "./integrity.ts";
+import { LOG_START, findEntryProblem } from "./verify.ts";
 
 /** A log that is being copied. */
-export interface PassingLog {
-  /** Looks at what is copied. Errors: `LogDoesNotHold`. */
-  see(versions: readonly Version[]): void;
-  /** Returns the end of the log, after all entries were seen; undefined where none was begun. Errors: `LogDoesNotHold`. */
-  end(): ChainHead | undefined;
+export interface CopiedLogCheck {
+  /** Looks at what is copied. Errors: `CopiedLogInvalid`. */
+  check(versions: readonly Version[]): void;
+  /** Returns the end of the log, after all entries were seen; undefined where none was begun. Errors: `CopiedLogInvalid`. */
+  finish(): ChainHead | undefined;
 }
 
 /** The log that is copied is not whole, or was changed. */
-export class LogDoesNotHold extends Error {
-  override readonly name = "LogDoesNotHold";
+export class CopiedLogInvalid extends Error {
+  override readonly name = "CopiedLogInvalid";
 }
 
 /** Nothing has passed by yet. */
-export function passingLog(sha256: AuditDeps["sha256"]): PassingLog {
-  let link: Link = BEGINNING;
+export function createCopiedLogCheck(sha256: AuditDeps["sha256"]): CopiedLogCheck {
+  let link: ChainLink = LOG_START;
   let origin: string | undefined;
   let head: ChainHead | undefined;
 
-  const refuse = (id: number, reason: string): never => {
-    throw new LogDoesNotHold(`its log does not hold at entry ${id}: ${reason}`);
+  const reject = (id: number, reason: string): never => {
+    throw new CopiedLogInvalid(`its log does not hold at entry ${id}: ${reason}`);
   };
   const append = ({ id, json }: Version): void => {
     const entry = json?.value as AuditEntry | undefined;
     origin ??= entry?.origin;
     const next = link.length + 1;
-    const reason = id === entryKey(next) ? whyInvalid(entry, link, { origin: origin! }, sha256) : `its id is ${id}`;
-    if (reason) refuse(next, reason);
+    const reason =
+      id === entryKey(next) ? findEntryProblem(entry, link, { origin: origin! }, sha256) : `its id is ${id}`;
+    if (reason) reject(next, reason);
     link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
   };
 
   return {
-    see(versions) {
+    check(versions) {
       for (const version of versions)
         if (version.collection === LOG_COLLECTION && version.id !== "") append(version);
         else if (isHeadRecord(version)) head = version.json?.value as ChainHead | undefined;
     },
-    end() {
-      if (!head && link.length > 0) refuse(1, "the record of its end is missing");
+    finish() {
+      if (!head && link.length > 0) reject(1, "the record of its end is missing");
       if (head && (head.length !== link.length || head.head !== link.head || (origin ?? head.origin) !== head.origin))
-        refuse(link.length, `its end is said to be entry ${head.length}, ${head.head}`);
+        reject(link.length, `its end is said to be entry ${head.length}, ${head.head}`);
       return head;
     },
   };

@@ -1,20 +1,20 @@
 /** Has witnesses cosign the log's checkpoints, and keeps what they said. */
 import { hasElapsed } from "../kit/age.ts";
 import { runUntilStopped } from "../kit/time_limit.ts";
-import { type Checkpoint, type CheckpointDeps, lastCheckpoint, parseCheckpoint } from "./checkpoint.ts";
-import { cosignedAt } from "./cosignature.ts";
+import { type Checkpoint, type CheckpointDeps, readLastCheckpoint, parseCheckpoint } from "./checkpoint.ts";
+import { findCosignatureTime } from "./cosignature.ts";
 import { COSIGNATURE, formatNote, formatVerifierKey, parseNote } from "./note.ts";
-import { proveConsistency, withCompleteTree } from "./prove.ts";
-import { addCheckpoint, type Witness } from "./witness.ts";
+import { proveConsistency, runWithCompleteTree } from "./prove.ts";
+import { submitCheckpoint, type Witness } from "./witness.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    witnesses: Witnessed;
+    witnesses: WitnessState;
   }
 }
 
 /** `witnesses/<verifier key>`: what a witness cosigned last, and how it was when it was asked last. */
-export interface Witnessed {
+export interface WitnessState {
   /** The checkpoint as the log signed it, `""` before the first. */
   note: string;
   /** The verifier key it is signed for, and when it was made. */
@@ -36,7 +36,7 @@ export interface Witnessed {
 /** Dependencies of requests to witnesses. */
 export type WitnessDeps = CheckpointDeps & { witnesses?: readonly Witness[] | undefined };
 
-const NEVER: Witnessed = {
+const NEVER: WitnessState = {
   note: "",
   key: "",
   made: "",
@@ -49,110 +49,110 @@ const NEVER: Witnessed = {
   refused: false,
 };
 
-const PACE_MS = 1000;
+const MIN_WAIT_MS = 1000;
 /** An idle log is cosigned again after this time, so that a cosignature's age says something of the witness. */
 const RECOSIGN_MS = 3_600_000;
-const LONGEST_WAIT_MS = 300_000;
-const MOST_ROUNDS = 4;
+const MAX_WAIT_MS = 300_000;
+const MAX_ROUNDS = 4;
 
 /** A rejection by a witness that is the log's fault, in a sentence for people. */
-class Refused extends Error {
+class RejectedByWitness extends Error {
   override readonly name = "Refused";
 }
 
-const idOf = ({ key }: Witness, { sha256 }: Pick<CheckpointDeps, "sha256">): string =>
+const witnessId = ({ key }: Witness, { sha256 }: Pick<CheckpointDeps, "sha256">): string =>
   formatVerifierKey(key, sha256, COSIGNATURE);
 
 /** Returns the last known state of each witness, in the order of the configuration. */
-export async function witnessed(
+export async function readWitnessStates(
   deps: Pick<WitnessDeps, "store" | "sha256" | "witnesses">,
-): Promise<{ witness: Witness; seen: Witnessed }[]> {
+): Promise<{ witness: Witness; state: WitnessState }[]> {
   const { witnesses = [] } = deps;
   if (witnesses.length === 0) return [];
-  const kept = await deps.store.getMany(
+  const stored = await deps.store.getMany(
     "witnesses",
-    witnesses.map((witness) => idOf(witness, deps)),
+    witnesses.map((witness) => witnessId(witness, deps)),
   );
-  return witnesses.map((witness, i) => ({ witness, seen: kept[i]?.value ?? NEVER }));
+  return witnesses.map((witness, i) => ({ witness, state: stored[i]?.value ?? NEVER }));
 }
 
 /** Asks a witness to cosign the newest checkpoint, when that is due; resolves to whether it is behind. It never rejects. */
-export function askWitness(deps: WitnessDeps, witness: Witness, stopping?: AbortSignal): Promise<boolean> {
+export function requestCosignature(deps: WitnessDeps, witness: Witness, stopping?: AbortSignal): Promise<boolean> {
   return deps
-    .mutex(`witness ${idOf(witness, deps)}`, () => askWhenDue(deps, witness, stopping))
+    .mutex(`witness ${witnessId(witness, deps)}`, () => requestCosignatureIfDue(deps, witness, stopping))
     .catch((error: unknown) => {
       deps.log.warn("a witness was not looked after", { witness: witness.key.name, error: String(error) });
       return true;
     });
 }
 
-async function askWhenDue(deps: WitnessDeps, witness: Witness, stopping?: AbortSignal): Promise<boolean> {
+async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stopping?: AbortSignal): Promise<boolean> {
   const { store, clock, integrity, log } = deps;
-  const checkpoint = await lastCheckpoint({ store });
+  const checkpoint = await readLastCheckpoint({ store });
   if (!checkpoint?.key || checkpoint.length === 0 || integrity.breach) return false;
-  const id = idOf(witness, deps);
-  const before = (await store.get("witnesses", id))?.value ?? NEVER;
+  const id = witnessId(witness, deps);
+  const previous = (await store.get("witnesses", id))?.value ?? NEVER;
   const now = clock.now();
-  const isBehind = before.note !== checkpoint.note || before.failures > 0;
-  if (!hasElapsed(before.asked_at, isBehind ? waitOf(before) : RECOSIGN_MS, now)) return isBehind;
+  const isBehind = previous.note !== checkpoint.note || previous.failures > 0;
+  if (!hasElapsed(previous.asked_at, isBehind ? retryDelayMs(previous) : RECOSIGN_MS, now)) return isBehind;
   const asked_at = new Date(now).toISOString();
-  let after: Witnessed;
+  let next: WitnessState;
   try {
-    const said = await cosigned(deps, witness, before.length, checkpoint, stopping);
-    after = { ...said, asked_at, failures: 0, problem: null, refused: false };
-    if (before.problem !== null)
-      log.info("the witness cosigns again", { witness: witness.key.name, length: after.length });
+    const cosignature = await submitUntilCosigned(deps, witness, previous.length, checkpoint, stopping);
+    next = { ...cosignature, asked_at, failures: 0, problem: null, refused: false };
+    if (previous.problem !== null)
+      log.info("the witness cosigns again", { witness: witness.key.name, length: next.length });
   } catch (error) {
     // Given up, not failed: the next start asks at once.
     if (stopping?.aborted) return false;
-    const refused = error instanceof Refused;
+    const isRejected = error instanceof RejectedByWitness;
     const problem = error instanceof Error ? error.message : String(error);
-    after = { ...before, asked_at, failures: before.failures + 1, problem, refused };
+    next = { ...previous, asked_at, failures: previous.failures + 1, problem, refused: isRejected };
     const report = { witness: witness.key.name, length: checkpoint.length, problem };
-    if (refused) log.error("a witness refuses the log", report);
-    else if (before.problem !== problem) log.warn("a witness does not cosign; it is asked again", report);
+    if (isRejected) log.error("a witness refuses the log", report);
+    else if (previous.problem !== problem) log.warn("a witness does not cosign; it is asked again", report);
   }
-  await store.transact((tx) => tx.put("witnesses", id, after));
-  return after.failures > 0;
+  await store.transact((tx) => tx.put("witnesses", id, next));
+  return next.failures > 0;
 }
 
 /** Once a second while all is well; twice as long after each failure, up to five minutes. */
-const waitOf = ({ failures }: Witnessed): number => Math.min(PACE_MS * 2 ** failures, LONGEST_WAIT_MS);
+const retryDelayMs = ({ failures }: WitnessState): number => Math.min(MIN_WAIT_MS * 2 ** failures, MAX_WAIT_MS);
 
 /** The newest checkpoint with what the witness put to it. `old`: what it is thought to have cosigned last. */
-async function cosigned(
+async function submitUntilCosigned(
   deps: WitnessDeps,
   witness: Witness,
   old: number,
   newest: Checkpoint,
   stopping: AbortSignal | undefined,
-): Promise<Pick<Witnessed, "note" | "key" | "made" | "length" | "lines" | "at">> {
+): Promise<Pick<WitnessState, "note" | "key" | "made" | "length" | "lines" | "at">> {
   let [size, checkpoint] = [old, newest];
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     // Another process may have shown it more meanwhile.
-    if (size > checkpoint.length) checkpoint = (await lastCheckpoint(deps)) ?? newest;
+    if (size > checkpoint.length) checkpoint = (await readLastCheckpoint(deps)) ?? newest;
     const { note, length, key, at: made } = checkpoint;
     if (size > length)
-      throw new Refused(
+      throw new RejectedByWitness(
         `it cosigned ${size} entries of this log, which has ${length}: the store was set back to an older copy, or the log was cut`,
       );
-    const proof = size === 0 || size === length ? [] : await proofOf(deps, size, length);
+    const proof = size === 0 || size === length ? [] : await proveExtension(deps, size, length);
     const submission = { old: size, proof, note };
-    const answer = await runUntilStopped(stopping, (signal) => addCheckpoint(witness, submission, signal));
-    if (answer.kind === "refused") throw refusal(answer.status, size, length);
+    const answer = await runUntilStopped(stopping, (signal) => submitCheckpoint(witness, submission, signal));
+    if (answer.kind === "refused") throw rejectionError(answer.status, size, length);
     if (answer.kind === "cosigned")
-      return { note, key: key ?? "", made, length, ...(await cosignaturesIn(deps, witness, note, answer.lines)) };
+      return { note, key: key ?? "", made, length, ...(await verifyCosignatures(deps, witness, note, answer.lines)) };
     size = answer.size;
   }
   throw new Error("it cosigned another size each time it was asked");
 }
 
-const proofOf = (deps: WitnessDeps, from: number, length: number): Promise<string[]> =>
-  withCompleteTree(deps, async (reads) => (await proveConsistency(reads, from, length)).proof);
+const proveExtension = (deps: WitnessDeps, from: number, length: number): Promise<string[]> =>
+  runWithCompleteTree(deps, async (reads) => (await proveConsistency(reads, from, length)).proof);
 
-function refusal(status: number, old: number, length: number): Error {
+function rejectionError(status: number, old: number, length: number): Error {
   if (status === 422)
-    return new Refused(
+    return new RejectedByWitness(
       `it says that the log of ${length} entries does not continue the one of ${old} that it cosigned`,
     );
   if (status === 404) return new Error("it does not know this log: its operator needs the log's verifier key");
@@ -161,15 +161,15 @@ function refusal(status: number, old: number, length: number): Error {
 }
 
 /** The witness's own cosignature, which must hold, and those of keys that nobody here knows. */
-async function cosignaturesIn(
+async function verifyCosignatures(
   { sha256, witnesses = [] }: WitnessDeps,
   { key }: Witness,
   note: string,
   lines: string,
-): Promise<Pick<Witnessed, "lines" | "at">> {
+): Promise<Pick<WitnessState, "lines" | "at">> {
   const signed = parseNote(note);
   const answered = parseNote(`${note}${lines}`);
-  const at = answered && (await cosignedAt(answered, key, sha256));
+  const at = answered && (await findCosignatureTime(answered, key, sha256));
   if (!signed || !answered || at === undefined) throw new Error("what it answered is not a cosignature of its key");
   // An invalid line in the name of the log or of another witness would spoil the note for its verifiers.
   const names = [...signed.signatures.map(({ name }) => name), ...witnesses.map((other) => other.key.name)];
@@ -180,24 +180,24 @@ async function cosignaturesIn(
 }
 
 /** Known states of witnesses, read once: between two reads one could have cosigned the next. */
-type Known = readonly { seen: Witnessed }[];
+type WitnessStates = readonly { state: WitnessState }[];
 
 /** The newest checkpoint that a witness cosigned; undefined before the first. */
-export const newestCosigned = (known: Known): Checkpoint | undefined =>
-  opened(known.reduce((a, { seen }) => (seen.length > a.length ? seen : a), NEVER));
+export const findNewestCosigned = (known: WitnessStates): Checkpoint | undefined =>
+  parseState(known.reduce((a, { state }) => (state.length > a.length ? state : a), NEVER));
 
 /** Returns, among checkpoints of at least `length` entries, the newest of those that most witnesses cosigned. */
-export function mostCosigned(known: Known, length: number): Checkpoint | undefined {
-  const covering = known.map(({ seen }) => seen).filter((seen) => seen.length >= length);
-  const count = ({ note }: Witnessed): number => covering.filter((seen) => seen.note === note).length;
-  return opened(covering.reduce((a, b) => ((count(b) - count(a) || b.length - a.length) > 0 ? b : a), NEVER));
+export function findMostCosigned(known: WitnessStates, length: number): Checkpoint | undefined {
+  const covering = known.map(({ state }) => state).filter((state) => state.length >= length);
+  const count = ({ note }: WitnessState): number => covering.filter((state) => state.note === note).length;
+  return parseState(covering.reduce((a, b) => ((count(b) - count(a) || b.length - a.length) > 0 ? b : a), NEVER));
 }
 
-function opened({ note, key, made }: Witnessed): Checkpoint | undefined {
+function parseState({ note, key, made }: WitnessState): Checkpoint | undefined {
   const head = parseCheckpoint(note);
   return head && { ...head, note, key, at: made };
 }
 
 /** A checkpoint with the cosignatures that are known of it. */
-export const withCosignatures = (note: string, known: Known): string =>
-  note + [...new Set(known.filter(({ seen }) => seen.note === note).map(({ seen }) => seen.lines))].join("");
+export const appendCosignatures = (note: string, known: WitnessStates): string =>
+  note + [...new Set(known.filter(({ state }) => state.note === note).map(({ state }) => state.lines))].join("");

@@ -15,7 +15,7 @@ import {
   type Note,
   type NoteSignature,
   parseNote,
-  makeSignature,
+  verifySignature,
   listSignatures,
   type VerifierKey,
 } from "./note.ts";
@@ -23,12 +23,12 @@ import { parseSubmission, type Submission } from "./witness.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    watched: Watched;
+    watched: WatchedLog;
   }
 }
 
 /** `watched/<SHA-256 of the origin>`: the last checkpoint of a log that was cosigned. */
-export interface Watched extends TreeHead {
+export interface WatchedLog extends TreeHead {
   /** With the log's signatures and this witness's own. */
   note: string;
 }
@@ -40,7 +40,7 @@ export interface Watch {
   /** Verifier keys of logs, each named by the origin of its log. */
   logs: readonly VerifierKey[];
   /** Limits the submissions that are checked concurrently. */
-  places: ReturnType<typeof createSemaphore>;
+  runLimited: ReturnType<typeof createSemaphore>;
 }
 
 /** Dependencies of watching. */
@@ -52,22 +52,25 @@ export interface WatchDeps {
   watch?: Watch | undefined;
 }
 
-const PLACES = 4;
+const MAX_CONCURRENT_CHECKS = 4;
 
 /** A watch over these logs. */
-export const makeWatch = (given: Omit<Watch, "places">): Watch => ({ ...given, places: createSemaphore(PLACES) });
+export const makeWatch = (options: Omit<Watch, "runLimited">): Watch => ({
+  ...options,
+  runLimited: createSemaphore(MAX_CONCURRENT_CHECKS),
+});
 
 /** The signature line of this witness, or the size that it cosigned last where the submission begins at another. */
-export type Judged = { line: string } | { latest: number };
+export type SubmissionAnswer = { line: string } | { latest: number };
 
 /**
  * Judges a submission, and keeps the checkpoint before its cosignature is given. Errors: 400 `invalid_field`, 404 `not_found`
  * for a log that is not watched, 403 `checkpoint_untrusted`, 422 `checkpoint_inconsistent`.
  */
-export function judgeSubmission(deps: WatchDeps, body: string): Promise<Judged> {
+export function judgeSubmission(deps: WatchDeps, body: string): Promise<SubmissionAnswer> {
   const { watch } = deps;
   if (!watch) throw new AppError("not_found", "this service is no witness; start it with --witness-for FILE");
-  return watch.places(async () => {
+  return watch.runLimited(async () => {
     const submission = parseSubmission(body);
     const note = submission && parseNote(submission.note);
     const head = submission && parseCheckpoint(submission.note);
@@ -77,7 +80,7 @@ export function judgeSubmission(deps: WatchDeps, body: string): Promise<Judged> 
     if (hasRepeatedKey(note))
       throw invalidField("body", "has two signature lines of one key; send one line for each key");
     if (submission.old > head.length) throw invalidField("old", "is beyond the checkpoint");
-    return keep(deps, watch, submission, head, { text: note.text, signatures: trusted });
+    return cosignAndStore(deps, watch, submission, head, { text: note.text, signatures: trusted });
   });
 }
 
@@ -94,30 +97,30 @@ async function trustedSignatures(
 ): Promise<NoteSignature[]> {
   const keys = logs.filter(({ name }) => name === origin || name === keyName(origin));
   if (keys.length === 0) throw new AppError("not_found", "this witness does not watch this log");
-  const found = await Promise.all(keys.map((key) => makeSignature(note, key, sha256)));
+  const found = await Promise.all(keys.map((key) => verifySignature(note, key, sha256)));
   if (found.includes("invalid") || !found.includes("valid"))
     throw new AppError("checkpoint_untrusted", "no key that this witness trusts for this log signed the checkpoint");
   return keys.flatMap((key) => listSignatures(note, key, computeKeyId(key, sha256)));
 }
 
 /** In one transaction: two submissions at once must not set the size back. */
-async function keep(
+async function cosignAndStore(
   deps: WatchDeps,
   watch: Watch,
   submission: Submission,
   head: TreeHead,
   note: Note,
-): Promise<Judged> {
+): Promise<SubmissionAnswer> {
   const { store, sha256, clock, log } = deps;
   const id = sha256(head.origin);
   const judged = await store.transact(async (tx) => {
     const last = (await tx.get("watched", id))?.value;
     const latest = last?.length ?? 0;
     if (submission.old !== latest) return { latest };
-    if (!continues(submission, head, last, sha256)) return { refused: last };
+    if (!isContinuation(submission, head, last, sha256)) return { refused: last };
     const cosignature = await cosign(watch, note.text, clock.now(), sha256);
-    const kept = formatNote({ text: note.text, signatures: [...note.signatures, cosignature] });
-    tx.put("watched", id, { ...head, note: kept });
+    const cosignedNote = formatNote({ text: note.text, signatures: [...note.signatures, cosignature] });
+    tx.put("watched", id, { ...head, note: cosignedNote });
     return { line: formatNote({ text: "", signatures: [cosignature] }).slice(1) };
   });
   if (!("refused" in judged)) return judged;
@@ -129,7 +132,7 @@ async function keep(
   );
 }
 
-function continues(
+function isContinuation(
   { old, proof }: Submission,
   { length, root }: TreeHead,
   last: TreeHead | undefined,

@@ -1,11 +1,11 @@
 import { createPrivateKey, sign } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
-import { keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
-import { type CheckpointSigner, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { runCheckpointLoop, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
+import { type CheckpointSigner, storeCurrentCheckpoint, readLastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { COSIGNATURE, parseVerifierKey } from "../../../lib/audit/note.ts";
 import type { Witness } from "../../../lib/audit/witness.ts";
-import { mostCosigned, witnessed } from "../../../lib/audit/witnessing.ts";
+import { findMostCosigned, readWitnessStates } from "../../../lib/audit/request_cosignatures.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
@@ -32,7 +32,7 @@ function signerOf({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
 async function watchedLog(length: number, names: readonly string[] = ["w.example/one"]) {
   const deps = { ...(await makeLog(length)), checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
   const { origin } = (await deps.store.get("meta", "chain"))!.value;
-  const { key } = await currentCheckpoint(deps);
+  const { key } = await storeCurrentCheckpoint(deps);
   const watched = [key!];
   const there = await Promise.all(names.map((name) => independentWitness(name, () => watched, deps.clock.now)));
   onTestFinished(async () => void (await Promise.all(there.map((witness) => witness.close()))));
@@ -95,11 +95,11 @@ test("a witness that cosigns the next checkpoint meanwhile does not take its nam
 test("of checkpoints that are long enough the one that most witnesses cosigned is taken, of several the newest", async () => {
   const { deps } = await watchedLog(3);
   await asked(deps, 1);
-  const { seen } = (await witnessed(deps))[0]!;
-  const at = (length: number) => ({ seen: { ...seen, length, note: seen.note.replace("\n4\n", `\n${length}\n`) } });
+  const { state: seen } = (await readWitnessStates(deps))[0]!;
+  const at = (length: number) => ({ state: { ...seen, length, note: seen.note.replace("\n4\n", `\n${length}\n`) } });
   const known = [at(4), at(9), at(7), at(4)];
-  expect([1, 4, 5, 8, 9].map((length) => mostCosigned(known, length)?.length)).toEqual([4, 4, 9, 9, 9]);
-  expect([mostCosigned(known, 10), mostCosigned([], 1)]).toEqual([undefined, undefined]);
+  expect([1, 4, 5, 8, 9].map((length) => findMostCosigned(known, length)?.length)).toEqual([4, 4, 9, 9, 9]);
+  expect([findMostCosigned(known, 10), findMostCosigned([], 1)]).toEqual([undefined, undefined]);
 });
 
 test("a witness that saw another size than was thought is asked again from there", async () => {
@@ -237,11 +237,11 @@ test("in a process that stays a silent witness holds up no checkpoint and no sto
     };
   });
   deps.witnesses = [{ url: silent.url, key: parseVerifierKey(silent.key.vkey, deps.sha256, COSIGNATURE)! }];
-  const running = keepCheckpoints(deps, commits);
+  const running = runCheckpointLoop(deps, commits);
   await isAsked;
   for (let length = 1025; length < 5000; length += 1024) {
     await lengthen(deps, 1024);
-    for (let { count } = commits; (await lastCheckpoint(deps))?.length !== length; { count } = commits)
+    for (let { count } = commits; (await readLastCheckpoint(deps))?.length !== length; { count } = commits)
       await commits.wait(count, 60 * SECOND);
   }
   commits.close();
