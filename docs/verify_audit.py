@@ -1169,7 +1169,7 @@ def read_checkpoints(path, keys):
             continue
         checkpoints.append((what, checkpoint))
         trust = f"signed by {signer}" if signer else "signature not checked, no --key was given"
-        kept.append({**{k: checkpoint[k] for k in ("length", "root", "origin")}, "what": f"{what} ({trust})"})
+        kept.append({**{k: checkpoint[k] for k in ("length", "root", "origin")}, "description": f"{what} ({trust})"})
     return kept, findings, remarks, checkpoints
 
 
@@ -1224,11 +1224,11 @@ def why_lost(losses, length):
 def why_not_held(item, seen, origin, entries, losses):
     why = why_lost(losses, item["length"])
     if "origin" in item and entries > 0 and item["origin"] != note_line(origin):
-        return whole("origin", f"{item['what']} is of another log, {item['origin']}")
+        return whole("origin", f"{item['description']} is of another log, {item['origin']}")
     if item["length"] > entries:
-        return whole("tail_truncation", f"the log has {entries} entries, and {item['what']} was kept of it{why}")
+        return whole("tail_truncation", f"the log has {entries} entries, and {item['description']} was kept of it{why}")
     if seen != item.get("head", item.get("root")):
-        return whole("full_rewrite", f"the log does not continue {item['what']}{why}")
+        return whole("full_rewrite", f"the log does not continue {item['description']}{why}")
     return None
 
 
@@ -1568,7 +1568,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         "head": chain.last["current_hash"] if chain.last else "",
         "findings": (found + outside)[:MOST_LISTED],
         "findings_total": total,
-        "held_against": [item["what"] for item in kept],
+        "held_against": [item["description"] for item in kept],
         "witnessed": list(witnessed),
         "proofs": proofs.counts,
         "contents": carried.counts if carried else None,
@@ -3617,7 +3617,7 @@ def read_receipt(length, head):
         return []
     if not re.fullmatch(r"0|[1-9][0-9]{0,14}", length or "") or not HEX.fullmatch(head or ""):
         raise Unreadable("--expected-length N and --expected-head HEX go together: a number, and 64 lower-case hex digits")
-    return [{"length": int(length), "head": head, "what": f"the receipt of entry {length}"}]
+    return [{"length": int(length), "head": head, "description": f"the receipt of entry {length}"}]
 
 
 def read_intents(folder):

@@ -1,8 +1,8 @@
-/** Text of a certificate, as lines for people. */
+/** Formats the result of verifying a certificate for people. */
 import type { CertificateReport, Step } from "./certificate.ts";
-import { shownLine } from "./note.ts";
+import { escapeForTerminal } from "./note.ts";
 
-/** The change, its life, what does not hold, and the verdict last. */
+/** Returns lines: the change, its steps, the findings, and the verdict last. */
 export function certificateText(file: string, report: CertificateReport): string {
   const { change_id, content, erased, digest, origin, checkpoint, steps, findings, remarks } = report;
   return [
@@ -14,13 +14,13 @@ export function certificateText(file: string, report: CertificateReport): string
     ...(checkpoint ? [`the log had ${checkpoint.length} entries; signed by ${checkpoint.signed_by}`] : []),
     ...(checkpoint?.witnessed_by ?? []).map(({ name, at }) => `seen by the witness ${name} at ${at}`),
     ...remarks,
-    verdictOf(report),
+    verdictText(report),
   ]
-    .map(shownLine)
+    .map(escapeForTerminal)
     .join("\n");
 }
 
-const WHAT: ReadonlyMap<string, string> = new Map([
+const EVENT_TEXTS: ReadonlyMap<string, string> = new Map([
   ["change_proposed", "proposed"],
   ["change_applied", "applied"],
   ["change_rolled_back", "rolled back"],
@@ -36,30 +36,30 @@ const WHAT: ReadonlyMap<string, string> = new Map([
 ]);
 
 function stepText({ entry, at, event, decision, name, authenticated, note, status, key, manifest_hash }: Step): string {
-  const what = [WHAT.get(event), decision].filter(Boolean).join(", ") || event;
-  const how = key === null ? knownText(authenticated) : `signed with ${keyText(key, authenticated)}`;
-  const by = name === null ? "" : ` by ${JSON.stringify(name)}`;
-  const then = DECIDING.has(event) ? `, then ${status}` : "";
-  const said = note ? `, note ${JSON.stringify(note)}` : "";
-  return `entry ${entry}, ${at}: ${what}${by}${then} (${how}${said}), under the intent ${manifest_hash}`;
+  const action = [EVENT_TEXTS.get(event), decision].filter(Boolean).join(", ") || event;
+  const signatureText = key === null ? authenticationText(authenticated) : `signed with ${keyText(key, authenticated)}`;
+  const actorText = name === null ? "" : ` by ${JSON.stringify(name)}`;
+  const statusText = DECIDING_EVENTS.has(event) ? `, then ${status}` : "";
+  const noteText = note ? `, note ${JSON.stringify(note)}` : "";
+  return `entry ${entry}, ${at}: ${action}${actorText}${statusText} (${signatureText}${noteText}), under the intent ${manifest_hash}`;
 }
 
-/** After which the change may be this or that. */
-const DECIDING: ReadonlySet<string> = new Set(["change_proposed", "consent_decision"]);
+/** Events after which the text names the change's status. */
+const DECIDING_EVENTS: ReadonlySet<string> = new Set(["change_proposed", "consent_decision"]);
 
-/** By whose word the name is the actor's. */
-const knownText = (authenticated: string | null): string =>
+/** Describes how an unsigned step's name was authenticated. */
+const authenticationText = (authenticated: string | null): string =>
   authenticated?.startsWith("signature")
     ? "said to be signed, which was not checked"
     : `known by: ${authenticated ?? "nothing"}`;
 
-/** Describes the person behind a signature; never that they understood what they signed. */
+/** Describes a signing key, and whether its owner was present. */
 const keyText = (key: string, authenticated: string | null): string =>
   authenticated === "signature_unattended"
     ? `${key}, a key that signs by itself`
     : `${key}, its owner present and verified`;
 
-function verdictOf({ verdict, findings }: CertificateReport): string {
+function verdictText({ verdict, findings }: CertificateReport): string {
   switch (verdict) {
     case "valid":
       return "valid: the entries stand in a log that the policy trusts; what the log says of the change beyond them, such as a later step, this file does not show";

@@ -1,4 +1,4 @@
-/** Follows the chain line by line, and says where a line does not follow from the one before. */
+/** Verifies the hash chain line by line. */
 import { type Entry, hasHashes, parseLine } from "./line.ts";
 
 /** A rule that a line, or the complete log, violates. */
@@ -19,7 +19,7 @@ export type Rule =
   | "intent"
   | "quorum";
 
-/** Something that does not hold; `line` and `entry` are null where it is about the log as a whole. */
+/** A violated rule; `line` and `entry` are null where the finding is about the complete log. */
 export interface Finding {
   line: number | null;
   entry: number | null;
@@ -27,27 +27,30 @@ export interface Finding {
   message: string;
 }
 
-/** How far the chain was followed. Text is one character a byte. */
+/** State of the chain after some lines. Text has one character for each byte. */
 export interface Chain {
   lines: number;
   origin: string | undefined;
   /** The entry that the next line continues; undefined after a line that could not be read. */
   last: { id: number; hash: string; timestamp: string } | undefined;
-  /** The last line's entry; undefined where it is none. */
+  /** The entry of the last line; undefined where that line is no entry. */
   entry?: Entry | undefined;
 }
 
 const NO_ENTRY = "the line is not an entry in the exact form that the service writes";
 
 /** The chain before its first entry. */
-export const beginning = (): Chain => ({
+export const emptyChain = (): Chain => ({
   lines: 0,
   origin: undefined,
   last: { id: 0, hash: "0".repeat(64), timestamp: "" },
 });
 
-/** Follows one line. What comes behind a broken line is held to what that line states, so that one fault shows once. */
-export function follow(chain: Chain, line: string): Finding | undefined {
+/**
+ * Verifies the next line. After a broken line the chain continues from the values which that line states, so that one fault is
+ * reported once.
+ */
+export function verifyLine(chain: Chain, line: string): Finding | undefined {
   const number = ++chain.lines;
   const entry = parseLine(line);
   const { last } = chain;
@@ -58,11 +61,11 @@ export function follow(chain: Chain, line: string): Finding | undefined {
   }
   chain.origin ??= entry.origin;
   chain.last = { id: entry.id, hash: entry.currentHash, timestamp: entry.timestamp };
-  const broken = whyBroken(entry, chain.origin, last);
-  return broken && { line: number, entry: entry.id, rule: broken[0], message: broken[1] };
+  const problem = findBreak(entry, chain.origin, last);
+  return problem && { line: number, entry: entry.id, rule: problem[0], message: problem[1] };
 }
 
-function whyBroken(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
+function findBreak(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
   if (entry.origin !== origin) return ["origin", "the entry belongs to another log than the first one"];
   if (last && entry.id !== last.id + 1) return ["id", `the entry behind ${last.id} should be ${last.id + 1}`];
   if (last && entry.previousHash !== last.hash)

@@ -1,24 +1,24 @@
-/** A certificate's file, taken apart: named parts behind their lengths. */
+/** Splits the file of a certificate into its parts; each part is preceded by its name and length. */
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 
 /** The parts of a certificate, as text. */
-export interface Parts {
-  /** The rest of it, where it was erased. */
+export interface CertificateParts {
+  /** After an erasure, the remaining fields. */
   content: string;
   isErased: boolean;
   intents: string[];
-  /** Each is a file of C2SP `tlog-proof` by itself. */
+  /** Each is the text of a C2SP `tlog-proof` file. */
   proofs: string[];
 }
 
 const HEAD = "countersign-certificate/v1\n";
 const PART = /^(content|erased|intent|proof) ([1-9]\d{0,8})\n/;
-/** The content or what is left of it, then intents, then proofs; one of the first and one of the last at least. */
+/** One content (complete or erased), then any number of intents, then at least one proof. */
 const ORDER = /^(?:content|erased)( intent)*( proof)+$/;
 
-/** Takes a file apart; undefined when it is no certificate in the one form that there is. */
-export function readParts(file: Buffer): Parts | undefined {
+/** Splits a file; undefined when it is not exactly in the form of a certificate. */
+export function readParts(file: Buffer): CertificateParts | undefined {
   if (!isUtf8(file) || !file.subarray(0, HEAD.length).equals(Buffer.from(HEAD))) return undefined;
   const parts: { name: string; text: string }[] = [];
   for (let at = HEAD.length; at < file.length;) {
@@ -31,13 +31,18 @@ export function readParts(file: Buffer): Parts | undefined {
     at = end;
   }
   if (!ORDER.test(parts.map(({ name }) => name).join(" "))) return undefined;
-  const named = (wanted: string) => parts.flatMap(({ name, text }) => (name === wanted ? [text] : []));
+  const listTexts = (wanted: string) => parts.flatMap(({ name, text }) => (name === wanted ? [text] : []));
   const json = (text: string) => text.slice(0, -1);
   const isErased = parts[0]!.name === "erased";
-  return { content: json(parts[0]!.text), isErased, intents: named("intent").map(json), proofs: named("proof") };
+  return {
+    content: json(parts[0]!.text),
+    isErased,
+    intents: listTexts("intent").map(json),
+    proofs: listTexts("proof"),
+  };
 }
 
-/** The parts of a certificate as files of their own: JSON, and C2SP `tlog-proof`. */
+/** Lists the parts of a certificate as separate files: JSON, and C2SP `tlog-proof`. */
 export function listFiles(file: Buffer): [name: string, text: string][] {
   const { content, isErased, intents, proofs } = readParts(file)!;
   return [

@@ -1,7 +1,7 @@
-/** ASN.1 DER of keys and signatures; any other encoding of the same content is rejected. */
+/** Reads ASN.1 DER of keys and signatures; any other encoding of the same content is rejected. */
 
-/** Splits the first element, of this tag, from the rest. Errors: `RangeError` for another tag, or a length that is not DER. */
-export function element(bytes: Buffer, tag: number): [content: Buffer, rest: Buffer] {
+/** Returns the content of the first element, which must have this tag, and the bytes after it. Errors: `RangeError`. */
+export function readElement(bytes: Buffer, tag: number): [content: Buffer, rest: Buffer] {
   const first = bytes[1] ?? -1;
   const lengthBytes = first < 128 ? 0 : first - 128;
   const begin = 2 + lengthBytes;
@@ -14,16 +14,16 @@ export function element(bytes: Buffer, tag: number): [content: Buffer, rest: Buf
 }
 
 /** Reads a SEQUENCE of two positive INTEGERs as big-endian bytes. Errors: `RangeError`. */
-export function twoNumbers(bytes: Buffer): [Buffer, Buffer] {
-  const [body, behind] = element(bytes, 0x30);
-  const [first, rest] = element(body, 2);
-  const [second, more] = element(rest, 2);
+export function readTwoIntegers(bytes: Buffer): [Buffer, Buffer] {
+  const [body, behind] = readElement(bytes, 0x30);
+  const [first, rest] = readElement(body, 2);
+  const [second, more] = readElement(rest, 2);
   if (behind.length > 0 || more.length > 0) throw new RangeError("more than two numbers");
-  return [plainNumber(first), plainNumber(second)];
+  return [readPositiveInteger(first), readPositiveInteger(second)];
 }
 
-/** The bytes of a positive INTEGER without its leading zero byte. Errors: `RangeError` for another number, or for padding. */
-export function plainNumber(number: Buffer): Buffer {
+/** Returns the bytes of a positive INTEGER without the zero byte of its sign. Errors: `RangeError` for any other number or padding. */
+export function readPositiveInteger(number: Buffer): Buffer {
   const [first = 128, second = 0] = number;
   if (first > 127 || (first === 0 && second < 128)) throw new RangeError("not a number above zero");
   return first === 0 ? number.subarray(1) : number;

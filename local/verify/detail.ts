@@ -1,18 +1,19 @@
 /** Reads the detail of an entry. */
-import { type Detail, parseObject, asText } from "./json.ts";
+import { type JsonObject, parseObject, stringOrUndefined } from "./json.ts";
 import type { Entry } from "./line.ts";
 
 /** An entry with its detail read. */
 export interface RecordedEntry {
   entry: Entry;
-  detail: Detail;
+  detail: JsonObject;
 }
 
-/** Text is one character a byte until it is needed. */
-export const decoded = (text: string): string => Buffer.from(text, "latin1").toString();
+/** Decodes text that has one character for each byte. */
+export const decodeUtf8 = (text: string): string => Buffer.from(text, "latin1").toString();
 
-/** The detail of an entry; one that cannot be read says nothing. */
-export const parseDetail = ({ detail }: Entry): Detail => parseObject(decoded(detail)) ?? {};
+/** Parses the detail of an entry; `{}` where it is no JSON object. */
+export const parseDetail = ({ detail }: Entry): JsonObject => parseObject(decodeUtf8(detail)) ?? {};
 
-/** The intent that a detail names; anything but text names none. */
-export const readManifestHash = ({ manifest_hash }: Detail): string => asText(manifest_hash) ?? "undefined";
+/** Returns the manifest hash that a detail names; `"undefined"` where it names no text. */
+export const readManifestHash = ({ manifest_hash }: JsonObject): string =>
+  stringOrUndefined(manifest_hash) ?? "undefined";

@@ -1,10 +1,10 @@
-/** Public keys of Ed25519 (RFC 8032), in the one way that each is written. */
+/** Reads public keys of Ed25519 (RFC 8032); each key has exactly one accepted encoding. */
 import { createPublicKey, type KeyObject } from "node:crypto";
 
 const P = 2n ** 255n - 19n;
 
-/** The key of 32 bytes; undefined where they are no point, or another writing of one: readers differ about those. */
-export function ed25519Key(raw: Buffer): KeyObject | undefined {
+/** Parses a key of 32 bytes; undefined where they are no point, or a non-canonical encoding, which libraries treat differently. */
+export function parseEd25519Key(raw: Buffer): KeyObject | undefined {
   if (raw.length !== 32) return undefined;
   const number = BigInt(`0x${Buffer.from(raw).reverse().toString("hex")}`);
   const y = BigInt.asUintN(255, number);

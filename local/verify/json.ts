@@ -1,10 +1,10 @@
-/** JSON as both verifiers read it: well-formed Unicode, of a depth that every reader can follow. */
+/** Parses JSON with the limits that both verifiers share: well-formed Unicode, at most 100 levels. */
 
-/** Levels of nesting; the service itself takes 64. */
+/** Levels of nesting; the service itself accepts 64. */
 const MAX_DEPTH = 100;
 
-/** The members of a JSON object. */
-export type Detail = Readonly<Record<string, unknown>>;
+/** A JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Parses JSON. Errors: `SyntaxError`, also for text that is not well-formed Unicode or is nested too deep. */
 export function parseJson(text: string): unknown {
@@ -35,12 +35,12 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Checks that a value has members by name. */
-export const isObject = (value: unknown): value is Detail =>
+/** Checks that a value is a JSON object. */
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Parses the text of a JSON object; undefined where it is none. */
-export function parseObject(text: string): Detail | undefined {
+/** Parses text as a JSON object; undefined where it is not one. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
     const value = parseJson(text);
     return isObject(value) ? value : undefined;
@@ -51,7 +51,7 @@ export function parseObject(text: string): Detail | undefined {
 
 const MEMBER_NAME = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs;
 
-/** Checks that an object of JSON text has a member twice, at any depth: `JSON.parse` takes the last one. */
+/** Checks that some object in JSON text has a member twice, of which `JSON.parse` would take the last one. */
 export function hasRepeatedMember(text: string): boolean {
   const names = [...text.matchAll(MEMBER_NAME)].filter(([, colon]) => colon !== undefined);
   return names.length !== countMembers(parseJson(text));
@@ -65,9 +65,10 @@ const countMembers = (value: unknown): number =>
         Array.isArray(value) ? 0 : Object.keys(value).length,
       );
 
-/** A value where it is text. */
-export const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+/** Returns a value that is a string; undefined for any other. */
+export const stringOrUndefined = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;
 
-/** Checks that a value is a whole number that every reader reads alike. */
-export const isWhole = (value: unknown, least: number): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= least;
+/** Checks that a value is a safe integer of at least `min`. */
+export const isIntegerAtLeast = (value: unknown, min: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= min;

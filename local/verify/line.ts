@@ -1,4 +1,4 @@
-/** One line of an export, taken apart. Text is kept as one character a byte, so that nothing is decoded that is only hashed. */
+/** Parses one line of an export. Text has one character for each byte, since most of it is only hashed and never decoded. */
 import { hash } from "node:crypto";
 
 /** An entry as its line states it. */
@@ -19,13 +19,13 @@ export interface Entry {
 const ESCAPED = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]|85)|u202[89])`;
 const TEXT = String.raw`("[^"\\\x00-\x1f]*(?:${ESCAPED}[^"\\\x00-\x1f]*)*")`;
 const TAG = "countersign-audit/v1\n";
-/** Any 64 characters: `hasHashes` checks them. */
+/** Any 64 characters; `hasHashes` checks that they are hex digits. */
 const HASH = "([^]{64})";
 const TIME = String.raw`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`;
 
 /**
- * The one form that the service writes. JSON knows many more for the same entry (spaces, other escapes, a repeated
- * member): they are refused, since two readers may take them for two different entries.
+ * The exact form that the service writes. Other JSON for the same entry (spaces, other escapes, a repeated member) is
+ * rejected, since two parsers could read it as two different entries.
  */
 const FORM = new RegExp(
   [
@@ -41,23 +41,28 @@ const FORM = new RegExp(
   ].join(","),
 );
 
-/** Takes a line apart; undefined when it is not in the one form. */
+/** Parses a line; undefined when it is not in that exact form. */
 export function parseLine(line: string): Entry | undefined {
-  const part = FORM.exec(line);
-  if (!part || LINE_BREAKS.some(({ bytes }) => line.includes(bytes))) return undefined;
-  const origin = plain(part[1]!);
-  const [id, timestamp, previousHash, currentHash] = [part[2]!, part[3]!, part[8]!, part[9]!];
-  const [eventType, changeId, tenant, detail] = [plain(part[4]!), plain(part[5]!), plain(part[6]!), plain(part[7]!)];
+  const parts = FORM.exec(line);
+  if (!parts || LINE_BREAKS.some(({ bytes }) => line.includes(bytes))) return undefined;
+  const origin = parseJsonString(parts[1]!);
+  const [id, timestamp, previousHash, currentHash] = [parts[2]!, parts[3]!, parts[8]!, parts[9]!];
+  const [eventType, changeId, tenant, detail] = [
+    parseJsonString(parts[4]!),
+    parseJsonString(parts[5]!),
+    parseJsonString(parts[6]!),
+    parseJsonString(parts[7]!),
+  ];
   const fields =
-    measured(origin) +
-    measured(previousHash) +
-    measured(id) +
-    measured(timestamp) +
-    measured(eventType) +
-    measured(changeId) +
-    measured(tenant) +
-    measured(detail);
-  const computedHash = hash("sha256", bytesOf(TAG + fields), "hex");
+    encodeField(origin) +
+    encodeField(previousHash) +
+    encodeField(id) +
+    encodeField(timestamp) +
+    encodeField(eventType) +
+    encodeField(changeId) +
+    encodeField(tenant) +
+    encodeField(detail);
+  const computedHash = hash("sha256", toBytes(TAG + fields), "hex");
   return {
     origin,
     id: Number(id),
@@ -72,19 +77,19 @@ export function parseLine(line: string): Entry | undefined {
   };
 }
 
-/** Returns whether both hashes have the form of one. */
+/** Checks that both hashes are 64 lower-case hex digits. */
 export const hasHashes = ({ previousHash, currentHash }: Entry): boolean =>
   /^[0-9a-f]{128}$/.test(previousHash + currentHash);
 
-/** Characters that many readers take for the end of a line and that a JSON string may hold: always escaped. */
+/** Characters that are allowed in JSON strings and that many programs take for the end of a line: the service always escapes them. */
 const LINE_BREAKS = ["\u0085", "\u2028", "\u2029"].map((text) => ({
   bytes: Buffer.from(text).toString("latin1"),
   escape: `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`,
 }));
 const BACKSLASH = /\\(?:u0085|u202[89]|.)/g;
 
-/** The text of a JSON string. */
-function plain(quoted: string): string {
+/** Parses a JSON string with its quotes. */
+function parseJsonString(quoted: string): string {
   if (!quoted.includes("\\")) return quoted.slice(1, -1);
   const unescaped = LINE_BREAKS.some(({ escape }) => quoted.includes(escape))
     ? quoted.replace(BACKSLASH, (one) => LINE_BREAKS.find(({ escape }) => escape === one)?.bytes ?? one)
@@ -92,14 +97,14 @@ function plain(quoted: string): string {
   return JSON.parse(unescaped) as string;
 }
 
-/** A field behind its length: four bytes, the highest first. */
-function measured(field: string): string {
+/** Returns a field with its length in front: four bytes, big-endian. */
+function encodeField(field: string): string {
   const { length } = field;
   return String.fromCharCode(length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255) + field;
 }
 
 const scratch = Buffer.alloc(64 * 1024);
 
-/** The bytes of text, until the next call. */
-const bytesOf = (text: string): Buffer =>
+/** Returns text of one character a byte as bytes, which are valid until the next call. */
+const toBytes = (text: string): Buffer =>
   text.length > scratch.length ? Buffer.from(text, "latin1") : scratch.subarray(0, scratch.write(text, "latin1"));

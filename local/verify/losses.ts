@@ -1,7 +1,7 @@
-/** Accepted losses of the end of the log, as its entries state them, and what they say of a receipt that the log lacks. */
+/** Reads the entries that accepted a loss of the log's end, and explains missing entries by them. */
 import type { Entry } from "./line.ts";
-import { decoded, parseDetail } from "./detail.ts";
-import { asText, isObject, isWhole } from "./json.ts";
+import { decodeUtf8, parseDetail } from "./detail.ts";
+import { stringOrUndefined, isObject, isIntegerAtLeast } from "./json.ts";
 
 /** A loss that a person accepted. */
 export interface Loss {
@@ -9,29 +9,29 @@ export interface Loss {
   at: string;
   actor: string;
   note: string;
-  /** How many entries the log had before (`null`: not known), and how many it went on from. */
+  /** Entries that the log had before the loss (`null`: not known), and entries that were left. */
   known: number | null;
   continues: number;
 }
 
-/** The loss that an entry states; undefined where it states none. */
+/** Reads the loss that an entry accepts; undefined for any other entry. */
 export function readLoss(entry: Entry): Loss | undefined {
   if (entry.eventType !== "loss_accepted") return undefined;
   const { actor, note, known, length } = parseDetail(entry);
   const before = isObject(known) ? known : {};
   return {
     entry: entry.id,
-    at: decoded(entry.timestamp),
-    actor: asText(actor) ?? "",
-    note: asText(note) ?? "",
+    at: decodeUtf8(entry.timestamp),
+    actor: stringOrUndefined(actor) ?? "",
+    note: stringOrUndefined(note) ?? "",
     known: before["head"] === null ? null : count(before["length"]),
     continues: count(length),
   };
 }
 
-const count = (value: unknown): number => (isWhole(value, -Infinity) ? value : 0);
+const count = (value: unknown): number => (isIntegerAtLeast(value, -Infinity) ? value : 0);
 
-/** One loss in a sentence. */
+/** Describes a loss in one sentence. */
 export function lossText({ entry, at, actor, known, continues }: Loss): string {
   const lost =
     known === null
@@ -42,8 +42,8 @@ export function lossText({ entry, at, actor, known, continues }: Loss): string {
   return `entry ${entry}, ${at}: ${actor} accepted that entries ${lost} are lost; they may have been acknowledged`;
 }
 
-/** Explains an end that the log lacks by an accepted loss; empty where no loss covers it. */
-export function whyLost(losses: readonly Loss[], length: number): string {
+/** Explains why the log is shorter than `length` by an accepted loss; `""` where no loss covers that. */
+export function explainLoss(losses: readonly Loss[], length: number): string {
   const loss = losses.find(({ known, continues }) => (known === null ? continues < length : known >= length));
   return loss ? `; ${lossText(loss)}` : "";
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `countersign-verify`: checks an export of the audit log, or the certificate of a change, offline and with code of its own. */
+/** `countersign-verify`: verifies an export of the audit log, or the certificate of a change, offline, without the service's code. */
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,14 +8,14 @@ import { version } from "../../package.json";
 import { verifyCertificate } from "./certificate.ts";
 import { certificateText } from "./certificate_text.ts";
 import { listFiles } from "./container.ts";
-import { shownLine } from "./note.ts";
-import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
+import { escapeForTerminal } from "./note.ts";
+import { type Evidence, readCheckpoints, readKey, Unreadable } from "./evidence.ts";
 import { readPolicy } from "./policy.ts";
-import { readPieces } from "./pieces.ts";
+import { readChunks } from "./read_chunks.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
 import { readTlogPolicy } from "./tlog_policy.ts";
-import { readWitness, type Sightings, listCosignatures } from "./witness.ts";
+import { readWitness, type WitnessReport, listCosignatures } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
                           [--witness KEY]… [--quorum N] [--policy FILE] [--changes] [--json]
@@ -79,12 +79,12 @@ const CERTIFICATE_OPTIONS = {
 } as const;
 
 /** Streams that the program writes to. */
-interface Output {
+interface Streams {
   out: (text: string) => void;
   err: (text: string) => void;
 }
 
-const STREAMS: Output = {
+const STREAMS: Streams = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
 };
@@ -96,39 +96,43 @@ export async function main(argv: string[], { out, err } = STREAMS): Promise<numb
       out(`${version}\n`);
       return 0;
     }
-    const { text, exit } = argv[0] === "certificate" ? certificate(argv.slice(1)) : await exported(argv);
+    const { text, exit } = argv[0] === "certificate" ? runCertificate(argv.slice(1)) : await runExport(argv);
     out(`${text}\n`);
     return exit;
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;
-    const what = argv[0] === "certificate" ? "certificate" : "export";
-    const reason = syscall === undefined ? message : `the ${what} cannot be read: ${code}`;
-    err(`countersign-verify: ${shownLine(reason)}\n`);
+    const subject = argv[0] === "certificate" ? "certificate" : "export";
+    const reason = syscall === undefined ? message : `the ${subject} cannot be read: ${code}`;
+    err(`countersign-verify: ${escapeForTerminal(reason)}\n`);
     return UNREADABLE;
   }
 }
 
 /** Output of the program and its exit code. */
-interface Said {
+interface ProgramResult {
   text: string;
   exit: number;
 }
 
-async function exported(argv: string[]): Promise<Said> {
+async function runExport(argv: string[]): Promise<ProgramResult> {
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
   if (values.help) return { text: HELP, exit: 0 };
-  const file = onlyFile(positionals);
+  const file = requireOneFile(positionals);
   const evidence = readEvidence(values);
   const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
-  const sightings = readSightings(values, evidence);
-  const report = await verifyExport(readPieces(file), evidence, { policy, sightings, contents: values.changes });
+  const witnessReport = readCosignatures(values, evidence);
+  const report = await verifyExport(readChunks(file), evidence, {
+    policy,
+    witnessReport,
+    contents: values.changes,
+  });
   return { text: values.json ? JSON.stringify(report) : reportText(file, report), exit: EXIT[report.verdict] };
 }
 
-function certificate(argv: string[]): Said {
+function runCertificate(argv: string[]): ProgramResult {
   const { values, positionals } = parseArgs({ args: argv, options: CERTIFICATE_OPTIONS, allowPositionals: true });
   if (values.help) return { text: HELP, exit: 0 };
-  const path = onlyFile(positionals);
+  const path = requireOneFile(positionals);
   const file = readFileSync(path);
   const manifests = values["manifest-hash"] ?? [];
   if (!manifests.every((hash) => /^[0-9a-f]{64}$/.test(hash)))
@@ -139,7 +143,7 @@ function certificate(argv: string[]): Said {
     manifests,
     intents: values.intents === undefined ? undefined : readIntents(values.intents),
   });
-  if (values.extract !== undefined) extract(file, values.extract);
+  if (values.extract !== undefined) extractFiles(file, values.extract);
   return { text: values.json ? JSON.stringify(report) : certificateText(path, report), exit: EXIT[report.verdict] };
 }
 
@@ -153,8 +157,8 @@ function readIntents(folder: string): string[] {
   }
 }
 
-/** Files that are there already are kept. */
-function extract(file: Buffer, folder: string): void {
+/** Writes the parts of a certificate as files. Errors: `Unreadable` where a file exists already, or cannot be written. */
+function extractFiles(file: Buffer, folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of listFiles(file)) writeFileSync(join(folder, name), text, { flag: "wx" });
@@ -164,12 +168,12 @@ function extract(file: Buffer, folder: string): void {
   }
 }
 
-function onlyFile([file, ...others]: readonly string[]): string {
+function requireOneFile([file, ...others]: readonly string[]): string {
   if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
   return file;
 }
 
-interface Given {
+interface EvidenceOptions {
   key?: string[];
   checkpoint?: string[];
   witness?: string[];
@@ -178,19 +182,22 @@ interface Given {
   "expected-head"?: string;
 }
 
-function readEvidence({ key = [], checkpoint = [], ...receipt }: Given): Evidence {
+function readEvidence({ key = [], checkpoint = [], ...receipt }: EvidenceOptions): Evidence {
   if (key.length > 0 && checkpoint.length === 0) throw new Unreadable("--key needs a --checkpoint to verify");
   const keys = key.map(readKey);
   const evidence = checkpoint.map((file) => readCheckpoints(file, keys));
   return {
-    kept: [...evidence.flatMap(({ kept }) => kept), ...readReceipt(receipt)],
+    states: [...evidence.flatMap(({ states }) => states), ...readReceipt(receipt)],
     checkpoints: evidence.flatMap(({ checkpoints }) => checkpoints),
     findings: evidence.flatMap(({ findings }) => findings),
     remarks: evidence.flatMap(({ remarks }) => remarks),
   };
 }
 
-function readSightings({ witness = [], quorum }: Given, { checkpoints, findings }: Evidence): Sightings {
+function readCosignatures(
+  { witness = [], quorum }: EvidenceOptions,
+  { checkpoints, findings }: Evidence,
+): WitnessReport {
   if (witness.length === 0 && quorum === undefined) return { witnessed: [], findings: [] };
   if (witness.length === 0) throw new Unreadable("--quorum needs a --witness to count");
   if (checkpoints.length === 0 && findings.length === 0)
@@ -204,13 +211,13 @@ function readSightings({ witness = [], quorum }: Given, { checkpoints, findings 
   return listCosignatures(checkpoints, witnesses, Number(count));
 }
 
-function readReceipt({ "expected-length": length, "expected-head": head }: Given): Evidence["kept"] {
+function readReceipt({ "expected-length": length, "expected-head": head }: EvidenceOptions): Evidence["states"] {
   if (length === undefined && head === undefined) return [];
   if (!/^(?:0|[1-9]\d{0,14})$/.test(length ?? "") || !/^[0-9a-f]{64}$/.test(head ?? ""))
     throw new Unreadable(
       "--expected-length N and --expected-head HEX go together: a number, and 64 lower-case hex digits",
     );
-  return [{ length: Number(length), head: head!, what: `the receipt of entry ${length}` }];
+  return [{ length: Number(length), head: head!, description: `the receipt of entry ${length}` }];
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))

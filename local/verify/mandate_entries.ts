@@ -1,11 +1,11 @@
-/** The entries of a certificate that are about mandates, apart from those of the change. */
+/** Separates the entries of a certificate about mandates from those about the change. */
 import type { RecordedEntry } from "./detail.ts";
-import type { Found } from "./life.ts";
-import { isLoss } from "./mandate_fold.ts";
-import { isOfMandate } from "./mandates.ts";
+import type { AddFinding } from "./life.ts";
+import { isLoss } from "./mandate_state.ts";
+import { isMandateEntry } from "./mandates.ts";
 
-/** Entries of a certificate by the subject that they are about. */
-export interface Divided {
+/** The entries of a certificate, by subject. */
+export interface CertificateEntries {
   /** Entries of the change, and the losses from its proposal on. */
   life: RecordedEntry[];
   /** Entries of its mandates, and the losses from the first of them to the proposal. */
@@ -13,24 +13,24 @@ export interface Divided {
 }
 
 /** Divides the entries of a certificate. */
-export function divideEntries(all: readonly RecordedEntry[]): Divided {
-  const signed = all.find(isOfMandate)?.entry.id ?? Infinity;
+export function divideEntries(all: readonly RecordedEntry[]): CertificateEntries {
+  const signed = all.find(isMandateEntry)?.entry.id ?? Infinity;
   const proposed = all.find(({ entry }) => entry.eventType === "change_proposed")?.entry.id ?? Infinity;
-  const isMandates = (one: RecordedEntry): boolean =>
-    isOfMandate(one) || (isLoss(one) && one.entry.id > signed && one.entry.id < proposed);
-  return { life: all.filter((one) => !isMandates(one)), mandates: all.filter(isMandates) };
+  const isAboutMandate = (one: RecordedEntry): boolean =>
+    isMandateEntry(one) || (isLoss(one) && one.entry.id > signed && one.entry.id < proposed);
+  return { life: all.filter((one) => !isAboutMandate(one)), mandates: all.filter(isAboutMandate) };
 }
 
-/** Entries about mandates are of the same log, about no change, and in order. */
+/** Requires that entries about mandates are of the change's log, name no change, and are in order. */
 export function requireMandates(
   mandates: readonly RecordedEntry[],
   first: RecordedEntry | undefined,
-  found: Found,
+  addFinding: AddFinding,
 ): void {
   for (const [index, { entry }] of mandates.entries()) {
-    if (entry.changeId !== "") found(entry.id, "form", "it is about a change and a mandate");
-    if (entry.origin !== first?.entry.origin) found(entry.id, "origin", "it is of another log than the first");
+    if (entry.changeId !== "") addFinding(entry.id, "form", "it is about a change and a mandate");
+    if (entry.origin !== first?.entry.origin) addFinding(entry.id, "origin", "it is of another log than the first");
     if (index > 0 && entry.id <= mandates[index - 1]!.entry.id)
-      found(entry.id, "id", "it does not stand behind the one before");
+      addFinding(entry.id, "id", "it does not stand behind the one before");
   }
 }

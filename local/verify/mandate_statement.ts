@@ -1,7 +1,7 @@
-/** The statements that signatures of mandates sign. */
-import { type Detail, isObject, isWhole } from "./json.ts";
+/** Builds the statements that people sign for decisions on mandates. */
+import { type JsonObject, isObject, isIntegerAtLeast } from "./json.ts";
 
-/** Decisions on a mandate, by event type. */
+/** The `decision` in the statement, by event type. */
 export const MANDATE_DECISIONS: ReadonlyMap<string, string> = new Map([
   ["mandate_signed", "mandate"],
   ["mandate_narrowed", "mandate_narrow"],
@@ -9,13 +9,13 @@ export const MANDATE_DECISIONS: ReadonlyMap<string, string> = new Map([
   ["mandate_ended", "mandate_revoke"],
 ]);
 
-/** Makes the statement of a decision on a mandate from its entry; `shared`: what every statement states. */
-export function mandateStatement(shared: Detail, detail: Detail): string | undefined {
+/** Builds the statement of a decision on a mandate from its entry; `shared`: members of every statement. */
+export function mandateStatement(shared: JsonObject, detail: JsonObject): string | undefined {
   const { mandate_id, revision, narrow, bounds, systems } = detail;
   if (shared["decision"] !== "mandate") {
     const isNarrowing = shared["decision"] === "mandate_narrow";
-    if (!isWhole(revision, 1)) return undefined;
-    // It names the revision that it was decided on, which a resumption does not raise.
+    if (!isIntegerAtLeast(revision, 1)) return undefined;
+    // The statement names the revision before the decision; a resumption does not raise the revision.
     const decided = shared["decision"] === "mandate_resume" ? revision : revision - 1;
     return canonicalText({ ...shared, mandate_id, revision: decided, ...(isNarrowing && { narrow }) });
   }

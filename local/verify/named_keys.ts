@@ -1,42 +1,42 @@
-/** The keys that a log names for people: those in its `intent_in_force` entries. */
+/** Collects the principals and keys that the `intent_in_force` entries of a log name. */
 import { readManifestHash } from "./detail.ts";
-import { type Detail, isObject, asText } from "./json.ts";
-import { type Policy, sameName } from "./policy.ts";
+import { type JsonObject, isObject, stringOrUndefined } from "./json.ts";
+import { type KeysByName, normalizeName } from "./policy.ts";
 
-/** Kind and key ids by name, in the order of the names. */
+/** Kind and sorted key ids, by name. */
 export type Principals = ReadonlyMap<string, { kind: string; keys: readonly string[] }>;
 
-/** Collects the intents of a log. */
-export function named() {
+/** Creates a registry of the intents in a log. */
+export function createIntentRegistry() {
   const known = new Map<string, { entry: number; principals: Principals }>();
   return {
-    /** Takes an intent's entry; explains why it contradicts an earlier one of the same hash, if it does. */
-    learn(entry: number, detail: Detail): string | undefined {
-      const [manifest, principals] = [readManifestHash(detail), principalsIn(detail["principals"])];
+    /** Adds the entry of an intent; explains how it contradicts an earlier entry of the same intent, if it does. */
+    learn(entry: number, detail: JsonObject): string | undefined {
+      const [manifest, principals] = [readManifestHash(detail), parsePrincipals(detail["principals"])];
       const before = known.get(manifest);
       if (!before) known.set(manifest, { entry, principals });
-      else if (!isSame(before.principals, principals))
+      else if (!areSamePrincipals(before.principals, principals))
         return `it names other principals of its intent than entry ${before.entry}, which is of the same manifest_hash`;
       return undefined;
     },
-    principalsOf: (manifest: string): Principals | undefined => known.get(manifest)?.principals,
-    /** The ids of the keys that the intent of an entry lists under a name. */
-    keysOf: (detail: Detail, name: string): readonly string[] =>
-      known.get(readManifestHash(detail))?.principals.get(sameName(name))?.keys ?? [],
+    findPrincipals: (manifest: string): Principals | undefined => known.get(manifest)?.principals,
+    /** Lists the ids of the keys that the intent of an entry has under a name. */
+    listKeys: (detail: JsonObject, name: string): readonly string[] =>
+      known.get(readManifestHash(detail))?.principals.get(normalizeName(name))?.keys ?? [],
   };
 }
 
-function principalsIn(value: unknown): Principals {
+function parsePrincipals(value: unknown): Principals {
   const principals = new Map<string, { kind: string; keys: readonly string[] }>();
   for (const [name, one] of Object.entries(isObject(value) ? value : {})) {
     const { kind, keys } = isObject(one) ? one : {};
     const ids = Array.isArray(keys) ? keys.filter((id): id is string => typeof id === "string") : [];
-    principals.set(sameName(name), { kind: asText(kind) ?? "", keys: ids.sort() });
+    principals.set(normalizeName(name), { kind: stringOrUndefined(kind) ?? "", keys: ids.sort() });
   }
   return principals;
 }
 
-function isSame(some: Principals, others: Principals): boolean {
+function areSamePrincipals(some: Principals, others: Principals): boolean {
   const isEqual = (name: string, { kind, keys }: { kind: string; keys: readonly string[] }): boolean => {
     const other = others.get(name);
     return other !== undefined && other.kind === kind && JSON.stringify(other.keys) === JSON.stringify(keys);
@@ -44,8 +44,8 @@ function isSame(some: Principals, others: Principals): boolean {
   return some.size === others.size && [...some].every(([name, one]) => isEqual(name, one));
 }
 
-/** Checks that a log names the keys that the manifest lists for the intent's people. */
-export const isOfManifest = (principals: Principals, keys: Policy): boolean =>
+/** Checks that the principals in an entry have exactly the keys of the manifest. */
+export const matchesManifest = (principals: Principals, keys: KeysByName): boolean =>
   principals.size === keys.size &&
   [...principals].every(([name, { keys: ids }]) => {
     const own = keys.get(name);

@@ -1,6 +1,6 @@
-/** Checkpoints in signed notes (C2SP), and the keys that verify them. */
+/** Parses checkpoints in signed notes (C2SP), and the keys that verify them. */
 import { hash, type KeyObject, verify } from "node:crypto";
-import { ed25519Key } from "./edwards.ts";
+import { parseEd25519Key } from "./edwards.ts";
 
 /** Content of a checkpoint; `root` is base64. */
 export interface Checkpoint {
@@ -12,33 +12,33 @@ export interface Checkpoint {
   signatures: { name: string; keyId: string; signature: Buffer }[];
 }
 
-/** A public key; without a name it stands for every name. */
+/** A public key; without a name it verifies signatures of any name. */
 export interface Key {
   name: string | undefined;
   raw: Buffer;
   key: KeyObject;
 }
 
-/** Text as a line carries it: without control characters. */
-export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
+/** Escapes control characters, which a line of a note cannot have. */
+export const escapeNoteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
-/** Text as a line for a terminal: without control characters, and without what turns or breaks a line. */
-export const shownLine = (text: string): string =>
+/** Escapes control characters, and characters that break a line or change its direction. */
+export const escapeForTerminal = (text: string): string =>
   text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, encodeURIComponent);
 
 /** The signature type of a log. */
 export const SIGNATURE = 1;
 /** A key name: no white space of Unicode, no control character, no plus sign. */
-const NAME = String.raw`([^\s\ufeff+\x00-\x1f\x7f-\x9f]+)`;
-const VERIFIER_KEY = new RegExp(`^${NAME}\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})[ \\t\\r\\n]*$`, "u");
-const SIGNATURE_LINE = new RegExp(`^— ${NAME} ([A-Za-z0-9+/]+={0,2})$`, "u");
+const KEY_NAME = String.raw`([^\s\ufeff+\x00-\x1f\x7f-\x9f]+)`;
+const VERIFIER_KEY = new RegExp(`^${KEY_NAME}\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})[ \\t\\r\\n]*$`, "u");
+const SIGNATURE_LINE = new RegExp(`^— ${KEY_NAME} ([A-Za-z0-9+/]+={0,2})$`, "u");
 /** Control characters, which no note contains. */
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 const PEM = /-----BEGIN PUBLIC KEY-----[ \t\r\n]+([A-Za-z0-9+/= \t\r\n]+)-----END PUBLIC KEY-----/;
-const SPKI = Buffer.from("302a300506032b6570032100", "hex");
+const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 
-/** Reads a checkpoint; undefined when it is none. The empty line may be missing where there are no signatures. */
+/** Parses a checkpoint; undefined when the text is not one. Without signatures the empty line may be missing. */
 export function parseCheckpoint(note: string): Checkpoint | undefined {
   const end = note.lastIndexOf("\n\n");
   const text = end === -1 ? note : note.slice(0, end + 1);
@@ -64,34 +64,34 @@ function parseSignature(line: string) {
   return { name, keyId: bytes.toString("hex", 0, 4), signature: bytes.subarray(4) };
 }
 
-/** Reads a public key: a verifier key (`name+id+base64`) or PEM; undefined when it is neither, or not Ed25519. */
+/** Parses a public key: a verifier key (`name+id+base64`) or PEM; undefined when it is neither, or not Ed25519. */
 export const parseKey = (text: string): Key | undefined =>
-  VERIFIER_KEY.test(text) ? parseVerifierKey(text, SIGNATURE) : pemKey(text);
+  VERIFIER_KEY.test(text) ? parseVerifierKey(text, SIGNATURE) : parsePemKey(text);
 
-/** Reads a verifier key of this signature type; undefined when it is none. */
+/** Parses a verifier key of a signature type; undefined when the text is not one. */
 export function parseVerifierKey(text: string, type: number): (Key & { name: string }) | undefined {
   const [, name, id, encoded] = VERIFIER_KEY.exec(text) ?? [];
   const bytes = Buffer.from(encoded ?? "", "base64");
   const raw = bytes.subarray(1);
   if (name === undefined || bytes[0] !== type || computeKeyId(name, raw, type) !== id) return undefined;
-  const key = ed25519Key(raw);
+  const key = parseEd25519Key(raw);
   return key && { name, raw, key };
 }
 
-function pemKey(text: string): Key | undefined {
+function parsePemKey(text: string): Key | undefined {
   const encoded = PEM.exec(text)?.[1]!.replace(/[ \t\r\n]/g, "") ?? "";
   const der = Buffer.from(encoded, "base64");
-  const raw = der.subarray(SPKI.length);
-  if (der.toString("base64") !== encoded || !der.subarray(0, SPKI.length).equals(SPKI)) return undefined;
-  const key = ed25519Key(raw);
+  const raw = der.subarray(SPKI_PREFIX.length);
+  if (der.toString("base64") !== encoded || !der.subarray(0, SPKI_PREFIX.length).equals(SPKI_PREFIX)) return undefined;
+  const key = parseEd25519Key(raw);
   return key && { name: undefined, raw, key };
 }
 
-/** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), as hex. */
+/** Returns the first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), as hex. */
 export const computeKeyId = (name: string, raw: Buffer, type = SIGNATURE): string =>
   hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]), "hex").slice(0, 8);
 
-/** The name under which the key signed a checkpoint; undefined when it did not, or when such a signature does not hold. */
+/** Returns the name under which a key signed a checkpoint; undefined when it did not, or when one of its signatures is invalid. */
 export function findSigner({ text, signatures }: Checkpoint, { name, raw, key }: Key): string | undefined {
   const own = signatures.filter(
     (signature) => signature.name === (name ?? signature.name) && signature.keyId === computeKeyId(signature.name, raw),

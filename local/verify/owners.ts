@@ -1,36 +1,40 @@
-/** The owners of targets by the entries of applies and rollbacks: only the value of an owner is restored. */
+/** Verifies that only the owner of a target restores its value. Applies and rollbacks decide who owns a target. */
 import type { Finding } from "./chain.ts";
-import { decoded } from "./detail.ts";
-import { asText } from "./json.ts";
+import { decodeUtf8 } from "./detail.ts";
+import { stringOrUndefined } from "./json.ts";
 import type { Entry } from "./line.ts";
-import { listHeld } from "./plan_targets.ts";
+import { listTargetFacts } from "./plan_targets.ts";
 
-/** Creates the check of entries one after another. */
+/** Creates a check that takes the entries of a log in their order. */
 export function createOwnerCheck() {
-  /** The targets that a change owns, by change. */
-  const owned = new Map<string, Set<string>>();
-  const give = (change: string, key: string): void => void owned.set(change, (owned.get(change) ?? new Set()).add(key));
-  const take = (change: string, key: string): void => {
-    const keys = owned.get(change);
+  /** Target keys, by the change that owns them. */
+  const ownedTargets = new Map<string, Set<string>>();
+  const addOwner = (change: string, key: string): void =>
+    void ownedTargets.set(change, (ownedTargets.get(change) ?? new Set()).add(key));
+  const removeOwner = (change: string, key: string): void => {
+    const keys = ownedTargets.get(change);
     keys?.delete(key);
-    if (keys?.size === 0) owned.delete(change);
+    if (keys?.size === 0) ownedTargets.delete(change);
   };
   return (entry: Entry, line: number): Finding | undefined => {
     const { eventType, id } = entry;
-    const change = decoded(entry.changeId);
+    const change = decodeUtf8(entry.changeId);
     if (eventType === "change_applied")
-      for (const { key, facts } of listHeld(entry)) {
-        take(asText(facts["target_held"]) ?? "", key);
-        give(change, key);
+      for (const { key, facts } of listTargetFacts(entry)) {
+        removeOwner(stringOrUndefined(facts["target_held"]) ?? "", key);
+        addOwner(change, key);
       }
     else if (eventType === "change_rolled_back" || eventType === "change_rollback_failed")
-      for (const { key, facts } of listHeld(entry)) {
+      for (const { key, facts } of listTargetFacts(entry)) {
         if (eventType === "change_rollback_failed" && facts["target_holds"] === undefined) continue;
-        take(change, key);
-        const next = asText(facts["target_holds"]);
-        if (next !== undefined) give(next, key);
+        removeOwner(change, key);
+        const next = stringOrUndefined(facts["target_holds"]);
+        if (next !== undefined) addOwner(next, key);
       }
-    else if (eventType === "value_restored" && !listHeld(entry).every(({ key }) => owned.get(change)?.has(key)))
+    else if (
+      eventType === "value_restored" &&
+      !listTargetFacts(entry).every(({ key }) => ownedTargets.get(change)?.has(key))
+    )
       return {
         line,
         entry: id,

@@ -1,60 +1,60 @@
-/** The keys that a verifier trusts: those of a file that was stored outside the service, for example an intent. */
+/** Reads the keys that a verifier trusts from a file that was stored outside the service, for example an intent. */
 import { createHash } from "node:crypto";
-import { isObject, parseJson, asText } from "./json.ts";
-import { readText, Unreadable } from "./kept.ts";
+import { isObject, parseJson, stringOrUndefined } from "./json.ts";
+import { readText, Unreadable } from "./evidence.ts";
 
 /** A key of a person, with the id by which entries name it. */
 export type Key = { id: string; public_key: Buffer } & (
   { type: "ssh" } | { type: "webauthn"; credential_id: string; rp_id: string; origins: readonly string[] | undefined }
 );
 
-/** Keys by name, as names are compared; a name without keys is a principal too. */
-export type Policy = ReadonlyMap<string, readonly Key[]>;
+/** Keys by normalized name; a principal may have no keys. */
+export type KeysByName = ReadonlyMap<string, readonly Key[]>;
 
-/** White space of names. */
+/** White space in names. */
 const SPACE = "[\\t\\n\\v\\f\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]+";
 const SPACES = new RegExp(SPACE, "g");
 const OUTER_SPACE = new RegExp(`^${SPACE}|${SPACE}$`, "g");
 
-/** Joiners, variation selectors and tags, by which names that look alike may differ. */
+/** Joiners, variation selectors and tags: invisible characters in which names that look the same may differ. */
 const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
 
-/** A name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
-export const sameName = (name: string): string =>
-  Array.from(name.normalize("NFKC").replace(OUTER_SPACE, ""), fold)
+/** Returns a name in the form in which names are compared: trimmed, NFKC, full case folding, single spaces, no joiners. */
+export const normalizeName = (name: string): string =>
+  Array.from(name.normalize("NFKC").replace(OUTER_SPACE, ""), foldCase)
     .join("")
     .normalize("NFKC")
     .replace(SPACES, " ")
     .replace(JOINERS, "");
 
-/** Case folding of one letter; a dotless i stays itself. */
-const fold = (letter: string): string =>
+/** Folds the case of one letter; a dotless i stays as it is. */
+const foldCase = (letter: string): string =>
   letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();
 
-/** The id of a public key, as `ssh-keygen -l` shows it. */
+/** Returns the id of a public key, as `ssh-keygen -l` shows it. */
 export const fingerprint = (publicKey: Buffer): string =>
   `SHA256:${createHash("sha256").update(publicKey).digest("base64").replaceAll("=", "")}`;
 
-/** Decodes base64 that is written in the one standard way; undefined for anything else, and for nothing. */
-export function fromBase64(value: unknown, as: "base64" | "base64url"): Buffer | undefined {
-  const bytes = Buffer.from(asText(value) ?? "", as);
+/** Decodes canonical base64; undefined for an empty text or any other value. */
+export function decodeBase64(value: unknown, as: "base64" | "base64url"): Buffer | undefined {
+  const bytes = Buffer.from(stringOrUndefined(value) ?? "", as);
   return bytes.length > 0 && bytes.toString(as) === value ? bytes : undefined;
 }
 
-/** Reads the keys of principals. Errors: `TypeError` where a member is not of its type, or a name stands there twice. */
-export function parseKeys(principals: unknown): Policy {
+/** Parses the keys of principals. Errors: `TypeError` where a member has a wrong type, or two names are the same. */
+export function parseKeys(principals: unknown): KeysByName {
   if (!isObject(principals)) throw new TypeError("principals");
   const keys = new Map<string, readonly Key[]>();
   for (const [name, principal] of Object.entries(principals)) {
-    if (!isObject(principal) || keys.has(sameName(name))) throw new TypeError("principals");
+    if (!isObject(principal) || keys.has(normalizeName(name))) throw new TypeError("principals");
     const own = principal["keys"] ?? [];
     if (!Array.isArray(own)) throw new TypeError("principals");
-    keys.set(sameName(name), own.map(keyIn));
+    keys.set(normalizeName(name), own.map(parsePrincipalKey));
   }
   return keys;
 }
 
-function keyIn(key: unknown): Key {
+function parsePrincipalKey(key: unknown): Key {
   if (!isObject(key)) throw new TypeError("principals");
   const text = (name: string): string => {
     const value = key[name];
@@ -62,20 +62,20 @@ function keyIn(key: unknown): Key {
     return value;
   };
   if (text("type") === "ssh") {
-    const public_key = fromBase64(text("public_key").split(" ")[1], "base64");
+    const public_key = decodeBase64(text("public_key").split(" ")[1], "base64");
     if (public_key) return { type: "ssh", id: fingerprint(public_key), public_key };
   } else if (text("type") === "webauthn") {
-    const public_key = fromBase64(text("public_key"), "base64url");
+    const public_key = decodeBase64(text("public_key"), "base64url");
     const origins: unknown = key["origins"] ?? undefined;
     const isList = origins === undefined || (Array.isArray(origins) && origins.every((one) => typeof one === "string"));
-    const asked = { credential_id: text("credential_id"), rp_id: text("rp_id"), origins: origins as string[] };
-    if (public_key && isList) return { type: "webauthn", id: fingerprint(public_key), public_key, ...asked };
+    const credential = { credential_id: text("credential_id"), rp_id: text("rp_id"), origins: origins as string[] };
+    if (public_key && isList) return { type: "webauthn", id: fingerprint(public_key), public_key, ...credential };
   }
   throw new TypeError("principals");
 }
 
 /** Reads the `principals` of a JSON file. Errors: `Unreadable`. */
-export function readPolicy(file: string): Policy {
+export function readPolicy(file: string): KeysByName {
   const text = readText(file);
   try {
     const value = parseJson(text.replace(/^\ufeff/, ""));

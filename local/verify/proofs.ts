@@ -1,26 +1,26 @@
-/** Verifies the proofs in an export against the decisions that they are of. */
+/** Verifies the signatures (`proof`) of the decisions in an export. */
 import type { Finding } from "./chain.ts";
-import { decoded } from "./detail.ts";
-import { type Detail, isObject, isWhole, parseObject, parseJson, asText } from "./json.ts";
+import { decodeUtf8 } from "./detail.ts";
+import { type JsonObject, isObject, isIntegerAtLeast, parseObject, parseJson, stringOrUndefined } from "./json.ts";
 import type { Entry } from "./line.ts";
-import { fingerprint, type Policy, sameName } from "./policy.ts";
+import { fingerprint, type KeysByName, normalizeName } from "./policy.ts";
 import { matchesAssertion, isSignedByPasskey, findSshSigner } from "./signatures.ts";
 import { MANDATE_DECISIONS, mandateStatement } from "./mandate_statement.ts";
-import { named, type Principals } from "./named_keys.ts";
+import { createIntentRegistry, type Principals } from "./named_keys.ts";
 
-/** How many signed decisions are valid, and by whose word the key is the approver's. */
+/** Counts of signed decisions, by who says that the key is the approver's. */
 export interface Proofs {
-  /** By the policy's. */
+  /** Valid, with a key that the policy lists. */
   verified: number;
-  /** By the log's own: it names the key, and the writer of the log could have named another. */
+  /** Valid, with a key that only the log names: its writer could have named another. */
   as_named: number;
-  /** The key is not in the export. */
+  /** Not verified, since the export does not contain the key. */
   not_checked: number;
-  /** Not signed, by a name for which the policy lists keys and the log none. */
+  /** Not signed, although the policy lists keys of the approver; the log lists none. */
   unsigned: number;
 }
 
-/** Decisions of `consent_decision`, and what is signed for each; undefined: the service itself decided. */
+/** The `decision` in the signed statement, by that of a `consent_decision`; undefined: the service itself decided. */
 const DECISIONS: ReadonlyMap<unknown, string | undefined> = new Map([
   ["approved", "approve"],
   ["denied", "deny"],
@@ -30,8 +30,8 @@ const DECISIONS: ReadonlyMap<unknown, string | undefined> = new Map([
   ["lapsed", undefined],
 ]);
 
-/** Other signed statements, by event type. */
-const OTHERS: ReadonlyMap<string, string> = new Map([
+/** The `decision` in the statements of other events, by event type. */
+const SIGNED_EVENTS: ReadonlyMap<string, string> = new Map([
   ["change_proposed", "propose"],
   ["emergency_reviewed", "review"],
   ["service_frozen", "freeze"],
@@ -52,8 +52,8 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ...MANDATE_DECISIONS,
 ]);
 
-/** Events whose detail must be readable: the state of a change, or who may decide, follows from it. */
-const DECIDING: ReadonlySet<string> = new Set([
+/** Events whose detail must be readable, since it determines the state of a change or who may decide. */
+const DECIDING_EVENTS: ReadonlySet<string> = new Set([
   "change_proposed",
   "emergency_reviewed",
   "service_frozen",
@@ -75,46 +75,54 @@ const DECIDING: ReadonlySet<string> = new Set([
   ...MANDATE_DECISIONS.keys(),
 ]);
 
-/** Acts on a rollout, by event type. */
+/** The `action` in the statement of a rollout's step, by event type. */
 const STAGE_ACTIONS: ReadonlyMap<string, string> = new Map([
   ["stage_advanced", "advance"],
   ["stage_held", "hold"],
   ["stage_resumed", "resume"],
 ]);
 
-/** Actions on the service itself, and erasures: their statements name an actor. */
-const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"]);
+/** Decisions whose statement names an `actor` instead of an `approver`. */
+const SERVICE_ACTIONS: ReadonlySet<string> = new Set([
+  "freeze",
+  "unfreeze",
+  "accept_clock",
+  "accept_loss",
+  "erase",
+  "feed_kpis",
+]);
 
-/** Decisions that a trusted proxy's word is enough for, or that only some intents want signed. */
+/** Decisions that need no signature: a trusted proxy vouches for them, or only some intents require one. */
 const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw", "apply", "rollback", "feed_kpis"]);
 
-/** The facts of proposals that consents also sign, by change id. */
+/** The facts of proposals that a consent also signs, by change id. */
 export type Proposals = Map<string, ProposalFacts>;
 export interface ProposalFacts {
   places: unknown;
   apply_when: unknown;
 }
 
-/** Returns the facts of a proposal's detail that consents also sign. */
-export const readProposal = ({ places, apply_when }: Detail): ProposalFacts => ({ places, apply_when });
+/** Reads the facts of a proposal that a consent also signs. */
+export const readProposal = ({ places, apply_when }: JsonObject): ProposalFacts => ({ places, apply_when });
 
-/** Checks the proofs of entries one after another; without a policy only the log says whose the keys are. */
-export function createProofCheck(policy: Policy | undefined, proposals: Proposals = new Map()) {
+/** Creates a check that takes the entries of a log in their order; without a policy only the log says whose keys they are. */
+export function createProofCheck(policy: KeysByName | undefined, proposals: Proposals = new Map()) {
   const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 };
-  const intents = named();
+  const intents = createIntentRegistry();
 
-  /** Explains why a decision had to be signed that is not. */
-  const judgeUnsigned = (entry: Entry, detail: Detail): string | undefined => {
-    const { decision = "propose", by } = decisionOf(entry, detail);
+  /** Explains why an unsigned decision had to be signed; undefined where it need not. */
+  const findMissingProof = (entry: Entry, detail: JsonObject): string | undefined => {
+    const { decision = "propose", by } = readDecision(entry, detail);
     if (MAY_BE_UNSIGNED.has(decision) || by === undefined) return undefined;
-    if (intents.keysOf(detail, by).length > 0) return `${by} has keys in the intent of this entry, and did not sign it`;
-    if ((policy?.get(sameName(by)) ?? []).length > 0) proofs.unsigned++;
+    if (intents.listKeys(detail, by).length > 0)
+      return `${by} has keys in the intent of this entry, and did not sign it`;
+    if ((policy?.get(normalizeName(by)) ?? []).length > 0) proofs.unsigned++;
     return undefined;
   };
 
-  /** Explains why a proof is not valid, if it is not. */
-  const judge = (entry: Entry, detail: Detail): string | undefined => {
-    const stated = statementOf(entry, detail, proposals.get(decoded(entry.changeId)));
+  /** Explains why a proof is invalid; undefined where it is valid. */
+  const findProofProblem = (entry: Entry, detail: JsonObject): string | undefined => {
+    const stated = buildStatement(entry, detail, proposals.get(decodeUtf8(entry.changeId)));
     if (!stated || detail["statement"] !== stated.statement) return "its statement is not of this entry";
     const { statement, by } = stated;
     const proof = isObject(detail["proof"]) ? detail["proof"] : {};
@@ -125,7 +133,7 @@ export function createProofCheck(policy: Policy | undefined, proposals: Proposal
     if (detail["authenticated"] === "signature" && signer && !isOfSecurityKey(signer))
       return "it says that a person was verified, and its key signs by itself";
     if (policy) {
-      const own = (policy.get(sameName(by)) ?? []).find((key) =>
+      const own = (policy.get(normalizeName(by)) ?? []).find((key) =>
         signer ? key.type === "ssh" && key.public_key.equals(signer) : isSignedByPasskey(proof, key),
       );
       if (!own) return `the policy lists no key of ${by} that made its proof`;
@@ -134,7 +142,7 @@ export function createProofCheck(policy: Policy | undefined, proposals: Proposal
       return undefined;
     }
     const id = signer ? fingerprint(signer) : detail["key"];
-    if (id !== detail["key"] || !intents.keysOf(detail, by).some((one) => one === id))
+    if (id !== detail["key"] || !intents.listKeys(detail, by).some((one) => one === id))
       return `the log does not name its key as one of ${by}`;
     if (isPasskey) proofs.not_checked++;
     else proofs.as_named++;
@@ -144,113 +152,117 @@ export function createProofCheck(policy: Policy | undefined, proposals: Proposal
   return {
     proofs,
     /** Returns the principals that an intent's entry names, by its manifest hash. */
-    principalsOf: (manifest: string): Principals | undefined => intents.principalsOf(manifest),
-    /** Finds what is invalid in an entry's proof or decision. */
+    findPrincipals: (manifest: string): Principals | undefined => intents.findPrincipals(manifest),
+    /** Returns what is invalid in an entry's proof or decision. */
     check(entry: Entry, line: number): Finding | undefined {
-      if (!DECIDING.has(entry.eventType) && !entry.detail.includes('"proof":')) return undefined;
+      if (!DECIDING_EVENTS.has(entry.eventType) && !entry.detail.includes('"proof":')) return undefined;
       const finding = (rule: Finding["rule"], message: string | undefined): Finding | undefined =>
         message === undefined ? undefined : { line, entry: entry.id, rule, message };
-      const detail = parseObject(decoded(entry.detail));
-      const unclear = whyUnclear(entry, detail);
-      if (!detail || unclear !== undefined) return finding("form", unclear);
-      if (entry.eventType === "change_proposed" && !proposals.has(decoded(entry.changeId)))
-        proposals.set(decoded(entry.changeId), readProposal(detail));
+      const detail = parseObject(decodeUtf8(entry.detail));
+      const problem = findDetailProblem(entry, detail);
+      if (!detail || problem !== undefined) return finding("form", problem);
+      if (entry.eventType === "change_proposed" && !proposals.has(decodeUtf8(entry.changeId)))
+        proposals.set(decodeUtf8(entry.changeId), readProposal(detail));
       if (entry.eventType === "intent_in_force") return finding("intent", intents.learn(entry.id, detail));
-      return finding("proof", (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail));
+      return finding("proof", (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail));
     },
   };
 }
 
-/** Explains why nobody can tell what an entry decides, if that is so; `detail`: undefined where it is no JSON object. */
-export function whyUnclear({ eventType }: Entry, detail: Detail | undefined): string | undefined {
-  if (!DECIDING.has(eventType)) return undefined;
+/** Explains why a detail does not show what its entry decides; `detail`: undefined where it is no JSON object. */
+export function findDetailProblem({ eventType }: Entry, detail: JsonObject | undefined): string | undefined {
+  if (!DECIDING_EVENTS.has(eventType)) return undefined;
   if (!detail) return "its detail is no JSON object, so that nobody can tell what it decides";
   if (
     eventType === "consent_decision" &&
-    !(DECISIONS.has(detail["decision"]) && asText(detail["approver"]) !== undefined)
+    !(DECISIONS.has(detail["decision"]) && stringOrUndefined(detail["approver"]) !== undefined)
   )
     return "its detail does not say what was decided, and by whom";
   return undefined;
 }
 
-/** The decision that an entry records, and whose it is. */
-function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string | undefined; by: string | undefined } {
-  const other = OTHERS.get(eventType);
-  if (other === "propose") return { decision: other, by: asText(detail["proposer"]) };
-  if (other !== undefined) return { decision: other, by: asText(detail[other === "review" ? "approver" : "actor"]) };
+/** Returns the `decision` in an entry's statement, and who made it. */
+function readDecision(
+  { eventType }: Entry,
+  detail: JsonObject,
+): { decision?: string | undefined; by: string | undefined } {
+  const other = SIGNED_EVENTS.get(eventType);
+  if (other === "propose") return { decision: other, by: stringOrUndefined(detail["proposer"]) };
+  if (other !== undefined)
+    return { decision: other, by: stringOrUndefined(detail[other === "review" ? "approver" : "actor"]) };
   const decision = eventType === "consent_decision" ? DECISIONS.get(detail["decision"]) : undefined;
-  const isUrgent = decision === "approve" && detail["emergency"] === true;
-  return { decision: isUrgent ? "approve_emergency" : decision, by: asText(detail["approver"]) };
+  const isEmergency = decision === "approve" && detail["emergency"] === true;
+  return { decision: isEmergency ? "approve_emergency" : decision, by: stringOrUndefined(detail["approver"]) };
 }
 
 /**
- * Makes the statement that had to be signed for this entry; only the time is taken from the signed one. `proposal`: facts of the
- * change.
+ * Builds the statement that had to be signed for an entry; only `at`, and the step of a hold, are taken from the signed one.
+ * `proposal`: facts of the change's proposal.
  */
-function statementOf(
+function buildStatement(
   entry: Entry,
-  detail: Detail,
+  detail: JsonObject,
   proposal: ProposalFacts | undefined,
 ): { statement: string; by: string } | undefined {
-  const { decision, by } = decisionOf(entry, detail);
+  const { decision, by } = readDecision(entry, detail);
   let at: unknown;
   let step: unknown;
   try {
-    const signed = parseJson(asText(detail["statement"]) ?? "");
+    const signed = parseJson(stringOrUndefined(detail["statement"]) ?? "");
     ({ at, step } = isObject(signed) ? signed : {});
   } catch {
     return undefined;
   }
   if (decision === undefined || by === undefined || at === undefined) return undefined;
   const { digest, manifest_hash, note = "", verdict, item, length, head, seen, over_drift, values: kpis } = detail;
-  const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
+  const shared = { v: "countersign-consent/1", origin: decodeUtf8(entry.origin), decision, note, manifest_hash, at };
   if (MANDATE_DECISIONS.has(entry.eventType)) {
     const statement = mandateStatement({ ...shared, approver: by }, detail);
     return statement === undefined ? undefined : { statement, by };
   }
-  const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
+  const change_id = decision === "propose" ? undefined : decodeUtf8(entry.changeId);
   const until = detail["until"] ?? undefined;
   const own = { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};
-  const ofDecision = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision] ?? {};
+  const decisionFacts = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision] ?? {};
   const action = STAGE_ACTIONS.get(entry.eventType);
-  // A hold may name any step reached so far.
-  const isReached = action === "hold" && isWhole(step, 0) && step <= Number(detail["step"]);
-  const ofStage = decision === "stage" && { action, step: isReached ? step : detail["step"] };
+  // The statement of a hold may name any step that was reached.
+  const isReached = action === "hold" && isIntegerAtLeast(step, 0) && step <= Number(detail["step"]);
+  const stageFacts = decision === "stage" && { action, step: isReached ? step : detail["step"] };
   const isConsent = decision === "approve" || decision === "approve_emergency";
-  const facts: Record<string, unknown> = ACTS.has(decision)
+  const facts: Record<string, unknown> = SERVICE_ACTIONS.has(decision)
     ? { ...shared, actor: by, until, ...own }
     : {
         ...shared,
         approver: by,
         change_id,
         digest,
-        ...ofDecision,
-        ...ofStage,
+        ...decisionFacts,
+        ...stageFacts,
         ...(isConsent && { ...proposal, seen }),
       };
   const isFact = ([name, fact]: [string, unknown]): boolean =>
     fact === undefined ||
     typeof fact === "string" ||
-    ((name === "length" || name === "step") && isWhole(fact, 0)) ||
+    ((name === "length" || name === "step") && isIntegerAtLeast(fact, 0)) ||
     (name === "over_drift" && fact === true) ||
     (name === "kpis" && areNumbers(fact)) ||
     (name === "places" && arePlaces(fact)) ||
     (name === "seen" && Array.isArray(fact) && fact.every((one) => typeof one === "string"));
   if (!Object.entries(facts).every(isFact)) return undefined;
-  const names = [...Object.keys(facts), ...PLACE, ...Object.keys(isObject(kpis) ? kpis : {})].sort();
+  const names = [...Object.keys(facts), ...PLACE_MEMBERS, ...Object.keys(isObject(kpis) ? kpis : {})].sort();
   return { statement: JSON.stringify(facts, names), by };
 }
 
-/** Members of a place; none of them is a member of a statement. */
-const PLACE = ["tenant_id", "target", "system", "place"];
+/** Members of an element of `places`; no statement has a member of the same name. */
+const PLACE_MEMBERS = ["tenant_id", "target", "system", "place"];
 
 const arePlaces = (places: unknown): boolean =>
   Array.isArray(places) &&
-  places.every((one) => isObject(one) && Object.keys(one).every((name) => PLACE.includes(name))) &&
-  places.every((one: Detail) => PLACE.every((name) => typeof one[name] === "string"));
+  places.every((one) => isObject(one) && Object.keys(one).every((name) => PLACE_MEMBERS.includes(name))) &&
+  places.every((one: JsonObject) => PLACE_MEMBERS.every((name) => typeof one[name] === "string"));
 
 const areNumbers = (values: unknown): boolean =>
   isObject(values) && Object.values(values).every((value) => Number.isFinite(value));
 
-/** Checks that an SSH key is stored in a security key, which asks for its person. */
+/** Checks that an SSH key is in a security key, which asks its owner for a touch. */
 const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";

@@ -1,17 +1,17 @@
-/** A report as lines for people. */
+/** Formats the report on an export for people. */
 import type { Contents } from "./contents.ts";
 import { lossText } from "./losses.ts";
-import { shownLine } from "./note.ts";
+import { escapeForTerminal } from "./note.ts";
 import type { Report } from "./verify.ts";
 
-/** Findings first, the verdict last. */
+/** Returns lines: findings first, the verdict last. */
 export function reportText(file: string, report: Report): string {
   const { entries, origin, head, findings, findings_total: total } = report;
   return [
     `${file}: ${entries} entries of ${JSON.stringify(origin)}, head ${head}`,
-    ...findings.map(({ line, entry, rule, message }) => `${place(line, entry)}${rule}: ${message}`),
+    ...findings.map(({ line, entry, rule, message }) => `${locationText(line, entry)}${rule}: ${message}`),
     ...(total > findings.length ? [`and ${total - findings.length} more`] : []),
-    ...report.held_against.map((what) => `held against ${what}`),
+    ...report.held_against.map((description) => `held against ${description}`),
     ...report.witnessed.map(
       ({ name, length, time }) => `seen by ${name} up to entry ${length}, at ${time} seconds since 1970`,
     ),
@@ -21,11 +21,11 @@ export function reportText(file: string, report: Report): string {
     ...report.remarks,
     verdictLine(report),
   ]
-    .map(shownLine)
+    .map(escapeForTerminal)
     .join("\n");
 }
 
-function place(line: number | null, entry: number | null): string {
+function locationText(line: number | null, entry: number | null): string {
   if (line === null) return "";
   return entry === null ? `line ${line}: ` : `line ${line}, entry ${entry}: `;
 }

@@ -1,229 +1,246 @@
 /**
- * Rollouts in steps by their entries: no step is skipped, and each decision is the one that the rule `cs1` makes of the recorded
- * totals. The rule needs the plan, which the content of the change has.
+ * Verifies rollouts by their entries: no step is skipped, and each decision is the one that the rule `cs1` makes from the
+ * recorded totals. The rule needs the plan, which is in the content of the change.
  */
 import { type Cells, decideRollout } from "../../lib/rollout/decide_rollout.ts";
 import type { Plan } from "../../lib/rollout/plan.ts";
 import { type Decision, type Reading, RULE } from "../../lib/rollout/rule.ts";
 import { type FedTotals, toCells } from "../../lib/rollout/samples.ts";
 import type { Finding } from "./chain.ts";
-import { decoded, parseDetail, readManifestHash } from "./detail.ts";
-import { asText, type Detail, isObject, isWhole } from "./json.ts";
+import { decodeUtf8, parseDetail, readManifestHash } from "./detail.ts";
+import { stringOrUndefined, type JsonObject, isObject, isIntegerAtLeast } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { parseMoment } from "./moment.ts";
-import { isOfContent, type NamedStages, readNamedStages } from "./named_stages.ts";
-import { isCount, readPlan } from "./plan.ts";
-import { sameName } from "./policy.ts";
+import { matchesContent, type NamedStages, readNamedStages } from "./named_stages.ts";
+import { isFiniteNumber, readPlan } from "./plan.ts";
+import { normalizeName } from "./policy.ts";
 
 const SERVICE = "policy:stages";
 const HOUR_MS = 3600 * 1000;
 const OTHER_STAGES = "it names other stages than its content";
-/** Part of the largest number of users that a later number may be below it. */
+/** Fraction by which a number of users may fall below the largest so far. */
 const MAX_FALL = 0.01;
-/** How far totals may be ahead of an entry: as far as they may be ahead of the service when they are fed. */
+/** Time by which totals may be later than their entry: the service accepts totals so far ahead of its clock. */
 const MAX_AHEAD_MS = 5 * 60_000;
 
-/** Largest totals of a KPI in a step so far, and the time of the newest that had users. */
-interface Largest {
+/** Largest numbers of users of a KPI in a step so far, and the time of its newest totals with users. */
+interface LargestTotals {
   as_of: number;
   treated: number;
   control: number;
 }
 
-/** A rollout as its entries tell of it. */
+/** State of a rollout after some of its entries. */
 interface Rollout {
   named: NamedStages;
-  /** The plan, where the export or the certificate has the content. */
+  /** Undefined where the export or certificate does not contain the plan. */
   plan: Plan | undefined;
   isRunning: boolean;
   step: number;
-  /** The entry with which the step began. */
-  begun: number;
+  /** Id of the entry with which the step began. */
+  beganWith: number;
   /** When the step began, in milliseconds. */
-  since: number;
-  by_hand?: number | undefined;
+  beganAtMs: number;
+  /** Id of the entry with which a person holds it; undefined: nobody does. */
+  heldBy?: number | undefined;
+  /** True while a mismatch of its totals holds it. */
   isMismatched: boolean;
-  stopped?: number | undefined;
+  /** Id of the entry with which its rule ordered a rollback. */
+  stoppedBy?: number | undefined;
+  /** Totals from which it counts since the last resume after a mismatch, and that entry's id. */
   baseline?: { id: number; cells: Cells } | undefined;
-  largest: Map<string, Largest>;
-  /** The intent that an entry names, of each entry that names another than the one before. */
+  largest: Map<string, LargestTotals>;
+  /** Entries that name another intent than the entry before them. */
   intents: { id: number; manifest: string }[];
 }
 
-/** Creates the check of the entries of rollouts, one after another. */
+/** Creates a check that takes the entries of a log in their order. */
 export function createRolloutCheck() {
   const rollouts = new Map<string, Rollout>();
-  const unread = new Set<string>();
-  let newIntent = 0;
+  const unreadRollouts = new Set<string>();
+  let newestIntent = 0;
 
-  const whyInvalid = (entry: Entry, detail: Detail): string | undefined => {
-    const change = decoded(entry.changeId);
-    const known = rollouts.get(change);
-    if (entry.eventType === "intent_in_force") newIntent = entry.id;
+  const findProblem = (entry: Entry, detail: JsonObject): string | undefined => {
+    const change = decodeUtf8(entry.changeId);
+    const rollout = rollouts.get(change);
+    if (entry.eventType === "intent_in_force") newestIntent = entry.id;
     if (entry.eventType === "change_proposed") {
       const { stages } = detail;
       const named = readNamedStages(stages);
-      if (named) rollouts.set(change, { ...begin(named), intents: intentsWith([], entry, detail) });
+      if (named) rollouts.set(change, { ...newRollout(named), intents: addIntent([], entry, detail) });
       return named || stages === undefined ? undefined : "its stages are no shares with a feeder";
     }
-    if (known) intentsWith(known.intents, entry, detail);
-    if (entry.eventType === "change_applied") return applyRollout(known, entry, detail);
+    if (rollout) addIntent(rollout.intents, entry, detail);
+    if (entry.eventType === "change_applied") return beginRollout(rollout, entry, detail);
     if (entry.eventType === "change_rolled_back") {
-      const isOrdered = known?.stopped !== undefined;
-      if (known) known.isRunning = false;
+      const isOrdered = rollout?.stoppedBy !== undefined;
+      if (rollout) rollout.isRunning = false;
       return [detail["by"], detail["actor"]].includes(SERVICE) && !isOrdered ? NOT_ORDERED : undefined;
     }
     if (!entry.eventType.startsWith("stage_")) return undefined;
-    if (!known?.isRunning) return "it is about a step of a change that is not being rolled out";
-    if (!known.plan) unread.add(change);
-    return judgeStep(known, entry, detail, newIntent);
+    if (!rollout?.isRunning) return "it is about a step of a change that is not being rolled out";
+    if (!rollout.plan) unreadRollouts.add(change);
+    return judgeStep(rollout, entry, detail, newestIntent);
   };
 
   return {
-    /** Takes the content of a change, which has its plan; returns why it is not of the entry of its proposal. */
-    learn(changeId: string, content: Detail): string | undefined {
-      const known = rollouts.get(changeId);
-      if (known) known.plan = readPlan(content["stages"]);
-      if (!isOfContent(known?.named, content)) return OTHER_STAGES;
-      return known && !known.plan ? "its stages are no plan of a rollout" : undefined;
+    /** Takes the content of a change, which has the plan; returns why it does not match the entry of the proposal. */
+    learn(changeId: string, content: JsonObject): string | undefined {
+      const rollout = rollouts.get(changeId);
+      if (rollout) rollout.plan = readPlan(content["stages"]);
+      if (!matchesContent(rollout?.named, content)) return OTHER_STAGES;
+      return rollout && !rollout.plan ? "its stages are no plan of a rollout" : undefined;
     },
     check(entry: Entry, line: number): Finding | undefined {
-      const message = whyInvalid(entry, parseDetail(entry));
+      const message = findProblem(entry, parseDetail(entry));
       return message === undefined ? undefined : { line, entry: entry.id, rule: "form", message };
     },
-    /** Returns the number of rollouts whose decisions were not computed again, for want of their plan. */
-    countUnread: (): number => unread.size,
+    /** Returns the number of rollouts whose decisions could not be computed again without their plan. */
+    countUnread: (): number => unreadRollouts.size,
   };
 }
 
 const NOT_ORDERED = `it is rolled back by ${SERVICE}, and the rule of its rollout did not order that`;
 
-const begin = (named: NamedStages): Rollout => ({
-  ...{ named, plan: undefined, isRunning: false, step: 0, begun: 0, since: NaN, isMismatched: false },
-  ...{ by_hand: undefined, stopped: undefined, baseline: undefined, largest: new Map(), intents: [] },
+const newRollout = (named: NamedStages): Rollout => ({
+  ...{ named, plan: undefined, isRunning: false, step: 0, beganWith: 0, beganAtMs: NaN, isMismatched: false },
+  ...{ heldBy: undefined, stoppedBy: undefined, baseline: undefined, largest: new Map(), intents: [] },
 });
 
-/** Adds the intent that an entry names where it is another than that of the one before. */
-function intentsWith(intents: Rollout["intents"], { id }: Entry, detail: Detail): Rollout["intents"] {
+/** Adds the intent that an entry names, unless the entry before names the same. */
+function addIntent(intents: Rollout["intents"], { id }: Entry, detail: JsonObject): Rollout["intents"] {
   const manifest = readManifestHash(detail);
   if (intents.at(-1)?.manifest !== manifest) intents.push({ id, manifest });
   return intents;
 }
 
-function applyRollout(known: Rollout | undefined, entry: Entry, { stage }: Detail): string | undefined {
-  if (!known) return stage === undefined ? undefined : "it exposes a share of a change without steps";
-  const { named, plan, intents } = known;
-  Object.assign(known, { ...begin(named), plan, intents, isRunning: true, begun: entry.id });
-  known.since = parseMoment(entry.timestamp);
+function beginRollout(rollout: Rollout | undefined, entry: Entry, { stage }: JsonObject): string | undefined {
+  if (!rollout) return stage === undefined ? undefined : "it exposes a share of a change without steps";
+  const { named, plan, intents } = rollout;
+  Object.assign(rollout, { ...newRollout(named), plan, intents, isRunning: true, beganWith: entry.id });
+  rollout.beganAtMs = parseMoment(entry.timestamp);
   const isFirst = isObject(stage) && stage["step"] === 0 && stage["share"] === named.shares[0];
   return isFirst ? undefined : "it does not begin at the first step of its rollout";
 }
 
-/** The decision that an entry states; a resume decides nothing. */
+/** The decision that an entry states, by event type; a resume decides nothing. */
 const DECISIONS: ReadonlyMap<string, string> = new Map([
   ["stage_advanced", "advance"],
   ["stage_held", "hold"],
   ["stage_stopped", "rollback"],
 ]);
 
-function judgeStep(known: Rollout, entry: Entry, detail: Detail, newIntent: number): string | undefined {
+function judgeStep(rollout: Rollout, entry: Entry, detail: JsonObject, newestIntent: number): string | undefined {
   const {
     step,
     named: { shares },
-  } = known;
+  } = rollout;
   if (detail["step"] !== step) return `it is about another step than ${step}, where the rollout stands`;
   if (step >= shares.length) return "everybody has the value already";
   if (detail["decision"] !== DECISIONS.get(entry.eventType)) return "it states another decision than its event";
   const totals = readTotals(detail["totals"]);
-  const wrong = totals === undefined ? "its totals are none" : whyWrongTotals(known, totals, entry);
-  if (wrong !== undefined) return wrong;
+  const totalsProblem = totals === undefined ? "its totals are none" : findTotalsProblem(rollout, totals, entry);
+  if (totalsProblem !== undefined) return totalsProblem;
   switch (entry.eventType) {
     case "stage_advanced":
-      return judgeAdvance(known, entry, { detail, totals: totals! }, newIntent);
+      return judgeAdvance(rollout, entry, { detail, totals: totals! }, newestIntent);
     case "stage_stopped": {
-      if (known.stopped !== undefined) return "the rollout is stopped already";
+      if (rollout.stoppedBy !== undefined) return "the rollout is stopped already";
       if (detail["actor"] !== SERVICE) return `only ${SERVICE} stops a rollout`;
-      known.stopped = entry.id;
-      return whyOther(known, entry, { detail, totals: totals! }, ({ decision }) => decision === "rollback");
+      rollout.stoppedBy = entry.id;
+      return findDecisionProblem(
+        rollout,
+        entry,
+        { detail, totals: totals! },
+        ({ decision }) => decision === "rollback",
+      );
     }
     case "stage_resumed":
-      return judgeResume(known, entry, { detail, totals: totals! });
+      return judgeResume(rollout, entry, { detail, totals: totals! });
     case "stage_held":
-      return judgeHold(known, entry, { detail, totals: totals! });
+      return judgeHold(rollout, entry, { detail, totals: totals! });
     default:
       return "nobody knows what it says of a rollout";
   }
 }
 
 /** An entry's detail, and its totals. */
-interface Stated {
-  detail: Detail;
+interface StepRecord {
+  detail: JsonObject;
   totals: readonly FedTotals[];
 }
 
-const OF_NOBODY = "it is the act of a person, and names none";
+const NO_PERSON = "it is the act of a person, and names none";
 
-/** Checks that an entry names somebody who is not the service itself. */
-const isByPerson = ({ actor }: Detail): boolean => typeof actor === "string" && !actor.startsWith("policy:");
+/** Checks that the actor of an entry is a person, not the service. */
+const isByPerson = ({ actor }: JsonObject): boolean => typeof actor === "string" && !actor.startsWith("policy:");
 
-/** Checks that the intent is another than when an advance was ordered: then what a person signed does not count any more. */
-const isUnderOther = ({ intents }: Rollout, { manifest_hash }: Detail, ordered: number, newIntent: number): boolean =>
-  newIntent >= ordered || intents.findLast(({ id }) => id < ordered)?.manifest !== manifest_hash;
+/** Checks that the intent has changed since an advance was ordered: then a person's signature no longer counts. */
+const isUnderOtherIntent = (
+  { intents }: Rollout,
+  { manifest_hash }: JsonObject,
+  ordered: number,
+  newestIntent: number,
+): boolean => newestIntent >= ordered || intents.findLast(({ id }) => id < ordered)?.manifest !== manifest_hash;
 
-function judgeAdvance(known: Rollout, entry: Entry, stated: Stated, newIntent: number): string | undefined {
-  const { step, by_hand, stopped, isMismatched, begun } = known;
-  const { shares } = known.named;
-  const { to, share, ordered, reason } = stated.detail;
+function judgeAdvance(rollout: Rollout, entry: Entry, record: StepRecord, newestIntent: number): string | undefined {
+  const { step, heldBy, stoppedBy, isMismatched, beganWith } = rollout;
+  const { shares } = rollout.named;
+  const { to, share, ordered, reason } = record.detail;
   if (to !== step + 1 || share !== (shares[step + 1] ?? null)) return "it does not advance to the next step";
   if (isMismatched) return "it advances a rollout that a mismatch holds";
-  if (ordered !== undefined && !(isWhole(ordered, begun + 1) && ordered <= entry.id))
+  if (ordered !== undefined && !(isIntegerAtLeast(ordered, beganWith + 1) && ordered <= entry.id))
     return "it was ordered before its step began, or after itself";
   const isOrderedBefore = (stop: number | undefined): boolean =>
     stop === undefined || (ordered !== undefined && ordered <= stop);
-  if (!isOrderedBefore(by_hand)) return "it advances a rollout that a person holds";
-  if (!isOrderedBefore(stopped)) return "it advances a rollout that its rule has stopped";
+  if (!isOrderedBefore(heldBy)) return "it advances a rollout that a person holds";
+  if (!isOrderedBefore(stoppedBy)) return "it advances a rollout that its rule has stopped";
   const isByHand = reason === "manual";
-  const isUnnamed = stated.detail["actor"] === null && ordered !== undefined;
-  if (isByHand && !isByPerson(stated.detail) && !(isUnnamed && isUnderOther(known, stated.detail, ordered, newIntent)))
-    return OF_NOBODY;
-  const why = whyOther(known, entry, stated, (decided, plan) =>
+  const isUnnamed = record.detail["actor"] === null && ordered !== undefined;
+  if (
+    isByHand &&
+    !isByPerson(record.detail) &&
+    !(isUnnamed && isUnderOtherIntent(rollout, record.detail, ordered, newestIntent))
+  )
+    return NO_PERSON;
+  const problem = findDecisionProblem(rollout, entry, record, (decided, plan) =>
     isByHand
-      ? decided.reason === "manual" && Number(stated.detail["hours"]) >= plan.steps[step]!.min_hours
+      ? decided.reason === "manual" && Number(record.detail["hours"]) >= plan.steps[step]!.min_hours
       : decided.decision === "advance" && decided.reason === reason,
   );
-  Object.assign(known, { step: step + 1, begun: entry.id, since: parseMoment(entry.timestamp) });
-  return why;
+  Object.assign(rollout, { step: step + 1, beganWith: entry.id, beganAtMs: parseMoment(entry.timestamp) });
+  return problem;
 }
 
-function judgeResume(known: Rollout, entry: Entry, { detail, totals }: Stated): string | undefined {
-  const { by_hand, isMismatched, largest } = known;
-  if (by_hand === undefined && !isMismatched) return "it resumes a rollout that nobody holds and that has no mismatch";
-  if (!isByPerson(detail)) return OF_NOBODY;
-  const lacks = [...largest].some(([key]) => !totals.some((row) => rowKey(row) === key));
-  if (isMismatched && lacks) return "its totals lack some that were used before it";
+function judgeResume(rollout: Rollout, entry: Entry, { detail, totals }: StepRecord): string | undefined {
+  const { heldBy, isMismatched, largest } = rollout;
+  if (heldBy === undefined && !isMismatched) return "it resumes a rollout that nobody holds and that has no mismatch";
+  if (!isByPerson(detail)) return NO_PERSON;
+  const isMissingTotals = [...largest].some(([key]) => !totals.some((row) => rowKey(row) === key));
+  if (isMismatched && isMissingTotals) return "its totals lack some that were used before it";
   if (!isMismatched && totals.length > 0) return "it has totals, and no mismatch was resumed";
-  if (isMismatched) known.baseline = { id: entry.id, cells: toCells(totals) };
-  known.by_hand = undefined;
-  known.isMismatched = false;
+  if (isMismatched) rollout.baseline = { id: entry.id, cells: toCells(totals) };
+  rollout.heldBy = undefined;
+  rollout.isMismatched = false;
   return undefined;
 }
 
-/** Reasons of the rule itself. */
+/** Reasons for a hold that the rule itself gives. */
 const RULE_HOLDS: ReadonlySet<unknown> = new Set(["no_data", "manual", "min_hours", "not_yet"]);
 
-function judgeHold(known: Rollout, entry: Entry, stated: Stated): string | undefined {
-  const { detail } = stated;
+function judgeHold(rollout: Rollout, entry: Entry, record: StepRecord): string | undefined {
+  const { detail } = record;
   const { reason, rule } = detail;
-  if (asText(reason) === undefined) return "it does not say why the rollout is held";
+  if (stringOrUndefined(reason) === undefined) return "it does not say why the rollout is held";
   if (reason === "by_hand" && rule === undefined) {
-    if (known.by_hand !== undefined) return "a person holds the rollout already";
-    known.by_hand = entry.id;
+    if (rollout.heldBy !== undefined) return "a person holds the rollout already";
+    rollout.heldBy = entry.id;
     return undefined;
   }
-  const wasMismatched = known.isMismatched;
-  if (reason === "mismatch") known.isMismatched = true;
+  const wasMismatched = rollout.isMismatched;
+  if (reason === "mismatch") rollout.isMismatched = true;
   if (rule === undefined) return reason === "mismatch" ? "it holds for a mismatch, and names no rule" : undefined;
-  return whyOther(known, entry, stated, (decided) => {
+  return findDecisionProblem(rollout, entry, record, (decided) => {
     if (decided.decision === "rollback") return false;
     if (reason === "mismatch") return wasMismatched || decided.reason === reason;
     return RULE_HOLDS.has(reason) ? decided.reason === reason : decided.reason !== "mismatch";
@@ -232,23 +249,27 @@ function judgeHold(known: Rollout, entry: Entry, stated: Stated): string | undef
 
 const rowKey = ({ step, kpi }: Pick<FedTotals, "step" | "kpi">): string => `${step} ${kpi}`;
 
-/** Reads recorded totals; an entry without any has none, and undefined stands for what are no totals. */
+/** Reads the totals of an entry: `[]` where it has none, undefined where they are not totals. */
 function readTotals(totals: unknown): readonly FedTotals[] | undefined {
   if (totals === undefined) return [];
   const isArm = (arm: unknown): boolean =>
-    isObject(arm) && isCount(arm["n"]) && arm["n"] >= 0 && isCount(arm["sum"]) && Object.values(arm).every(isCount);
+    isObject(arm) &&
+    isFiniteNumber(arm["n"]) &&
+    arm["n"] >= 0 &&
+    isFiniteNumber(arm["sum"]) &&
+    Object.values(arm).every(isFiniteNumber);
   const isTime = (time: unknown): boolean => typeof time === "string" && !Number.isNaN(parseMoment(time));
   const isRow = (row: unknown): boolean =>
     isObject(row) &&
-    isWhole(row["step"], 0) &&
-    [row["kpi"], row["by"]].every((text) => asText(text) !== undefined) &&
+    isIntegerAtLeast(row["step"], 0) &&
+    [row["kpi"], row["by"]].every((text) => stringOrUndefined(text) !== undefined) &&
     [row["as_of"], row["at"]].every(isTime) &&
     [row["treated"], row["control"]].every(isArm);
   return Array.isArray(totals) && totals.every(isRow) ? (totals as FedTotals[]) : undefined;
 }
 
-/** Explains why totals do not follow from those before them; takes them where they do. */
-function whyWrongTotals(
+/** Explains why totals contradict earlier ones or their entry; adds them to the largest where they do not. */
+function findTotalsProblem(
   { step, named, largest }: Rollout,
   totals: readonly FedTotals[],
   { timestamp }: Entry,
@@ -258,20 +279,20 @@ function whyWrongTotals(
     const { kpi, treated, control } = row;
     const [as_of, at] = [parseMoment(row.as_of), parseMoment(row.at)];
     if (row.step > step) return `its totals are of step ${row.step}, which the rollout has not reached`;
-    if (sameName(row.by) !== sameName(named.fed_by))
+    if (normalizeName(row.by) !== normalizeName(named.fed_by))
       return `its totals of ${kpi} are of another feeder than the plan names`;
     if (!(Math.max(as_of, at) <= latest)) return `its totals of ${kpi} are of a time after it`;
-    const known = largest.get(rowKey(row));
-    const least = (users: number): number => users * (1 - MAX_FALL);
-    if (known && (treated.n < least(known.treated) || control.n < least(known.control)))
+    const before = largest.get(rowKey(row));
+    const minUsers = (users: number): number => users * (1 - MAX_FALL);
+    if (before && (treated.n < minUsers(before.treated) || control.n < minUsers(before.control)))
       return `its totals of ${kpi} have fewer users than an earlier entry`;
     const hasUsers = treated.n + control.n > 0;
-    if (known && hasUsers && as_of < known.as_of)
+    if (before && hasUsers && as_of < before.as_of)
       return `its totals of ${kpi} are older than those of an earlier entry`;
-    const { treated: t = 0, control: c = 0, as_of: before = -Infinity } = known ?? {};
     largest.set(rowKey(row), {
-      as_of: hasUsers ? as_of : before,
-      ...{ treated: Math.max(t, treated.n), control: Math.max(c, control.n) },
+      as_of: hasUsers ? as_of : (before?.as_of ?? -Infinity),
+      treated: Math.max(before?.treated ?? 0, treated.n),
+      control: Math.max(before?.control ?? 0, control.n),
     });
   }
   return undefined;
@@ -279,40 +300,41 @@ function whyWrongTotals(
 
 const NOT_ITS_RESULT = `it is not what the rule ${RULE} decides on its totals`;
 
-/** Computes a decision again, and explains why the recorded one is another. */
-function whyOther(
-  { plan, step, since, baseline }: Rollout,
+/** Computes a decision again; explains how the recorded one differs, if it does. */
+function findDecisionProblem(
+  { plan, step, beganAtMs, baseline }: Rollout,
   entry: Entry,
-  { detail, totals }: Stated,
+  { detail, totals }: StepRecord,
   isDecided: (decided: Decision, plan: Plan) => boolean,
 ): string | undefined {
   const { hours, silent, ordered, rule, readings } = detail;
   if (rule !== RULE) return `it names another rule than ${RULE}`;
   if (detail["baseline"] !== baseline?.id) return "it does not count from the last resume out of a mismatch";
-  if (!isCount(hours) || !isCount(silent)) return "it does not say for how long the step lasted";
-  const at = since + hours * HOUR_MS;
+  if (!isFiniteNumber(hours) || !isFiniteNumber(silent)) return "it does not say for how long the step lasted";
+  const at = beganAtMs + hours * HOUR_MS;
   const late = parseMoment(entry.timestamp) - at;
-  // An advance on a target system is decided before it is recorded.
+  // An advance is recorded only after the target system was set, later than it was decided.
   if (!(late >= -1) || (late > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
     return "its hours are not those since its step began";
   const fed = totals.filter((row) => row.step === step);
   const oldest = Math.min(...fed.map((row) => Math.min(parseMoment(row.as_of), parseMoment(row.at))));
-  const quiet = fed.length === 0 ? 0 : Math.max(0, (at - oldest) / HOUR_MS);
-  if (Math.abs(quiet - silent) > 1e-6) return "it is not silent for as long as it says";
+  const computedSilence = fed.length === 0 ? 0 : Math.max(0, (at - oldest) / HOUR_MS);
+  if (Math.abs(computedSilence - silent) > 1e-6) return "it is not silent for as long as it says";
   if (!plan) return undefined;
   const state = { step, hours, silent, cells: toCells(totals) };
   const decided = decideRollout(plan, state, baseline?.cells);
-  if (!areSame(readings, decided.readings)) return `its results are not those of the rule ${RULE} on its totals`;
+  if (!areSameReadings(readings, decided.readings))
+    return `its results are not those of the rule ${RULE} on its totals`;
   return isDecided(decided, plan) ? undefined : NOT_ITS_RESULT;
 }
 
-const areSame = (readings: unknown, computed: readonly Reading[]): boolean =>
+const areSameReadings = (readings: unknown, computed: readonly Reading[]): boolean =>
   Array.isArray(readings) &&
   readings.length === computed.length &&
-  computed.every((reading, index) => isObject(readings[index]) && isSame(readings[index], { ...reading }));
+  computed.every((reading, index) => isObject(readings[index]) && isSameReading(readings[index], { ...reading }));
 
-/** Compares results to nine digits; the reason of impossible totals is worded as each implementation likes. */
-const isSame = (recorded: Detail, computed: Detail): boolean =>
+/** Compares results to nine digits; for `bad`, the reason why totals are impossible, each implementation has its own words. */
+const isSameReading = (recorded: JsonObject, computed: JsonObject): boolean =>
   [...new Set([...Object.keys(recorded), ...Object.keys(computed)])].every((name) => {
     const [one, other] = [recorded[name], computed[name]];
     if (typeof one === "number" && typeof other === "number")

@@ -1,28 +1,29 @@
-/** Verifies that a mandate's limits were only narrowed: no keyword is removed or less strict, and no step is wider. */
-import { type Detail, isObject } from "./json.ts";
+/** Verifies that a mandate's limits only became stricter: no keyword was removed or relaxed, and no maximum step is wider. */
+import { type JsonObject, isObject } from "./json.ts";
 import { canonicalText } from "./mandate_statement.ts";
-import { isWholeMultiple } from "./multiple.ts";
-import { isCount } from "./plan.ts";
+import { isMultiple } from "./multiple.ts";
+import { isFiniteNumber } from "./plan.ts";
 
+/** Checks that a keyword's argument is at least as strict as before. */
 type IsAsStrict = (before: unknown, after: unknown) => boolean;
 
 const isSame: IsAsStrict = (before, after) => canonicalText(before ?? null) === canonicalText(after ?? null);
 const compareNumbers =
   (holds: (before: number, after: number) => boolean): IsAsStrict =>
   (before, after) =>
-    isCount(before) && isCount(after) && holds(before, after);
+    isFiniteNumber(before) && isFiniteNumber(after) && holds(before, after);
 const atLeast = compareNumbers((before, after) => after >= before);
 const atMost = compareNumbers((before, after) => after <= before);
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+const toList = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 const isAmong: IsAsStrict = (before, after) =>
-  listOf(after).every((one) => listOf(before).some((other) => isSame(one, other)));
+  toList(after).every((one) => toList(before).some((other) => isSame(one, other)));
 
 const KEYWORDS: ReadonlyMap<string, IsAsStrict> = new Map<string, IsAsStrict>([
   [
     "type",
     (before, after) => {
-      const allowed = listOf(before);
-      return listOf(after).every((one) => allowed.includes(one) || (one === "integer" && allowed.includes("number")));
+      const allowed = toList(before);
+      return toList(after).every((one) => allowed.includes(one) || (one === "integer" && allowed.includes("number")));
     },
   ],
   ["enum", (before, after) => Array.isArray(before) && Array.isArray(after) && isAmong(before, after)],
@@ -30,7 +31,7 @@ const KEYWORDS: ReadonlyMap<string, IsAsStrict> = new Map<string, IsAsStrict>([
   ["pattern", isSame],
   ...["minimum", "exclusiveMinimum", "minLength", "minItems"].map((one) => [one, atLeast] as const),
   ...["maximum", "exclusiveMaximum", "maxLength", "maxItems"].map((one) => [one, atMost] as const),
-  ["multipleOf", compareNumbers((before, after) => before > 0 && after > 0 && isWholeMultiple(after, before))],
+  ["multipleOf", compareNumbers((before, after) => before > 0 && after > 0 && isMultiple(after, before))],
   ["items", isSchemaNarrower],
   ["uniqueItems", (before, after) => before === false || after === true],
   ["required", (before, after) => Array.isArray(before) && Array.isArray(after) && isAmong(after, before)],
@@ -54,7 +55,7 @@ function isSchemaNarrower(before: unknown, after: unknown): boolean {
     (keyword) => Object.hasOwn(after, keyword) && KEYWORDS.get(keyword)?.(before[keyword], after[keyword]) === true,
   );
   if (!isEachAsStrict) return false;
-  // `additionalProperties` no longer applies to a property that gets its own schema, which must be at least as strict.
+  // `additionalProperties` no longer applies to a property that got its own schema, so that schema must be as strict.
   const { additionalProperties: others = true, properties } = before;
   if (others === true || !isObject(after["properties"])) return true;
   const members = after["properties"];
@@ -63,19 +64,22 @@ function isSchemaNarrower(before: unknown, after: unknown): boolean {
     .every((name) => others !== false && isSchemaNarrower(others, members[name]));
 }
 
-function isStepNarrower(before: Detail, after: Detail): boolean {
-  const isBoundKept = (kind: string): boolean =>
+function isStepNarrower(before: JsonObject, after: JsonObject): boolean {
+  const isBoundAsStrict = (kind: string): boolean =>
     before[kind] === undefined ? after[kind] === undefined : atMost(before[kind], after[kind]);
-  const areMembersKept =
+  const areMembersAsStrict =
     before["members"] === undefined
       ? after["members"] === undefined
       : Array.isArray(after["members"]) && isAmong(after["members"], before["members"]);
   return (
-    isBoundKept("relative") && isBoundKept("absolute") && atLeast(before["hours"], after["hours"]) && areMembersKept
+    isBoundAsStrict("relative") &&
+    isBoundAsStrict("absolute") &&
+    atLeast(before["hours"], after["hours"]) &&
+    areMembersAsStrict
   );
 }
 
-/** Returns true if limits allow no value or step that the limits before exclude; undefined `before`: there were none. */
+/** Checks that limits allow no value or step that the limits before excluded; undefined `before`: there were no limits. */
 export function areLimitsNarrower(before: unknown, after: unknown): boolean {
   if (!isObject(after)) return false;
   if (before === undefined) return true;

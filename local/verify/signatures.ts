@@ -1,51 +1,51 @@
-/** Verifies what passkeys and SSH keys sign, with Node's own cryptography and nothing of the service's code. */
+/** Verifies signatures of passkeys and SSH keys with Node's cryptography, independently of the service's code. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { isUtf8 } from "node:buffer";
-import { element, plainNumber, twoNumbers } from "./der.ts";
-import { ed25519Key } from "./edwards.ts";
-import { type Detail, parseObject, asText, hasRepeatedMember } from "./json.ts";
-import { fromBase64, type Key } from "./policy.ts";
+import { readElement, readPositiveInteger, readTwoIntegers } from "./der.ts";
+import { parseEd25519Key } from "./edwards.ts";
+import { type JsonObject, parseObject, stringOrUndefined, hasRepeatedMember } from "./json.ts";
+import { decodeBase64, type Key } from "./policy.ts";
 
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
 const PRESENT_AND_VERIFIED = 5;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
 
-/** Returns whether an assertion is one of the statement, apart from its signature. */
-export function matchesAssertion(statement: string, proof: Detail): boolean {
-  const data = fromBase64(proof["authenticator_data"], "base64url");
-  const said = clientDataIn(proof);
-  if (!data || !said || data.length < 37) return false;
+/** Checks everything in a passkey's assertion of a statement except its signature. */
+export function matchesAssertion(statement: string, proof: JsonObject): boolean {
+  const data = decodeBase64(proof["authenticator_data"], "base64url");
+  const clientData = parseClientData(proof);
+  if (!data || !clientData || data.length < 37) return false;
   const flags = data[32]!;
   return (
-    said["type"] === "webauthn.get" &&
-    said["challenge"] === sha256(statement).toString("base64url") &&
-    (said["crossOrigin"] === undefined || said["crossOrigin"] === false) &&
-    said["topOrigin"] === undefined &&
+    clientData["type"] === "webauthn.get" &&
+    clientData["challenge"] === sha256(statement).toString("base64url") &&
+    (clientData["crossOrigin"] === undefined || clientData["crossOrigin"] === false) &&
+    clientData["topOrigin"] === undefined &&
     (flags & PRESENT_AND_VERIFIED) === PRESENT_AND_VERIFIED &&
     ((flags & BACKED_UP) === 0 || (flags & BACKUP_ELIGIBLE) !== 0)
   );
 }
 
-function clientDataIn(proof: Detail): Detail | undefined {
-  const client = fromBase64(proof["client_data_json"], "base64url");
-  const said = client && isUtf8(client) ? parseObject(client.toString()) : undefined;
-  return said && !hasRepeatedMember(client!.toString()) ? said : undefined;
+function parseClientData(proof: JsonObject): JsonObject | undefined {
+  const client = decodeBase64(proof["client_data_json"], "base64url");
+  const clientData = client && isUtf8(client) ? parseObject(client.toString()) : undefined;
+  return clientData && !hasRepeatedMember(client!.toString()) ? clientData : undefined;
 }
 
-/** Returns whether a passkey signed an assertion, for its relying party and a page of it. */
-export function isSignedByPasskey(proof: Detail, key: Key): boolean {
+/** Checks that a passkey signed an assertion, on a page of its relying party. */
+export function isSignedByPasskey(proof: JsonObject, key: Key): boolean {
   if (key.type !== "webauthn" || key.credential_id !== proof["credential_id"]) return false;
-  const data = fromBase64(proof["authenticator_data"], "base64url")!;
-  const client = fromBase64(proof["client_data_json"], "base64url")!;
-  const signature = fromBase64(proof["signature"], "base64url");
-  const origin = asText(clientDataIn(proof)?.["origin"]);
-  if (!signature || origin === undefined || !mayAsk(origin, key)) return false;
+  const data = decodeBase64(proof["authenticator_data"], "base64url")!;
+  const client = decodeBase64(proof["client_data_json"], "base64url")!;
+  const signature = decodeBase64(proof["signature"], "base64url");
+  const origin = stringOrUndefined(parseClientData(proof)?.["origin"]);
+  if (!signature || origin === undefined || !isAllowedOrigin(origin, key)) return false;
   if (!data.subarray(0, 32).equals(sha256(key.rp_id))) return false;
   return isSignedBy(key.public_key, signature, Buffer.concat([data, sha256(client)]));
 }
 
-const mayAsk = (origin: string, { rp_id, origins }: Extract<Key, { type: "webauthn" }>): boolean =>
+const isAllowedOrigin = (origin: string, { rp_id, origins }: Extract<Key, { type: "webauthn" }>): boolean =>
   origins?.includes(origin) ??
   (rp_id === "localhost" ? /^http:\/\/localhost(?::[1-9]\d{0,4})?$/.test(origin) : origin === `https://${rp_id}`);
 
@@ -55,11 +55,11 @@ const SPKI_RSA = Buffer.from("300d06092a864886f70d0101010500", "hex");
 
 const startsWith = (bytes: Buffer, begin: Buffer): boolean => bytes.subarray(0, begin.length).equals(begin);
 
-/** Checks that a passkey's key made a signature; `spki`: the public key. */
+/** Checks that a passkey's public key, `spki`, made a signature. */
 function isSignedBy(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
   try {
     if (startsWith(spki, SPKI_ED25519)) return isEd25519(spki.subarray(SPKI_ED25519.length), signature, signed);
-    if (startsWith(spki, SPKI_P256)) return isP256(spki.subarray(SPKI_P256.length), twoNumbers(signature), signed);
+    if (startsWith(spki, SPKI_P256)) return isP256(spki.subarray(SPKI_P256.length), readTwoIntegers(signature), signed);
     return isRsa(spki, signature, signed);
   } catch {
     return false;
@@ -67,11 +67,11 @@ function isSignedBy(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
 }
 
 function isEd25519(raw: Buffer, signature: Buffer, signed: Buffer): boolean {
-  const key = ed25519Key(raw);
+  const key = parseEd25519Key(raw);
   return key !== undefined && verify(null, signed, key, signature);
 }
 
-/** `point`: 65 bytes, not compressed. Errors: those of Node, and `RangeError` for numbers that are too long. */
+/** Verifies ECDSA on P-256; `point`: 65 bytes, not compressed, `numbers`: r and s. Errors: those of Node. */
 function isP256(point: Buffer, numbers: readonly Buffer[], signed: Buffer): boolean {
   if (point.length !== 65 || point[0] !== 4 || numbers.some(({ length }) => length > 32)) return false;
   const key = createPublicKey({ key: Buffer.concat([SPKI_P256, point]), format: "der", type: "spki" });
@@ -79,13 +79,13 @@ function isP256(point: Buffer, numbers: readonly Buffer[], signed: Buffer): bool
   return verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, raw);
 }
 
-/** RSA of 2048 to 16384 bits with PKCS #1 v1.5. Errors: those of Node, and `RangeError` for any other key. */
+/** Verifies RSA of 2048 to 16384 bits with PKCS #1 v1.5. Errors: those of Node, and `RangeError` for any other key. */
 function isRsa(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
-  const [body, behind] = element(spki, 0x30);
+  const [body, behind] = readElement(spki, 0x30);
   if (!startsWith(body, SPKI_RSA)) return false;
-  const [bits, more] = element(body.subarray(SPKI_RSA.length), 3);
+  const [bits, more] = readElement(body.subarray(SPKI_RSA.length), 3);
   if (behind.length > 0 || more.length > 0 || bits[0] !== 0) return false;
-  const [modulus, exponent] = twoNumbers(bits.subarray(1));
+  const [modulus, exponent] = readTwoIntegers(bits.subarray(1));
   const size = modulus.length;
   if (size < 256 || size > 2048 || modulus[0]! < 128 || modulus.at(-1)! % 2 === 0) return false;
   if (exponent.length > 4 || exponent.at(-1)! % 2 === 0 || (exponent.length === 1 && exponent[0] === 1)) return false;
@@ -93,8 +93,8 @@ function isRsa(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
   return verify("sha256", signed, key, signature);
 }
 
-/** Reads values of the wire format of SSH one after another; `RangeError` where there are none left. */
-function wire(bytes: Buffer) {
+/** Creates a reader of values in the wire format of SSH; it throws `RangeError` at the end of the bytes. */
+function createSshReader(bytes: Buffer) {
   let at = 0;
   const take = (length: number): Buffer => {
     if (at + length > bytes.length) throw new RangeError("too short");
@@ -104,7 +104,7 @@ function wire(bytes: Buffer) {
   return { take, string, text: () => string().toString("latin1"), rest: () => bytes.length - at };
 }
 
-const measured = (data: string | Buffer): Buffer => {
+const encodeField = (data: string | Buffer): Buffer => {
   const bytes = Buffer.from(data);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(bytes.length);
@@ -113,16 +113,16 @@ const measured = (data: string | Buffer): Buffer => {
 
 const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----$/;
 
-/** The bytes in armour, whose line ends may be CRLF and around which there may be blanks. */
-function unarmoured(text: string | undefined): Buffer | undefined {
+/** Decodes the armour of an SSH signature; its line ends may be CRLF, and blanks may surround it. */
+function decodeArmour(text: string | undefined): Buffer | undefined {
   const plain = text?.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "") ?? "";
-  return fromBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", ""), "base64");
+  return decodeBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", ""), "base64");
 }
 
-/** The public key that signed the statement with `ssh-keygen -Y sign`; undefined where none did. */
-export function findSshSigner(statement: string, proof: Detail): Buffer | undefined {
+/** Returns the public key that signed a statement with `ssh-keygen -Y sign`; undefined where the proof is invalid. */
+export function findSshSigner(statement: string, proof: JsonObject): Buffer | undefined {
   try {
-    const outer = wire(unarmoured(asText(proof["signature"]))!);
+    const outer = createSshReader(decodeArmour(stringOrUndefined(proof["signature"]))!);
     if (outer.take(10).toString("latin1") !== "SSHSIG\0\0\0\u0001") return undefined;
     const blob = outer.string();
     const [namespace, reserved, hash] = [outer.text(), outer.string(), outer.text()];
@@ -130,7 +130,7 @@ export function findSshSigner(statement: string, proof: Detail): Buffer | undefi
     if (outer.rest() > 0 || namespace !== "countersign-consent" || reserved.length > 0) return undefined;
     if (hash !== "sha256" && hash !== "sha512") return undefined;
     const digest = createHash(hash).update(statement).digest();
-    const parts = [namespace, "", hash, digest].map(measured);
+    const parts = [namespace, "", hash, digest].map(encodeField);
     const signed = Buffer.concat([Buffer.from("SSHSIG"), ...parts]);
     return isSignedBySsh(blob, signature, signed) ? blob : undefined;
   } catch {
@@ -141,9 +141,9 @@ export function findSshSigner(statement: string, proof: Detail): Buffer | undefi
 const ECDSA = new Set(["ecdsa-sha2-nistp256", "sk-ecdsa-sha2-nistp256@openssh.com"]);
 const ED25519 = new Set(["ssh-ed25519", "sk-ssh-ed25519@openssh.com"]);
 
-/** Errors: `RangeError` where key or signature are not in their form. */
+/** Verifies a signature in the wire format of SSH. Errors: `RangeError` where key or signature are malformed. */
 function isSignedBySsh(blob: Buffer, signature: Buffer, signed: Buffer): boolean {
-  const [key, own] = [wire(blob), wire(signature)];
+  const [key, own] = [createSshReader(blob), createSshReader(signature)];
   const type = key.text();
   const isEcdsa = ECDSA.has(type);
   if (own.text() !== type || !(isEcdsa || ED25519.has(type))) return false;
@@ -152,12 +152,13 @@ function isSignedBySsh(blob: Buffer, signature: Buffer, signed: Buffer): boolean
   const isOfSecurityKey = type.startsWith("sk-");
   const application = isOfSecurityKey ? key.string() : undefined;
   const inner = own.string();
-  const said = isOfSecurityKey ? own.take(5) : undefined;
+  const flagsAndCounter = isOfSecurityKey ? own.take(5) : undefined;
   if (key.rest() > 0 || own.rest() > 0) return false;
-  if (said && (said[0]! & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED) return false;
-  const message = said && application ? Buffer.concat([sha256(application), said, sha256(signed)]) : signed;
+  if (flagsAndCounter && (flagsAndCounter[0]! & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED) return false;
+  const message =
+    flagsAndCounter && application ? Buffer.concat([sha256(application), flagsAndCounter, sha256(signed)]) : signed;
   if (!isEcdsa) return isEd25519(point, inner, message);
-  const numbers = wire(inner);
-  const [r, s] = [numbers.string(), numbers.string()].map(plainNumber) as [Buffer, Buffer];
+  const numbers = createSshReader(inner);
+  const [r, s] = [numbers.string(), numbers.string()].map(readPositiveInteger) as [Buffer, Buffer];
   return numbers.rest() === 0 && isP256(point, [r, s], message);
 }

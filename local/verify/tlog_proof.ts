@@ -1,22 +1,22 @@
-/** C2SP `tlog-proof@v1`: that an entry of the log is under a checkpoint. */
+/** Verifies C2SP `tlog-proof@v1`: an entry is in the tree of a checkpoint. */
 import { isUtf8 } from "node:buffer";
 import { type Entry, hasHashes, parseLine } from "./line.ts";
 import { type Checkpoint, parseCheckpoint } from "./note.ts";
-import { includedRoot } from "./tree.ts";
+import { computeRootFromPath } from "./tree.ts";
 
-/** An entry, and the checkpoint that it is proven to be under. */
-export interface Proven {
+/** An entry, and the checkpoint whose tree is proven to contain it. */
+export interface ProvenEntry {
   entry: Entry;
   checkpoint: Checkpoint;
-  /** The checkpoint to the byte. */
+  /** The exact text of the checkpoint. */
   note: string;
 }
 
 const FORM =
   /^c2sp\.org\/tlog-proof@v1\nextra ([A-Za-z0-9+/]+={0,2})\nindex (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n){0,63})\n([^]+)$/;
 
-/** Reads a proof with the entry in its `extra`; or says why it proves nothing. */
-export function parseProof(text: string): Proven | string {
+/** Verifies a proof with its entry in `extra`; returns a string that explains why it is invalid. */
+export function parseProof(text: string): ProvenEntry | string {
   const [, extra, index, hashes, note] = FORM.exec(text) ?? [];
   if (note === undefined) return "it is no tlog-proof with an entry";
   const checkpoint = parseCheckpoint(note);
@@ -28,7 +28,7 @@ export function parseProof(text: string): Proven | string {
   if (Number(index) !== entry.id - 1) return `its index is not that of entry ${entry.id}`;
   const path = hashes!.split("\n").slice(0, -1);
   if (path.some((hash) => Buffer.from(hash, "base64").toString("base64") !== hash)) return "its hashes are not base64";
-  if (includedRoot(entry.currentHash, Number(index), checkpoint.length, path) !== checkpoint.root)
+  if (computeRootFromPath(entry.currentHash, Number(index), checkpoint.length, path) !== checkpoint.root)
     return `entry ${entry.id} is not under its checkpoint`;
   return { entry, checkpoint, note };
 }

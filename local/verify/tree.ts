@@ -1,4 +1,4 @@
-/** The Merkle tree of RFC 6962, grown leaf by leaf; hashes are 32 characters, one a byte. */
+/** Computes the Merkle tree of RFC 6962 leaf by leaf. Hashes are text of 32 characters, one for each byte. */
 import { hash } from "node:crypto";
 
 /** The roots of the complete subtrees, largest first. */
@@ -22,7 +22,7 @@ export function addLeaf(tree: Tree, currentHash: string): void {
   tree.leaves++;
 }
 
-/** The root as base64, as checkpoints give it. */
+/** Returns the root in base64, as checkpoints have it. */
 export function computeRoot({ roots }: Tree): string {
   const root =
     roots.length === 0 ? hash("sha256", "", "binary") : roots.reduceRight((right, left) => node(left, right));
@@ -30,10 +30,10 @@ export function computeRoot({ roots }: Tree): string {
 }
 
 /**
- * The root that a path leads to, from a leaf by its `current_hash` at a place of a tree: RFC 9162, 2.1.3.2. Hashes are
- * base64; undefined when the path is not as long as the tree has it.
+ * Returns the root that an inclusion path leads to, in base64 (RFC 9162, 2.1.3.2). `currentHash`: of the leaf's entry; `length`:
+ * leaves of the tree. Undefined when the path has a wrong length.
  */
-export function includedRoot(
+export function computeRootFromPath(
   currentHash: string,
   index: number,
   length: number,
@@ -41,16 +41,16 @@ export function includedRoot(
 ): string | undefined {
   const leaf = emptyTree();
   addLeaf(leaf, currentHash);
-  let [root, place, last] = [leaf.roots[0]!, index, length - 1];
-  if (place > last) return undefined;
+  let [root, position, last] = [leaf.roots[0]!, index, length - 1];
+  if (position > last) return undefined;
   for (const hash of path) {
     if (last === 0) return undefined;
     const sibling = Buffer.from(hash, "base64").toString("latin1");
-    if (place % 2 === 1 || place === last) {
+    if (position % 2 === 1 || position === last) {
       root = node(sibling, root);
-      while (place % 2 === 0 && place !== 0) [place, last] = [place / 2, Math.floor(last / 2)];
+      while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];
     } else root = node(root, sibling);
-    [place, last] = [Math.floor(place / 2), Math.floor(last / 2)];
+    [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
   }
   return last === 0 ? Buffer.from(root, "latin1").toString("base64") : undefined;
 }

@@ -1,22 +1,22 @@
-/** Verifies an export in one pass: the chain by itself, then against what was kept of it outside. */
+/** Verifies an export in one pass: its chain, and that it continues the states of the log that were stored outside. */
 import { isUtf8 } from "node:buffer";
-import { beginning, type Chain, type Finding, follow } from "./chain.ts";
-import { type Contents, newContentsCheck, isCarried } from "./contents.ts";
-import { type Evidence, type Kept, Unreadable } from "./kept.ts";
-import { readLines, type Pieces, whyDamaged } from "./lines.ts";
-import { type Loss, readLoss, whyLost } from "./losses.ts";
-import { noteLine } from "./note.ts";
+import { emptyChain, type Chain, type Finding, verifyLine } from "./chain.ts";
+import { type Contents, createContentsCheck, isContentLine } from "./contents.ts";
+import { type Evidence, type LogState, Unreadable } from "./evidence.ts";
+import { readLines, type Chunks, findDamage } from "./lines.ts";
+import { type Loss, readLoss, explainLoss } from "./losses.ts";
+import { escapeNoteLine } from "./note.ts";
 import { createAutomationCheck } from "./automation.ts";
-import type { Detail } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import { createPlanCheck } from "./plan_targets.ts";
 import { createOwnerCheck } from "./owners.ts";
-import type { Policy } from "./policy.ts";
+import type { KeysByName } from "./policy.ts";
 import { createRolloutCheck } from "./rollouts.ts";
 import { type Proofs, createProofCheck } from "./proofs.ts";
-import type { Sightings, Witnessed } from "./witness.ts";
+import type { WitnessReport, WitnessedLog } from "./witness.ts";
 import { addLeaf, emptyTree, computeRoot, type Tree } from "./tree.ts";
 
-/** `valid`: verified against data stored outside; `consistent`: nothing outside to verify it against. */
+/** `valid`: verified against data stored outside; `consistent`: without faults, but there was no such data. */
 export type Verdict = "valid" | "consistent" | "bad";
 
 /** Report of a verification. */
@@ -24,144 +24,147 @@ export interface Report {
   verdict: Verdict;
   entries: number;
   origin: string;
-  /** `current_hash` of the last entry, 64 zeros without entries. */
+  /** `current_hash` of the last entry; 64 zeros without entries. */
   head: string;
-  /** The first hundred. */
+  /** The first 100. */
   findings: Finding[];
   findings_total: number;
-  /** Data that the log was verified against, in words. */
+  /** Descriptions of the data that the log was verified against. */
   held_against: string[];
-  /** Which witnesses saw the log, and how long it was. */
-  witnessed: Witnessed[];
-  /** Decisions that are signed. */
+  /** The longest log that each witness cosigned. */
+  witnessed: WitnessedLog[];
+  /** Counts of signed decisions. */
   proofs: Proofs;
   /** State of the contents of changes and intents; `null` where they were not requested. */
   contents: Contents | null;
   /** Losses of the end of the log that were accepted. */
   losses: Loss[];
-  /** Attacks that the provided data could not show. */
+  /** Attacks that the provided data cannot reveal. */
   not_checked: ("tail_truncation" | "full_rewrite")[];
   remarks: string[];
 }
 
-const MOST_LISTED = 100;
+const MAX_LISTED_FINDINGS = 100;
 const NO_HASH = "0".repeat(64);
 
-/** Further requirements on an export. */
-export interface Asked {
-  /** Whose keys signed decisions must be signed with. */
-  policy?: Policy | undefined;
-  sightings?: Sightings | undefined;
+/** Requirements on an export beyond its chain. */
+export interface VerifyOptions {
+  /** Keys that decisions must be signed with. */
+  policy?: KeysByName | undefined;
+  witnessReport?: WitnessReport | undefined;
   /** True if it must carry the contents of its changes and intents. */
   contents?: boolean | undefined;
 }
 
 /**
- * Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. Errors:
- * `Unreadable` where the bytes are no export as the service sent it.
+ * Verifies the bytes of an export. Memory is bounded: a chunk, a line, and the O(log n) hashes of a Merkle tree. Errors:
+ * `Unreadable` where the bytes are not an export as the service sent it.
  */
 export async function verifyExport(
-  pieces: Pieces,
+  chunks: Chunks,
   evidence: Omit<Evidence, "checkpoints">,
-  { policy, sightings = { witnessed: [], findings: [] }, contents = false }: Asked = {},
+  { policy, witnessReport = { witnessed: [], findings: [] }, contents = false }: VerifyOptions = {},
 ): Promise<Report> {
-  const chain = beginning();
-  const kept = evidence.kept.map((item) => ({ ...item, seen: undefined as string | undefined }));
-  const byLength = new Map<number, typeof kept>();
-  for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
-  const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
+  const chain = emptyChain();
+  const states = evidence.states.map((state) => ({ ...state, computed: undefined as string | undefined }));
+  const byLength = new Map<number, typeof states>();
+  for (const state of states) byLength.set(state.length, [...(byLength.get(state.length) ?? []), state]);
+  const tree = states.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = createProofCheck(policy);
   const checkOwner = createOwnerCheck();
   const checkAutomation = createAutomationCheck();
   const rollouts = createRolloutCheck();
   const plans = createPlanCheck();
-  const learn = (change: string, content: Detail): string | undefined =>
+  const learn = (change: string, content: JsonObject): string | undefined =>
     rollouts.learn(change, content) ?? plans.learn(change, content);
-  const carried = contents ? newContentsCheck(proofs.principalsOf, learn) : undefined;
+  const contentsCheck = contents ? createContentsCheck(proofs.findPrincipals, learn) : undefined;
   const losses: Loss[] = [];
   const findings: Finding[] = [];
   let total = 0;
   let number = 0;
-  const found = (finding: Finding | undefined): void => {
-    if (finding && ++total <= MOST_LISTED) findings.push(finding);
+  const addFinding = (finding: Finding | undefined): void => {
+    if (finding && ++total <= MAX_LISTED_FINDINGS) findings.push(finding);
   };
-  const reach = (): void => {
-    for (const item of byLength.get(chain.lines) ?? []) item.seen = stateOf(item, chain, tree);
+  const computeStates = (): void => {
+    for (const state of byLength.get(chain.lines) ?? []) state.computed = computeState(state, chain, tree);
   };
 
-  const judge = (line: string): void => {
-    if (carried && isCarried(line)) return found(carried.take(line, number));
-    const broken = follow(chain, line);
-    found(broken && { ...broken, line: number });
-    for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
-    if (chain.entry) found(proofs.check(chain.entry, number));
-    if (chain.entry) found(checkOwner(chain.entry, number));
-    if (chain.entry) found(checkAutomation(chain.entry, number));
-    if (chain.entry) found(rollouts.check(chain.entry, number));
-    if (chain.entry) found(plans.check(chain.entry, number));
+  const verifyOne = (line: string): void => {
+    if (contentsCheck && isContentLine(line)) return addFinding(contentsCheck.checkContent(line, number));
+    const broken = verifyLine(chain, line);
+    addFinding(broken && { ...broken, line: number });
+    for (const one of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(one);
+    if (chain.entry) addFinding(proofs.check(chain.entry, number));
+    if (chain.entry) addFinding(checkOwner(chain.entry, number));
+    if (chain.entry) addFinding(checkAutomation(chain.entry, number));
+    if (chain.entry) addFinding(rollouts.check(chain.entry, number));
+    if (chain.entry) addFinding(plans.check(chain.entry, number));
     const loss = chain.entry && readLoss(chain.entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
-    if (byLength.size > 0) reach();
+    if (byLength.size > 0) computeStates();
   };
 
-  reach();
-  for await (const { lines, isText, last } of readLines(pieces))
+  computeStates();
+  for await (const { lines, isText, last } of readLines(chunks))
     for (const [index, line] of lines.entries()) {
       number++;
-      const state = index === lines.length - 1 ? last : "ended";
-      const damage = whyDamaged(line, number, state);
+      const lineEnd = index === lines.length - 1 ? last : "ended";
+      const damage = findDamage(line, number, lineEnd);
       if (damage !== undefined) throw new Unreadable(`this is no export as the service sent it: ${damage}`);
-      const isReadable = state === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
+      const isReadable = lineEnd === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
       try {
-        judge(isReadable ? line : "");
+        verifyOne(isReadable ? line : "");
       } catch (error) {
-        // No line may end the verification: what nobody thought of is a finding too.
-        found({ line: number, entry: null, rule: "form", message: `it could not be judged: ${String(error)}` });
+        // An unexpected error must not end the verification: it becomes a finding.
+        addFinding({ line: number, entry: null, rule: "form", message: `it could not be judged: ${String(error)}` });
       }
     }
   if (number === 0) throw new Unreadable("there is nothing to verify: the file is empty");
 
-  for (const one of carried?.end() ?? []) found(one);
+  for (const one of contentsCheck?.finish() ?? []) addFinding(one);
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
-  for (const finding of [...evidence.findings, ...sightings.findings]) found(finding);
-  for (const item of kept) found(whyNotHeld(item, { origin, entries: chain.lines, losses }));
-  // Every log continues an empty one, so having kept that shows nothing.
-  const held = kept.some(({ length }) => length > 0);
+  for (const finding of [...evidence.findings, ...witnessReport.findings]) addFinding(finding);
+  for (const state of states) addFinding(findStateMismatch(state, { origin, entries: chain.lines, losses }));
+  // Every log continues an empty one, so the state of an empty log proves nothing.
+  const hasEvidence = states.some(({ length }) => length > 0);
   return {
-    verdict: total > 0 ? "bad" : held ? "valid" : "consistent",
+    verdict: total > 0 ? "bad" : hasEvidence ? "valid" : "consistent",
     entries: chain.lines,
     origin,
     head: chain.last?.hash ?? "",
     findings,
     findings_total: total,
-    held_against: kept.map(({ what }) => what),
-    witnessed: sightings.witnessed,
+    held_against: states.map(({ description }) => description),
+    witnessed: witnessReport.witnessed,
     proofs: proofs.proofs,
-    contents: carried?.contents ?? null,
+    contents: contentsCheck?.contents ?? null,
     losses,
-    not_checked: held ? [] : ["tail_truncation", "full_rewrite"],
-    remarks: [...evidence.remarks, ...remarkUnread(rollouts.countUnread())],
+    not_checked: hasEvidence ? [] : ["tail_truncation", "full_rewrite"],
+    remarks: [...evidence.remarks, ...listUnreadRemarks(rollouts.countUnread())],
   };
 }
 
-/** Says that decisions were not computed again. */
-export const remarkUnread = (count: number): string[] =>
+/** Lists the remark that decisions of `count` rollouts were not computed again; empty for 0. */
+export const listUnreadRemarks = (count: number): string[] =>
   count === 0 ? [] : [`decisions of ${count} rollouts were not computed again: their plans are not in this file`];
 
-const stateOf = ({ head }: Kept, chain: Chain, tree: Tree | undefined): string | undefined =>
+const computeState = ({ head }: LogState, chain: Chain, tree: Tree | undefined): string | undefined =>
   head === undefined ? tree && computeRoot(tree) : chain.last?.hash;
 
-function whyNotHeld(
-  item: Kept & { seen: string | undefined },
+function findStateMismatch(
+  state: LogState & { computed: string | undefined },
   { origin, entries, losses }: { origin: string; entries: number; losses: readonly Loss[] },
 ): Finding | undefined {
-  const why = whyLost(losses, item.length);
+  const lossText = explainLoss(losses, state.length);
   const broken = (rule: Finding["rule"], message: string): Finding => ({ line: null, entry: null, rule, message });
-  if (item.origin !== undefined && entries > 0 && item.origin !== noteLine(origin))
-    return broken("origin", `${item.what} is of another log, ${item.origin}`);
-  if (item.length > entries)
-    return broken("tail_truncation", `the log has ${entries} entries, and ${item.what} was kept of it${why}`);
-  if (item.seen === (item.head ?? item.root)) return undefined;
-  return broken("full_rewrite", `the log does not continue ${item.what}${why}`);
+  if (state.origin !== undefined && entries > 0 && state.origin !== escapeNoteLine(origin))
+    return broken("origin", `${state.description} is of another log, ${state.origin}`);
+  if (state.length > entries)
+    return broken(
+      "tail_truncation",
+      `the log has ${entries} entries, and ${state.description} was kept of it${lossText}`,
+    );
+  if (state.computed === (state.head ?? state.root)) return undefined;
+  return broken("full_rewrite", `the log does not continue ${state.description}${lossText}`);
 }

@@ -1,25 +1,25 @@
-/** Who saw the log: cosignatures of checkpoints (C2SP tlog-cosignature, Ed25519). */
+/** Verifies cosignatures of checkpoints by witnesses (C2SP tlog-cosignature, Ed25519). */
 import { existsSync } from "node:fs";
 import { verify } from "node:crypto";
 import type { Finding } from "./chain.ts";
-import { readText, Unreadable } from "./kept.ts";
+import { readText, Unreadable } from "./evidence.ts";
 import { type Checkpoint, type Key, computeKeyId, parseVerifierKey } from "./note.ts";
 
 /** A witness whose cosignatures count. */
 export type Witness = Key & { name: string };
 
-/** The longest log that a witness saw. */
-export interface Witnessed {
+/** The longest log that a witness cosigned. */
+export interface WitnessedLog {
   name: string;
   length: number;
   /** Seconds since the epoch, by the witness's clock. */
   time: number;
 }
 
-/** Witnesses that checkpoints show. */
-export interface Sightings {
-  /** In the order of the witnesses; without those that saw nothing. */
-  witnessed: Witnessed[];
+/** Result of verifying cosignatures. */
+export interface WitnessReport {
+  /** In the order of the witnesses, without those that cosigned no checkpoint. */
+  witnessed: WitnessedLog[];
   findings: Finding[];
 }
 
@@ -29,49 +29,54 @@ const TIME_BYTES = 8;
 /** The end of the year 9999. */
 const LATEST = 253_402_300_799n;
 
-/** Reads the verifier key of a witness, from a file or as it is. Errors: `Unreadable`. */
+/** Reads the verifier key of a witness: from a file if one has this name, else the text itself. Errors: `Unreadable`. */
 export function readWitness(fileOrKey: string): Witness {
   const key = parseVerifierKey(existsSync(fileOrKey) ? readText(fileOrKey) : fileOrKey, COSIGNATURE);
   if (key) return key;
   throw new Unreadable(`${fileOrKey} is no verifier key of a witness: <name>+<key id>+<base64>, Ed25519 cosignature`);
 }
 
-/** Looks for the witnesses in checkpoints; at least `quorum` of them must have cosigned one and the same. */
+/** Verifies the witnesses' cosignatures of checkpoints; at least `quorum` of them must have cosigned the same checkpoint. */
 export function listCosignatures(
-  checkpoints: readonly { checkpoint: Checkpoint; what: string }[],
+  checkpoints: readonly { checkpoint: Checkpoint; description: string }[],
   witnesses: readonly Witness[],
   quorum: number,
-): Sightings {
-  const longest = new Map<Witness, Witnessed>();
+): WitnessReport {
+  const longest = new Map<Witness, WitnessedLog>();
   const findings: Finding[] = [];
-  const found = (message: string) => findings.push({ line: null, entry: null, rule: "cosignature", message });
-  let most = 0;
-  for (const { checkpoint, what } of checkpoints) {
-    let here = 0;
+  const addFinding = (message: string) => findings.push({ line: null, entry: null, rule: "cosignature", message });
+  let maxCosigned = 0;
+  for (const { checkpoint, description } of checkpoints) {
+    let cosignedCount = 0;
     for (const witness of witnesses) {
-      const time = cosignedAt(checkpoint, witness);
+      const time = readCosignatureTime(checkpoint, witness);
       if (time === undefined) continue;
-      if (time === null) found(`${what} bears a cosignature of ${witness.name} that does not hold`);
+      if (time === null) addFinding(`${description} bears a cosignature of ${witness.name} that does not hold`);
       else {
-        here++;
+        cosignedCount++;
         const { length } = checkpoint;
         const before = longest.get(witness);
         if (!before || length > before.length || (length === before.length && time > before.time))
           longest.set(witness, { name: witness.name, length, time });
       }
     }
-    most = Math.max(most, here);
+    maxCosigned = Math.max(maxCosigned, cosignedCount);
   }
-  if (most < quorum)
-    found(`no checkpoint is cosigned by ${quorum} of ${witnesses.length} witnesses; the most that one is are ${most}`);
+  if (maxCosigned < quorum)
+    addFinding(
+      `no checkpoint is cosigned by ${quorum} of ${witnesses.length} witnesses; the most that one is are ${maxCosigned}`,
+    );
   return { witnessed: witnesses.flatMap((witness) => longest.get(witness) ?? []), findings };
 }
 
 /**
- * When a witness cosigned, the latest time in seconds since the epoch; `null` when a cosignature in its name does not hold,
- * undefined without one.
+ * Returns the latest time at which a witness cosigned, in seconds since the epoch; `null` when a cosignature in its name is
+ * invalid, undefined without one.
  */
-export function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Witness): number | null | undefined {
+export function readCosignatureTime(
+  { text, signatures }: Checkpoint,
+  { name, raw, key }: Witness,
+): number | null | undefined {
   const own = signatures.filter(
     (signature) => signature.name === name && signature.keyId === computeKeyId(name, raw, COSIGNATURE),
   );

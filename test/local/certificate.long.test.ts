@@ -8,7 +8,7 @@ import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { entryHash } from "../../lib/audit/entry_hash.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { type CertificateReport, type Trusted, verifyCertificate } from "../../local/verify/certificate.ts";
+import { type CertificateReport, type TrustSettings, verifyCertificate } from "../../local/verify/certificate.ts";
 import { certificateText } from "../../local/verify/certificate_text.ts";
 import { listFiles } from "../../local/verify/container.ts";
 import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
@@ -98,7 +98,7 @@ interface Given {
   keys?: string;
   manifests?: string[];
 }
-const trustedBy = ({ policy: logs, keys, manifests = [] }: Given): Trusted => ({
+const trustedBy = ({ policy: logs, keys, manifests = [] }: Given): TrustSettings => ({
   policy: logs === undefined ? undefined : readTlogPolicy(join(folder, logs)),
   people: keys === undefined ? undefined : readPolicy(join(folder, keys)),
   manifests,

@@ -34,7 +34,7 @@ const asked: { args: string[]; report: Report; path: string }[] = [];
 async function verified(changed: readonly string[], contents = true): Promise<Report> {
   const path = join(folder, `${asked.length}.jsonl`);
   writeFileSync(path, written(changed));
-  const evidence = { kept: [], findings: [], remarks: [] };
+  const evidence = { states: [], findings: [], remarks: [] };
   const report = await verifyExport([Buffer.from(written(changed))], evidence, { contents });
   asked.push({ args: [path, ...(contents ? ["--changes"] : [])], report, path });
   return report;

@@ -40,7 +40,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
     `ops accepted that entries after ${length} up to ${lost.id} are lost`,
   );
 
-  const kept = [{ length: lost.id, head: lost.current_hash, what: `the receipt of entry ${lost.id}` }];
+  const kept = [{ length: lost.id, head: lost.current_hash, description: `the receipt of entry ${lost.id}` }];
   const report = await verify(log, kept);
   expect(report).toMatchObject({ verdict: "bad", findings_total: 1 });
   expect(report.findings[0]!.message).toContain(`ops accepted that entries after ${length} up to ${lost.id} are lost`);
@@ -64,7 +64,7 @@ test("a loss of uncounted entries explains a receipt of any later entry, in both
   const accepted = await api.post("audit/accept-loss", { actor: "ops", note: "x", length: String(length), head });
   expect(accepted.status).toBe(200);
   const log = Buffer.from((await api.get("audit?format=jsonl")).text);
-  const kept = [{ length: length + 500, head: "a".repeat(64), what: "the receipt of a lost entry" }];
+  const kept = [{ length: length + 500, head: "a".repeat(64), description: "the receipt of a lost entry" }];
   const report = await verify(log, kept);
   expect(report.losses).toMatchObject([{ known: null, continues: length }]);
   const message = `ops accepted that entries after ${length}, of which nobody knows how many there were, are lost`;

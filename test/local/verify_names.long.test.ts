@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { normalizeName } from "../../lib/changes/rules/names.ts";
-import { sameName as verified } from "../../local/verify/policy.ts";
+import { normalizeName as verified } from "../../local/verify/policy.ts";
 import { pythonMissing } from "../tamper/verifiers.ts";
 
 const NAMES = [" Ana  Meier\n", "Ana", "STRAßE", "ẞ", "ıda", "İda", "Οδυσσεύς", "Kim", "Ꭰ", "ŉ", "علی‌رضا", "⚡️ ana"];

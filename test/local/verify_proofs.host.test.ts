@@ -116,7 +116,7 @@ async function verified(
     asked.map(({ path, policy }) =>
       verifyExport(
         [readFileSync(path)],
-        { kept: [], findings: [], remarks: [] },
+        { states: [], findings: [], remarks: [] },
         { policy: policy ? readPolicy(policy) : undefined },
       ),
     ),

@@ -100,15 +100,15 @@ export const erasure = [
   {
     name: "a missing content passes",
     file: "local/verify/contents.ts",
-    find: "if (!awaited) return undefined;",
-    replace: "if (!awaited || awaited.line > 0) return (awaited = undefined);",
+    find: "if (!expected) return undefined;",
+    replace: "if (!expected || expected.line > 0) return (expected = undefined);",
     tests: CONTENTS,
   },
   {
     name: "whoever says that a content was erased is believed",
     file: "local/verify/contents.ts",
-    find: "...[...left].map(([change, { line, entry }]) =>",
-    replace: "...[...left].slice(left.size).map(([change, { line, entry }]) =>",
+    find: "...[...erasedContents].map(([change, { line, entry }]) =>",
+    replace: "...[...erasedContents].slice(erasedContents.size).map(([change, { line, entry }]) =>",
     tests: CONTENTS,
   },
   {

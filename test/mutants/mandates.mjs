@@ -92,16 +92,16 @@ export const mandates = [
   },
   {
     name: "a verifier's mandate outlives an accepted loss",
-    file: "local/verify/mandate_fold.ts",
-    find: "if (isLoss(one)) return void lose(mandate);",
-    replace: "if (isLoss(one)) return void 0;",
+    file: "local/verify/mandate_state.ts",
+    find: "if (isLoss(recorded)) return void applyLoss(mandate);",
+    replace: "if (isLoss(recorded)) return void 0;",
     tests: FORGED,
   },
   {
     name: "a verifier takes values outside the schema of a mandate",
-    file: "local/verify/mandate_inside.ts",
-    find: "schema === undefined || areAllowed(sets, schema)",
-    replace: "schema === undefined || areAllowed(sets, {})",
+    file: "local/verify/mandate_bounds.ts",
+    find: "schema === undefined || areValuesAllowed(sets, schema)",
+    replace: "schema === undefined || areValuesAllowed(sets, {})",
     tests: FORGED,
   },
 ];

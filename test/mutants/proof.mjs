@@ -103,8 +103,8 @@ export const proof = [
   {
     name: "a decision that nobody signed passes a verifier",
     file: "local/verify/proofs.ts",
-    find: "if (intents.keysOf(detail, by).length > 0)",
-    replace: "if (intents.keysOf(detail, by).length > 99)",
+    find: "if (intents.listKeys(detail, by).length > 0)",
+    replace: "if (intents.listKeys(detail, by).length > 99)",
     tests: ["test/local/verify_proofs.host.test.ts"],
   },
   {

@@ -4,7 +4,7 @@
  * short one does less of the same.
  */
 import { beforeAll, expect, test, vi } from "vitest";
-import { type Chain, follow } from "../../local/verify/chain.ts";
+import { type Chain, verifyLine } from "../../local/verify/chain.ts";
 import { ATTACKS, attackStore } from "./attacks.ts";
 import { numbers } from "../support/numbers.ts";
 import { FULL, rounds } from "../support/length.ts";
@@ -27,7 +27,7 @@ const verdictOf = async ({ log, kept }: Sample) => (await verify(log, kept)).ver
 
 test("the log as it is: consistent alone, valid against what was kept, however the bytes arrive", async () => {
   expect(await verify(log)).toMatchObject({ verdict: "consistent", entries: 200, findings: [] });
-  const checkpoint = { ...parseCheckpoint(world.note)!, what: "a checkpoint" };
+  const checkpoint = { ...parseCheckpoint(world.note)!, description: "a checkpoint" };
   for (const kept of [makeReceipt(world.entries, 1), makeReceipt(world.entries, 200), checkpoint])
     for (const chunk of [7, 1000, 1 << 20])
       expect(await verify(log, [kept], chunk)).toMatchObject({ verdict: "valid" });
@@ -92,7 +92,8 @@ test("every flipped bit of an entry is found in the export alone", async () => {
     for (let bit = 0; bit < line.length * 8; bit++) {
       const chain = chainBefore(number);
       const damaged = flipped(line, bit).toString("latin1").split("\n");
-      if (!damaged.some((part) => follow(chain, part))) expect.unreachable(`bit ${bit} of line ${number}: unnoticed`);
+      if (!damaged.some((part) => verifyLine(chain, part)))
+        expect.unreachable(`bit ${bit} of line ${number}: unnoticed`);
     }
     for (let bit = 0; bit < 8; bit++) {
       const report = await verify(flipped(log, (ends[number - 1]! - 1) * 8 + bit));
@@ -116,9 +117,9 @@ async function samples(): Promise<Sample[]> {
   const kept = [
     makeReceipt(world.entries, 200),
     makeReceipt(world.entries, 60),
-    { ...parseCheckpoint(world.note)!, what: "the last checkpoint" },
-    { ...parseCheckpoint(makeCheckpoint(world.entries, 100))!, what: "an early checkpoint" },
-    { length: 0, head: "0".repeat(64), what: "the receipt of entry 0" },
+    { ...parseCheckpoint(world.note)!, description: "the last checkpoint" },
+    { ...parseCheckpoint(makeCheckpoint(world.entries, 100))!, description: "an early checkpoint" },
+    { length: 0, head: "0".repeat(64), description: "the receipt of entry 0" },
   ];
   const attacked = ATTACKS.map(async (attack) => {
     const damaged = Buffer.from(await exportLog(await attackStore(attack, world)));
@@ -127,7 +128,7 @@ async function samples(): Promise<Sample[]> {
   const bits = Array.from({ length: rounds(10, 40, 500) }, () => random(log.length * 8));
   return [
     ...(await Promise.all(attacked)).flat(),
-    ...kept.map((one) => ({ what: one.what, log, kept: [one] })),
+    ...kept.map((one) => ({ what: one.description, log, kept: [one] })),
     ...some(moved(world), rounds(8, 20, 150)),
     ...rewritings(world),
     ...impossible(world),

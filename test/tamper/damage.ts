@@ -1,6 +1,6 @@
 /** Damage to an export, without regard to what it means: lines moved, bytes cut, bits flipped. */
 import { gzipSync } from "node:zlib";
-import type { Kept } from "../../local/verify/kept.ts";
+import type { LogState } from "../../local/verify/evidence.ts";
 import type { Sample } from "./verifiers.ts";
 import { makeReceipt, rehashed, type World, write } from "./world.ts";
 
@@ -43,7 +43,7 @@ export function moved({ entries, other }: World): Sample[] {
 /** The export cut behind each of the given bytes; what is kept is the last receipt, or nothing. */
 export function cut({ entries }: World, places: readonly number[], kept: "receipt" | "nothing"): Sample[] {
   const log = Buffer.from(write(entries));
-  const evidence: Kept[] = kept === "receipt" ? [makeReceipt(entries, entries.length)] : [];
+  const evidence: LogState[] = kept === "receipt" ? [makeReceipt(entries, entries.length)] : [];
   return places.map((place) => ({ what: `cut behind byte ${place}`, log: log.subarray(0, place), kept: evidence }));
 }
 

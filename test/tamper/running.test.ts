@@ -244,7 +244,7 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
 
   if (done.cosigned) {
     const { length } = truth.entries;
-    const kept = { ...parsed(truth, length), what: "what a witness cosigned" };
+    const kept = { ...parsed(truth, length), description: "what a witness cosigned" };
     expect((await verify(await exportLog(store), [kept])).verdict, what).toBe("bad");
   }
   const cyclesFirst = pick(2) === 1;

@@ -8,7 +8,7 @@ import { verifyAgainstAnchor } from "../../lib/audit/verify_against_anchor.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
-import type { Kept } from "../../local/verify/kept.ts";
+import type { LogState } from "../../local/verify/evidence.ts";
 import { parseCheckpoint, parseKey, findSigner } from "../../local/verify/note.ts";
 import { opened } from "../support/deps.ts";
 import { type Attack, ATTACKS, offered, attackStore } from "./attacks.ts";
@@ -28,13 +28,13 @@ interface Scene {
   store: Store;
 }
 
-const bad = async (log: string, kept: Kept[] = []) => (await verify(log, kept)).verdict === "bad";
+const bad = async (log: string, kept: LogState[] = []) => (await verify(log, kept)).verdict === "bad";
 
 /** A checkpoint as the verifier takes it, or undefined when it does not bear the service's signature. */
-function signed(note: string): Kept | undefined {
+function signed(note: string): LogState | undefined {
   const checkpoint = parseCheckpoint(note)!;
   const signer = findSigner(checkpoint, parseKey(world.key.pem)!);
-  return signer === undefined ? undefined : { ...checkpoint, what: "a checkpoint" };
+  return signer === undefined ? undefined : { ...checkpoint, description: "a checkpoint" };
 }
 
 /** A service started on the store: does it notice, by its own means? */

@@ -1,16 +1,16 @@
 /** Both offline verifiers, over exports in memory. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { type Kept, Unreadable } from "../../local/verify/kept.ts";
+import { type LogState, Unreadable } from "../../local/verify/evidence.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
 
 /** The verdict that stands here for a file that was not judged. */
 const UNREADABLE = "unreadable" as Report["verdict"];
 
 /** Runs `countersign-verify`'s own code; the bytes arrive in chunks of the given size. */
-export async function verify(log: Uint8Array | string, kept: Kept[] = [], chunk = 64 * 1024): Promise<Report> {
+export async function verify(log: Uint8Array | string, kept: LogState[] = [], chunk = 64 * 1024): Promise<Report> {
   try {
-    return await verifyExport(chunks(Buffer.from(log), chunk), { kept, findings: [], remarks: [] });
+    return await verifyExport(chunks(Buffer.from(log), chunk), { states: kept, findings: [], remarks: [] });
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return unread(error.message);
@@ -32,7 +32,7 @@ async function* chunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 export interface Sample {
   what: string;
   log: Buffer;
-  kept: Kept[];
+  kept: LogState[];
 }
 
 /** Facts that both verifiers must agree on. */

@@ -4,7 +4,7 @@ import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { type CheckpointSigner, storeCurrentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
-import type { Kept } from "../../local/verify/kept.ts";
+import type { LogState } from "../../local/verify/evidence.ts";
 import { data, MTH } from "../lib/audit/reference_tree.ts";
 import { inSlices } from "../support/in_slices.ts";
 import { hashEntry } from "../support/independent_chain.ts";
@@ -101,8 +101,8 @@ export function makeCheckpoint(entries: readonly AuditEntry[], length: number, k
 }
 
 /** A receipt as it is kept. */
-export const makeReceipt = (entries: readonly AuditEntry[], id: number): Kept => ({
+export const makeReceipt = (entries: readonly AuditEntry[], id: number): LogState => ({
   length: id,
   head: entries[id - 1]!.current_hash,
-  what: `the receipt of entry ${id}`,
+  description: `the receipt of entry ${id}`,
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { beginning, follow } from "../../../local/verify/chain.ts";
+import { emptyChain, verifyLine } from "../../../local/verify/chain.ts";
 import { rehashed } from "../../tamper/world.ts";
 
 const GOLDEN = readFileSync("test/golden/files/log.jsonl", "utf8").split("\n").slice(0, 4);
@@ -12,9 +12,9 @@ const edit = (at: number, over: Partial<AuditEntry>): AuditEntry[] =>
 
 /** Follows lines; returns the findings, and how far the chain was followed. */
 function run(lines: readonly (string | AuditEntry)[]) {
-  const chain = beginning();
+  const chain = emptyChain();
   const found = lines.flatMap((line) => {
-    const finding = follow(chain, typeof line === "string" ? line : JSON.stringify(line));
+    const finding = verifyLine(chain, typeof line === "string" ? line : JSON.stringify(line));
     return finding ? [[finding.line, finding.entry, finding.rule]] : [];
   });
   return { found, lines: chain.lines, last: chain.last?.id, entry: chain.entry?.id };

@@ -1,8 +1,8 @@
 /** The verifier's check of contents behind entries, and what it says of accepted losses. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { isCarried, newContentsCheck } from "../../../local/verify/contents.ts";
-import { lossText, readLoss, whyLost } from "../../../local/verify/losses.ts";
+import { isContentLine, createContentsCheck } from "../../../local/verify/contents.ts";
+import { lossText, readLoss, explainLoss } from "../../../local/verify/losses.ts";
 import type { Principals } from "../../../local/verify/named_keys.ts";
 
 type Detail = Record<string, unknown>;
@@ -23,11 +23,11 @@ const NAMED: Principals = new Map([["ana", { kind: "person", keys: [] }]]);
 
 /** Runs entries and lines in their order; returns the messages and the counts that are not 0. */
 function run(steps: readonly unknown[], principals: Principals | undefined = NAMED, learn?: () => string | undefined) {
-  const check = newContentsCheck(() => principals, learn);
+  const check = createContentsCheck(() => principals, learn);
   const found = steps.flatMap((step, at) =>
-    typeof step === "string" ? [check.take(step, at)] : check.follow(step as never, at),
+    typeof step === "string" ? [check.checkContent(step, at)] : check.checkEntry(step as never, at),
   );
-  const messages = [...found, ...check.end()].flatMap((one) => (one ? [`${one.rule}: ${one.message}`] : []));
+  const messages = [...found, ...check.finish()].flatMap((one) => (one ? [`${one.rule}: ${one.message}`] : []));
   const { erased_changes: _, ...counts } = check.contents;
   return [messages, Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))];
 }
@@ -124,9 +124,9 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
 });
 
 test("a manifest whose entry is not in the log is none", () => {
-  const check = newContentsCheck(() => undefined);
-  check.follow(intent(), 1);
-  expect(check.take(manifest(), 2)).toMatchObject({ message: "it is no intent that a service loads" });
+  const check = createContentsCheck(() => undefined);
+  check.checkEntry(intent(), 1);
+  expect(check.checkContent(manifest(), 2)).toMatchObject({ message: "it is no intent that a service loads" });
 });
 
 test("what is learnt of a content is a finding of its entry", () => {
@@ -134,11 +134,11 @@ test("what is learnt of a content is a finding of its entry", () => {
 });
 
 test("a hundred erased changes are named, and all are counted", () => {
-  const check = newContentsCheck(() => undefined);
+  const check = createContentsCheck(() => undefined);
   for (let at = 0; at < 101; at++) {
-    check.follow(entry("change_proposed", {}, `c${at}`), 1);
-    check.take(carried(LEFT, "erased", `c${at}`), 2);
-    check.follow(entry("content_erased", { remaining_digest: digestOf(LEFT) }, `c${at}`), 3);
+    check.checkEntry(entry("change_proposed", {}, `c${at}`), 1);
+    check.checkContent(carried(LEFT, "erased", `c${at}`), 2);
+    check.checkEntry(entry("content_erased", { remaining_digest: digestOf(LEFT) }, `c${at}`), 3);
   }
   expect(check.contents.erased).toBe(101);
   expect(check.contents.erased_changes).toHaveLength(100);
@@ -148,7 +148,7 @@ test.each([
   ['{"change_id":1}', true],
   ['{"manifest_hash":1}', true],
   ['{"origin":1}', false],
-])("%s is carried: %s", (line, expected) => expect(isCarried(line)).toBe(expected));
+])("%s is carried: %s", (line, expected) => expect(isContentLine(line)).toBe(expected));
 
 const loss = (detail: Detail) => readLoss(entry("loss_accepted", { actor: "ana", note: "", ...detail }))!;
 
@@ -177,7 +177,7 @@ test.each<[string, Detail, string, number, boolean]>([
   expect(lossText(found)).toBe(
     `entry ${found.entry}, 2026-01-01T00:00:00.000Z: ana accepted that entries ${text} are lost; they may have been acknowledged`,
   );
-  expect(whyLost([found], length)).toBe(covers ? `; ${lossText(found)}` : "");
+  expect(explainLoss([found], length)).toBe(covers ? `; ${lossText(found)}` : "");
 });
 
 test("an entry of another event states no loss, and a loss by nobody names nobody", () => {

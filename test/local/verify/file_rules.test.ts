@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { listFiles, readParts } from "../../../local/verify/container.ts";
-import { element, plainNumber, twoNumbers } from "../../../local/verify/der.ts";
+import { readElement, readPositiveInteger, readTwoIntegers } from "../../../local/verify/der.ts";
 
 const bytes = (...numbers: number[]): Buffer => Buffer.from(numbers);
 const long = (length: number, ...head: number[]): Buffer => Buffer.concat([bytes(4, ...head), Buffer.alloc(length)]);
@@ -24,8 +24,8 @@ test.each<[string, Buffer, number | undefined, number?]>([
   ["a length of five bytes", long(1, 0x85, 0, 0, 0, 0, 1), undefined],
   ["a length without an end", bytes(4, 0x80, 0, 0), undefined],
 ])("an element with %s is read, or not", (_, given, content, rest) => {
-  if (content === undefined) return expect(() => element(given, 4)).toThrow(RangeError);
-  expect(element(given, 4).map(({ length }) => length)).toEqual([content, rest]);
+  if (content === undefined) return expect(() => readElement(given, 4)).toThrow(RangeError);
+  expect(readElement(given, 4).map(({ length }) => length)).toEqual([content, rest]);
 });
 
 test.each<[Buffer, number[] | undefined]>([
@@ -37,14 +37,14 @@ test.each<[Buffer, number[] | undefined]>([
   [bytes(128), undefined],
   [bytes(), undefined],
 ])("the number %j", (given, digits) => {
-  if (!digits) return expect(() => plainNumber(given)).toThrow(RangeError);
-  expect([...plainNumber(given)]).toEqual(digits);
+  if (!digits) return expect(() => readPositiveInteger(given)).toThrow(RangeError);
+  expect([...readPositiveInteger(given)]).toEqual(digits);
 });
 
 test("a signature is two numbers and no more", () => {
-  expect(twoNumbers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6)).map((one) => [...one])).toEqual([[5], [6]]);
-  expect(() => twoNumbers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6, 0))).toThrow(RangeError);
-  expect(() => twoNumbers(bytes(0x30, 9, 2, 1, 5, 2, 1, 6, 2, 1, 7))).toThrow(RangeError);
+  expect(readTwoIntegers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6)).map((one) => [...one])).toEqual([[5], [6]]);
+  expect(() => readTwoIntegers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6, 0))).toThrow(RangeError);
+  expect(() => readTwoIntegers(bytes(0x30, 9, 2, 1, 5, 2, 1, 6, 2, 1, 7))).toThrow(RangeError);
 });
 
 const part = (name: string, text: string): string => `${name} ${text.length + 1}\n${text}\n`;

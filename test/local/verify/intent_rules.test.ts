@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import {
   isMinor,
-  listPlaces,
+  listTenantTargets,
   matchesAny,
-  mayDecide,
-  mayProposeMinor,
+  canDecide,
+  canProposeMinor,
   parseIntent,
 } from "../../../local/verify/intent.ts";
 import { hasRepeatedMember, parseJson, parseObject } from "../../../local/verify/json.ts";
@@ -39,9 +39,9 @@ test.each<[string, Detail, Detail, object]>([
     "groups of a person",
     {},
     { principals: { Ana: { kind: "person", idp: ["g"] } } },
-    { idp: new Map([["ana", ["g"]]]) },
+    { idpGroups: new Map([["ana", ["g"]]]) },
   ],
-  ["a person of no group", {}, { principals: { ana: { kind: "person" } } }, { idp: new Map([["ana", []]]) }],
+  ["a person of no group", {}, { principals: { ana: { kind: "person" } } }, { idpGroups: new Map([["ana", []]]) }],
   [
     "an emergency",
     { break_glass: { approvers: ["Bo"], required: 2 } },
@@ -54,7 +54,7 @@ test.each<[string, Detail, Detail, object]>([
     { owners: [{ targets: ["a"], approvers: ["Bo"], required: 2, tenants: [" e\u0301 "] }, {}] },
     {},
     {
-      owned: [
+      ownerRules: [
         { targets: ["a"], approvers: ["bo"], required: 2, tenants: ["\u00e9"] },
         { targets: [], approvers: [], required: 1, tenants: undefined },
       ],
@@ -192,9 +192,9 @@ test.each<[string, boolean, boolean, boolean]>([
   ["llm:gpt", false, false, false],
 ])("%s may decide, may propose minor changes, may where agents may", (name, decides, proposes, withAgents) => {
   const principals = { robot: { kind: "agent" } };
-  expect(mayDecide(name, read({ approvers: ["ana", "robot"] }, { principals }))).toBe(decides);
-  expect(mayProposeMinor(name, read({ minor: MINOR }, { principals }))).toBe(proposes);
-  expect(mayProposeMinor(name, read({ minor: { ...MINOR, agents: true } }, { principals }))).toBe(withAgents);
+  expect(canDecide(name, read({ approvers: ["ana", "robot"] }, { principals }))).toBe(decides);
+  expect(canProposeMinor(name, read({ minor: MINOR }, { principals }))).toBe(proposes);
+  expect(canProposeMinor(name, read({ minor: { ...MINOR, agents: true } }, { principals }))).toBe(withAgents);
 });
 
 test.each<[string, string[], boolean]>([
@@ -223,7 +223,7 @@ test.each<[string, Detail, unknown]>([
   ["an entry without a tenant", { sets: [{ target: "b" }] }, undefined],
   ["a target alone", {}, [{ tenant: "t1", target: "a" }]],
 ])("the places of %s", (_, over, expected) => {
-  expect(listPlaces({ tenant_id: "t1", target: "a", ...over })).toEqual(expected);
+  expect(listTenantTargets({ tenant_id: "t1", target: "a", ...over })).toEqual(expected);
 });
 
 const deep = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);

@@ -49,6 +49,6 @@ export async function judge(text: string, contents = false): Promise<string[]> {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
-  const { findings } = await verifyExport(pieces, { kept: [], findings: [], remarks: [] }, { contents });
+  const { findings } = await verifyExport(pieces, { states: [], findings: [], remarks: [] }, { contents });
   return findings.map(({ message }) => message);
 }

@@ -1,7 +1,7 @@
 /** The verifier's judgement of consents: whose count at each step of a change. */
 import { expect, test } from "vitest";
 import { parseIntent } from "../../../local/verify/intent.ts";
-import { deriveStatuses, type Grounds, requireConsents } from "../../../local/verify/life.ts";
+import { deriveStatuses, type ConsentEvidence, requireConsents } from "../../../local/verify/life.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
@@ -24,7 +24,7 @@ interface Given {
   content?: Detail;
   /** Ids of entries with the name whose key signed them. */
   signed?: Record<number, "ana" | "bo">;
-  over?: Partial<Grounds>;
+  over?: Partial<ConsentEvidence>;
 }
 
 function judge({ steps, policy, principals, content = {}, signed = {}, over = {} }: Given): string[] {
@@ -34,7 +34,7 @@ function judge({ steps, policy, principals, content = {}, signed = {}, over = {}
   const found: string[] = [];
   const tier = { ...CONTENT, ...content }["tier"];
   const statuses = deriveStatuses(life, tier, () => undefined);
-  const grounds: Grounds = {
+  const grounds: ConsentEvidence = {
     unsigned: new Set(),
     people: undefined,
     intents: new Map([["m", intent]]),

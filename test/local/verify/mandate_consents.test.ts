@@ -1,7 +1,7 @@
 /** The verifier's judgement of a mandate's consent: its entries and signatures, and whether the change lies inside. */
 import { expect, test } from "vitest";
 import type { RecordedEntry } from "../../../local/verify/detail.ts";
-import { whyNotMandated } from "../../../local/verify/mandates.ts";
+import { findMandateProblem } from "../../../local/verify/mandates.ts";
 import { AT, BOUNDS, type Detail, entry, signEntries, SYSTEMS } from "./signed_mandates.ts";
 
 const NOT_NEXT = "an entry of its mandate does not follow from those before it";
@@ -61,7 +61,7 @@ function judge(
     ...grounds.signed,
     ...between.map((one) => [one.entry.id, known.keys.get("ana")![0]!.id] as const),
   ]);
-  return whyNotMandated(consent, step, { ...grounds, signed, mandates: all, content: whole, isErased, proposal });
+  return findMandateProblem(consent, step, { ...grounds, signed, mandates: all, content: whole, isErased, proposal });
 }
 
 const OUTSIDE = "it lies outside its mandate: ";
@@ -234,7 +234,7 @@ test("an intent without mandates allows none", () => {
   const own = { bounds: BOUNDS, systems: SYSTEMS, revision: 1 };
   const mandates = [entry(1, "mandate_signed", own), entry(2, "mandate_signed", { ...own, status: "active" })];
   const consent = entry(9, "consent_decision", { approver: "mandate:m1", mandate: STATED });
-  const why = whyNotMandated(consent, consent, {
+  const why = findMandateProblem(consent, consent, {
     ...grounds,
     mandates,
     content: CONTENT,

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { RecordedEntry } from "../../../local/verify/detail.ts";
 import { divideEntries, requireMandates } from "../../../local/verify/mandate_entries.ts";
-import { advance, unsigned } from "../../../local/verify/mandate_fold.ts";
+import { applyEntry, emptyMandate } from "../../../local/verify/mandate_state.ts";
 import { mandateStatement } from "../../../local/verify/mandate_statement.ts";
 import { BOUNDS, type Detail, entry, intent, SYSTEMS } from "./signed_mandates.ts";
 
@@ -34,12 +34,12 @@ function fold(steps: readonly Step[]) {
     intents: new Map([["m", KNOWN]]),
     signed: new Map(all.map((one) => [one.entry.id, keyOf(one.detail["approver"] as string)])),
   };
-  const mandate = unsigned();
+  const mandate = emptyMandate();
   for (const one of all) {
-    const why = advance(mandate, one, grounds);
+    const why = applyEntry(mandate, one, grounds);
     if (why !== undefined) return { why, at: one.entry.id };
   }
-  const { state, revision, countsFrom, signatures, resumes, first, bounds } = mandate;
+  const { status: state, revision, countsFrom, signatures, resumes, first, bounds } = mandate;
   const ids = (list: readonly RecordedEntry[] | undefined) => list?.map((one) => one.entry.id);
   const open = bounds["max_open"];
   return {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { verifyCertificate } from "../../../local/verify/certificate.ts";
-import { fingerprint, fromBase64 } from "../../../local/verify/policy.ts";
+import { fingerprint, decodeBase64 } from "../../../local/verify/policy.ts";
 import { data, PATH } from "../../lib/audit/reference_tree.ts";
 import { rebuilt } from "../../support/certificate_parts.ts";
 import { DAY } from "../../support/clock.ts";
@@ -63,7 +63,7 @@ const unsigned: Change = ({ proof: _, statement: __, key: ___, ...detail }) => d
 const unattended: Change = (detail) => {
   const text = (detail["statement"] as string).replace('"approver":"bo"', '"approver":"una"');
   const { public_key } = PENS["una"]!.key as { public_key: string };
-  const key = fingerprint(fromBase64(public_key.split(" ")[1], "base64")!);
+  const key = fingerprint(decodeBase64(public_key.split(" ")[1], "base64")!);
   return {
     ...detail,
     approver: "una",

@@ -1,7 +1,7 @@
 /** The verifier's own rules of mandates: narrowings, and whose signatures are needed. */
 import { expect, test } from "vitest";
 import { isNarrowing } from "../../../local/verify/mandate_narrow.ts";
-import { isBrake, whyUnsigned } from "../../../local/verify/mandate_signers.ts";
+import { isSignedByMandateSigner, findMissingSignatures } from "../../../local/verify/mandate_signers.ts";
 import { areLimitsNarrower } from "../../../local/verify/schema_narrow.ts";
 import { BOUNDS, NARROWER, OVERLAPS, SCHEMAS, WIDER } from "../../support/narrowings.ts";
 import { signEntries, TARGETS } from "./signed_mandates.ts";
@@ -74,7 +74,7 @@ test.each<[string, string[], string | undefined, object?, object?, object?]>([
   ["the owners alone", ["fin", "ona"], "its mandate has 0 of 2 signatures"],
 ])("a mandate that is signed by %s", (_, names, expected, bounds, detail, policy) => {
   const { known, entries, grounds } = signEntries(names, detail, policy);
-  expect(whyUnsigned(entries, { ...TARGETS, ...bounds }, known, grounds)).toBe(expected);
+  expect(findMissingSignatures(entries, { ...TARGETS, ...bounds }, known, grounds)).toBe(expected);
 });
 
 test("a signature by another person's key does not count", () => {
@@ -83,7 +83,7 @@ test("a signature by another person's key does not count", () => {
     [1, known.keys.get("bo")![0]!.id],
     [2, known.keys.get("bo")![0]!.id],
   ]);
-  expect(whyUnsigned(entries, TARGETS, known, { ...grounds, signed: swapped })).toBe(
+  expect(findMissingSignatures(entries, TARGETS, known, { ...grounds, signed: swapped })).toBe(
     "its mandate has 1 of 2 signatures",
   );
 });
@@ -95,7 +95,7 @@ test.each(OVERLAPS)("owners of %s must sign over %s: %s", (owned, pattern, share
   ] as const) {
     const owners = [{ targets: ["zz", one], approvers: ["fin"], required: 1 }];
     const { known, entries, grounds } = signEntries(["ana", "bo"], {}, { owners });
-    const problem = whyUnsigned(entries, { targets: ["yy", other], tenants: "all" }, known, grounds);
+    const problem = findMissingSignatures(entries, { targets: ["yy", other], tenants: "all" }, known, grounds);
     expect(problem !== undefined).toBe(shared);
   }
 });
@@ -112,5 +112,5 @@ test.each<[string, string, object, object, boolean]>([
   ["one under an intent that is not known", "fin", { manifest_hash: "x" }, { targets: ["ui.*"] }, true],
 ])("an entry by %s ends a mandate, or does not", (_, name, detail, bounds, expected) => {
   const { entries, grounds } = signEntries([name], detail);
-  expect(isBrake(entries[0]!, { ...TARGETS, ...bounds }, grounds)).toBe(expected);
+  expect(isSignedByMandateSigner(entries[0]!, { ...TARGETS, ...bounds }, grounds)).toBe(expected);
 });

@@ -1,6 +1,6 @@
 /** The verifier's schemas of values: each keyword matches what it allows, and one that is unknown or malformed nothing. */
 import { expect, test } from "vitest";
-import { areAllowed, matchesSchema } from "../../../local/verify/schema.ts";
+import { areValuesAllowed, matchesSchema } from "../../../local/verify/schema.ts";
 import { areLimitsNarrower } from "../../../local/verify/schema_narrow.ts";
 
 const KEYWORDS: readonly (readonly [schema: unknown, matching: readonly unknown[], other: readonly unknown[]])[] = [
@@ -134,7 +134,7 @@ test.each<[string, unknown[], boolean]>([
   ],
   ["a split without shares", [{ value: { $split: 5 } }], false],
 ])("the values of %s are allowed, or not", (_, sets, expected) => {
-  expect(areAllowed(sets, { type: "integer" })).toBe(expected);
+  expect(areValuesAllowed(sets, { type: "integer" })).toBe(expected);
 });
 
 /** Parts of limits after and before a narrowing that keeps, or widens, what they allow. */

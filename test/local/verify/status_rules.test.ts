@@ -1,6 +1,6 @@
 /** The verifier's reading of a change's life: which step follows which, and who must have signed it. */
 import { expect, test } from "vitest";
-import { deriveStatuses, findSigner } from "../../../local/verify/life.ts";
+import { deriveStatuses, findRequiredSigner } from "../../../local/verify/life.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
 
 const denied: Step = ["consent_decision", { decision: "denied", approver: "ana" }];
@@ -78,5 +78,5 @@ test.each<[string, Detail, string | undefined | null]>([
   ["emergency_reviewed", { approver: "ana" }, "ana"],
   ["change_applied", { actor: "ana" }, null],
 ])("%s of %j is signed by %s", (event, detail, by) => {
-  expect(findSigner(recorded([[event, detail]])[0]!)).toEqual(by === null ? undefined : { by });
+  expect(findRequiredSigner(recorded([[event, detail]])[0]!)).toEqual(by === null ? undefined : { by });
 });
