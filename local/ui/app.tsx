@@ -1,7 +1,7 @@
 /** From the address to the page. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { arrive } from "./core/hooks.tsx";
-import { restorePlace } from "./core/place.ts";
+import { focusPage } from "./core/hooks.tsx";
+import { restoreScrollPosition } from "./core/scroll_position.ts";
 import { lazy } from "./core/lazy.tsx";
 import { href, type Route, useRoute } from "./core/router.tsx";
 import { ChangePage } from "./pages/change.tsx";
@@ -26,20 +26,20 @@ const YouPage = lazy(() => import("./pages/you.tsx").then((page) => page.YouPage
 export function App() {
   const route = useRoute();
   const [you, setYou] = useState(false);
-  const place = route.path.join("/");
+  const path = route.path.join("/");
   const arrived = useRef(false);
   useEffect(() => {
     if (arrived.current) {
-      if (!restorePlace()) {
+      if (!restoreScrollPosition()) {
         scrollTo(0, 0);
-        arrive();
+        focusPage();
       }
     }
     arrived.current = true;
-  }, [place]);
+  }, [path]);
   return (
     <Shell route={route} onYou={() => setYou(true)}>
-      <Boundary key={place}>
+      <Boundary key={path}>
         <Page route={route} onYou={() => setYou(true)} />
       </Boundary>
       {you && <YouDialog onClose={() => setYou(false)} />}

@@ -2,14 +2,14 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startLive } from "./core/live.ts";
-import { followPlaces } from "./core/place.ts";
-import { followTheme } from "./core/session.ts";
+import { trackScrollPositions } from "./core/scroll_position.ts";
+import { keepTheme } from "./core/session.ts";
 import { watchUpgrade } from "./core/upgrade.ts";
 
-followTheme(document.documentElement);
+keepTheme(document.documentElement);
 startLive();
-followPlaces();
+trackScrollPositions();
 watchUpgrade();
-const place = document.getElementById("app")!;
-place.textContent = "";
-render(<App />, place);
+const root = document.getElementById("app")!;
+root.textContent = "";
+render(<App />, root);

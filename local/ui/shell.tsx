@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { findActiveFreeze } from "../../lib/changes/rules/in_force.ts";
 import { clockBehind } from "./core/api.ts";
-import { timeOfDay } from "./core/format.ts";
+import { formatTime } from "./core/format.ts";
 import { useNow, useValue, waitingCount } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
 import { lazy } from "./core/lazy.tsx";
@@ -16,12 +16,12 @@ import { describeFreeze } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
-import { Given, Sentence } from "./parts/text.tsx";
+import { UserText, Sentence } from "./parts/text.tsx";
 import { TitleCount } from "./parts/title_count.tsx";
-import { useServiceAct } from "./parts/use_service_act.tsx";
+import { useServiceAction } from "./parts/use_service_action.tsx";
 
 const StopDialog = lazy(() => import("./parts/stop.tsx").then((part) => part.StopDialog));
-const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
+const Gate = lazy(() => import("./parts/sign_in.tsx").then((part) => part.SignInForm));
 
 /** A page by its place in the address. */
 export const PAGES: readonly (readonly [string, string])[] = [
@@ -53,7 +53,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
           <a class="brand" href={href([])}>
             <Logo /> Countersign
           </a>
-          <FreshnessMark />
+          <FreshnessBadge />
           <button type="button" class="stop danger outline small" onClick={() => setOpen("stop")}>
             Stop…
           </button>
@@ -74,7 +74,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
                 <li key={path}>
                   <a href={href(path === "" ? [] : [path])} aria-current={path === here ? "page" : undefined}>
                     {title}
-                    {path === "" && <Waiting />}
+                    {path === "" && <WaitingCount />}
                   </a>
                 </li>
               ))}
@@ -96,13 +96,13 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
         </div>
       </header>
       <main id="page">
-        <Upgraded />
+        <UpgradeNotice />
         {closed ? (
           <Gate />
         ) : (
           <>
-            <Frozen />
-            <ClockBehind />
+            <FreezeNotice />
+            <ClockNotice />
             {children}
           </>
         )}
@@ -120,7 +120,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
 }
 
 /** Offers the new console; what is typed on the page is the reader's to finish first. */
-function Upgraded() {
+function UpgradeNotice() {
   if (!useValue(upgraded)) return null;
   return (
     <Notice tone="wait" alert>
@@ -135,8 +135,8 @@ function Upgraded() {
 }
 
 /** Says that nothing is taken while the clock is far behind the log, and lets authorised users accept the clock. */
-function ClockBehind() {
-  const accepting = useServiceAct("accept_clock");
+function ClockNotice() {
+  const accepting = useServiceAction("accept_clock");
   return (
     <>
       {useValue(clockBehind) && (
@@ -156,9 +156,9 @@ function ClockBehind() {
 }
 
 /** Says on every page that nothing is applied now, and lets authorised users lift that. */
-function Frozen() {
+function FreezeNotice() {
   const { data } = useServiceState();
-  const lifting = useServiceAct("unfreeze");
+  const lifting = useServiceAction("unfreeze");
   const freeze = findActiveFreeze(data?.freeze, useNow());
   return (
     <>
@@ -188,7 +188,7 @@ const Logo = () => (
 );
 
 /** How many changes wait for the reader, as the title of the window says. */
-function Waiting() {
+function WaitingCount() {
   const waiting = useValue(waitingCount);
   return waiting === 0 ? null : (
     <span class="count">
@@ -201,15 +201,15 @@ function Waiting() {
 function You({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
   const { data: me } = useWhoami();
-  const named = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
+  const proxyName = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
   // Under another name than the proxy's nothing would be taken.
   useEffect(() => {
-    if (named !== null) personName.set(named);
-  }, [named, name]);
+    if (proxyName !== null) personName.set(proxyName);
+  }, [proxyName, name]);
   return (
     <button type="button" class="you" onClick={onYou}>
       <small class="quiet">You</small>
-      <span>{name === "" ? "Set your name" : <Given text={name} />}</span>
+      <span>{name === "" ? "Set your name" : <UserText text={name} />}</span>
     </button>
   );
 }
@@ -235,7 +235,7 @@ function Product() {
     <p class="product quiet">
       {product ? (
         <>
-          <Given text={product.product_id} />, intent <Given text={product.version} />
+          <UserText text={product.product_id} />, intent <UserText text={product.version} />
         </>
       ) : (
         "\u00a0"
@@ -252,13 +252,13 @@ const FRESHNESS: Readonly<Record<Freshness["mode"], [word: (since: number) => st
     "The service is asked every few seconds; its event stream does not get through.",
   ],
   offline: [
-    (since) => `Offline since ${timeOfDay(since)}`,
+    (since) => `Offline since ${formatTime(since)}`,
     "The service cannot be reached. What you see is from before; it is tried again every few seconds.",
   ],
 };
 
 /** How fresh the page is. */
-function FreshnessMark() {
+function FreshnessBadge() {
   const { mode, since } = useValue(freshness);
   const [word, title] = FRESHNESS[mode];
   return (

@@ -8,12 +8,12 @@ const walk = {
   tests: ["test/ui/audit.browser.long.test.ts"],
   only: "checked in the browser",
 };
-const dialog = { file: "local/ui/parts/act.tsx", tests: ["test/ui/decisions.browser.test.ts"] };
+const dialog = { file: "local/ui/parts/action_dialog.tsx", tests: ["test/ui/decisions.browser.test.ts"] };
 const CONSENT = ["test/ui/consent.browser.long.test.ts"];
 const FAULTS = ["test/ui/faults.browser.long.test.ts"];
 
 const UNDO = ["test/ui/undo.browser.long.test.ts"];
-const PLACE = ["test/ui/in_place_of.test.ts"];
+const PLACE = ["test/ui/follow_ups.test.ts"];
 
 export const console = [
   {
@@ -25,7 +25,7 @@ export const console = [
     only: "a language that is none",
   },
   {
-    file: "local/ui/pages/propose/foretelling.tsx",
+    file: "local/ui/pages/propose/proposal_preview.tsx",
     name: "a proposal is warned of other tenants' changes",
     find: ' tenant:"${tenant}"',
     replace: "",
@@ -48,7 +48,7 @@ export const console = [
   },
   {
     name: "a look at the host is kept under a key, which is a write",
-    file: "local/ui/pages/change/ask_host.tsx",
+    file: "local/ui/pages/change/use_dry_run.tsx",
     find: "{ revision, key: null }",
     replace: "{ revision }",
     tests: UNDO,
@@ -63,7 +63,7 @@ export const console = [
   },
   {
     name: "a page hears nothing of the proposal in its change's place",
-    file: "local/ui/domain/again.ts",
+    file: "local/ui/domain/follow_ups.ts",
     find: "|| detail.includes(id)",
     replace: "",
     tests: PLACE,
@@ -153,7 +153,7 @@ export const console = [
     file: "local/ui/core/live.ts",
     tests: ["test/ui/protected.browser.long.test.ts"],
     name: "the event stream of the console carries no token",
-    find: 'headers = { accept: "text/event-stream", ...tokens() }',
+    find: 'headers = { accept: "text/event-stream", ...makeTokenHeaders() }',
     replace: 'headers = { accept: "text/event-stream" }',
     only: "the read token",
   },

@@ -3,15 +3,15 @@ import { expect, test } from "vitest";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry_hash.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
-import { figure, people, signed } from "../../local/ui/core/format.ts";
-import { checkRun, hasOwnHash } from "../../local/ui/domain/audit_check.ts";
+import { formatNumber, formatPeople, formatSigned } from "../../local/ui/core/format.ts";
+import { checkEntries, hasOwnHash } from "../../local/ui/domain/audit_check.ts";
 import { listCautions } from "../../local/ui/domain/cautions.ts";
-import { draftAgain } from "../../local/ui/domain/draft.ts";
-import { readValue } from "../../local/ui/domain/kinds.ts";
+import { draftFromChange } from "../../local/ui/domain/draft.ts";
+import { parseValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
-import { offeredKpis } from "../../local/ui/domain/kpis.ts";
-import { listObstacles, listOffers } from "../../local/ui/domain/offers.ts";
-import { asText, describeRequest, describeStanding } from "../../local/ui/domain/sentences.ts";
+import { listOfferedKpis } from "../../local/ui/domain/kpis.ts";
+import { listObstacles, listAllowedActions } from "../../local/ui/domain/allowed_actions.ts";
+import { toIsolatedText, describeRequest, describeStatus } from "../../local/ui/domain/sentences.ts";
 import { makeSteps } from "../../local/ui/domain/timeline.ts";
 import { listValueRules } from "../../local/ui/domain/value_rules.ts";
 
@@ -45,7 +45,7 @@ test.each<[string, AuditEntry[], number | undefined]>([
   ["another order", [SECOND, FIRST], 1],
   ["a first entry with something before it", [{ ...FIRST, previous_hash: SECOND.current_hash }], 1],
 ])("%s", (_name, entries, faulty) => {
-  const { fault, count } = checkRun(entries, undefined);
+  const { fault, count } = checkEntries(entries, undefined);
   expect(fault?.id).toBe(faulty);
   expect(count).toBe(faulty === undefined ? entries.length : entries.findIndex(({ id }) => id === faulty));
 });
@@ -53,11 +53,11 @@ test.each<[string, AuditEntry[], number | undefined]>([
 test("a relinked forgery of one entry is no link to what was checked before", () => {
   const forged = { ...SECOND, previous_hash: "f".repeat(64) };
   forged.current_hash = entryHash(forged, sha256);
-  const { last } = checkRun([FIRST], undefined);
-  expect(checkRun([forged], last).fault).toEqual({ id: 2, reason: "it is not linked to entry 1" });
+  const { last } = checkEntries([FIRST], undefined);
+  expect(checkEntries([forged], last).fault).toEqual({ id: 2, reason: "it is not linked to entry 1" });
   const elsewhere = { ...SECOND, origin: "acme-crm/audit/ff" };
   elsewhere.current_hash = entryHash(elsewhere, sha256);
-  expect(checkRun([elsewhere], last).fault?.reason).toBe("it belongs to another log");
+  expect(checkEntries([elsewhere], last).fault?.reason).toBe("it belongs to another log");
   expect([FIRST, { ...SECOND, tenant: "t2" }].map(hasOwnHash)).toEqual([true, false]);
 });
 
@@ -98,7 +98,8 @@ const CHANGE: ChangeDetail = {
   drift: null,
   related: [],
 };
-const plain = (parts: Parameters<typeof asText>[0]): string => asText(parts).replace(/[\u2068\u2069]/g, "");
+const plain = (parts: Parameters<typeof toIsolatedText>[0]): string =>
+  toIsolatedText(parts).replace(/[\u2068\u2069]/g, "");
 
 test.each<[Partial<Change>, string]>([
   [{}, "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone."],
@@ -118,7 +119,7 @@ test("where a change stands", () => {
   const now = Date.parse("2026-01-01T05:00:00.000Z");
   const approval = (approver: string) => ({ approver, note: "", at: CHANGE.created_at });
   const owners = { rule: "owners crm.*", count: 1, of: ["cy", "di"] };
-  const waits = (...missing: ChangeDetail["missing"]) => plain(describeStanding({ ...CHANGE, missing }, now));
+  const waits = (...missing: ChangeDetail["missing"]) => plain(describeStatus({ ...CHANGE, missing }, now));
   expect(waits(quorum(2))).toBe("It has waited 5 h and needs 2 more consents.");
   expect(waits(quorum(1))).toBe("It has waited 5 h and needs 1 more consent (1 of 2).");
   expect(waits(quorum(3)), "the intent asks for more by now").toBe("It has waited 5 h and needs 3 more consents.");
@@ -130,10 +131,10 @@ test("where a change stands", () => {
   );
   expect(waits({ ...owners, of: [] })).toContain("1 more must consent: nobody is left who may.");
   const approved = { ...CHANGE, status: "approved" as const, decided_at: CHANGE.created_at };
-  expect(plain(describeStanding({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
+  expect(plain(describeStatus({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
     "Approved by bo and cy 5 h ago; nothing has been applied yet.",
   );
-  expect(plain(describeStanding({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
+  expect(plain(describeStatus({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
 });
 
 const consent = (approver: string, over = {}) => ({ approver, note: "", at: "", ...over });
@@ -149,7 +150,7 @@ test("acts are shown as the service offers them, and closed ones with their reas
     ],
   };
   const change = { ...CHANGE, caller, missing: [{ ...quorum(2), of: ["ana", "bo"] }], approvals: [consent("cy")] };
-  expect(listOffers(change as ChangeDetail)).toEqual(["accept_emergency", "reject_emergency", "deny"]);
+  expect(listAllowedActions(change as ChangeDetail)).toEqual(["accept_emergency", "reject_emergency", "deny"]);
   expect(listObstacles(change as ChangeDetail)).toEqual([
     ["Can't approve", "eve is not among the intent's approvers. It can be approved by ana or bo."],
     ["Can't apply yet", "0 of 2 consents; apply is for bo, and eve is not one of them."],
@@ -179,16 +180,16 @@ test.each([
   ["code_patch", "- a\n+ b", '{"patch":"- a\\n+ b"}', undefined],
   ["code_patch", '{"file":"a"}', '{"file":"a"}', undefined],
 ] as const)("the value of a %s from %j", (kind, typed, json, fault) => {
-  const value = readValue(kind, typed);
+  const value = parseValue(kind, typed);
   expect([value.json, value.fault]).toEqual([json, fault]);
 });
 
 test("a step of the timeline whose detail nobody can read is reported all the same", () => {
   const [step] = makeSteps([{ ...SECOND, detail: "not JSON" }]);
-  expect(plain(step!.what)).toBe("Decision recorded");
+  expect(plain(step!.sentence)).toBe("Decision recorded");
   const failed = { error: "disk full", stage: "apply", host: "absent" };
   const [failure] = makeSteps([{ ...SECOND, event_type: "change_apply_failed", detail: JSON.stringify(failed) }]);
-  expect([plain(failure!.what), failure!.note]).toEqual([
+  expect([plain(failure!.sentence), failure!.note]).toEqual([
     "Apply failed in apply; the host product shows nothing of the change",
     "disk full",
   ]);
@@ -202,18 +203,22 @@ test.each([
 ])("who rolled a change back is reported as the entry names it: %o", (facts, sentence) => {
   const detail = JSON.stringify({ adapter: null, ...facts });
   const [step] = makeSteps([{ ...SECOND, event_type: "change_rolled_back", detail }]);
-  expect(plain(step!.what)).toBe(`${sentence}; there is no adapter, so the record alone changed`);
+  expect(plain(step!.sentence)).toBe(`${sentence}; there is no adapter, so the record alone changed`);
   expect(step!.note).toBe("note" in facts ? facts.note : "");
 });
 
 test("a count is shown to its last digit, a fraction to its sixth", () => {
-  expect([people(123_456_789), figure(1_000_001), figure(1_234_567.891), figure(1.050123456), signed(-0.0001)]).toEqual(
-    ["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"],
-  );
+  expect([
+    formatPeople(123_456_789),
+    formatNumber(1_000_001),
+    formatNumber(1_234_567.891),
+    formatNumber(1.050123456),
+    formatSigned(-0.0001),
+  ]).toEqual(["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"]);
 });
 
 const cautioned = (over: Partial<ChangeDetail>): string[] =>
-  listCautions({ target: "ui.banner", ...over }).map((parts) => asText(parts));
+  listCautions({ target: "ui.banner", ...over }).map((parts) => toIsolatedText(parts));
 
 test("a change without a value, with fields that nobody stated, or with a doubtful value says so", () => {
   expect(cautioned({ unstated: [] })).toEqual([]);
@@ -230,7 +235,7 @@ test("a change without a value, with fields that nobody stated, or with a doubtf
 test("a proposal made of another states nothing that nobody stated", () => {
   const change = { kind: "config", tier: "standard", expected_delta_k: null, affected_users: null } as Change;
   const again = (unstated: Change["unstated"]) =>
-    draftAgain({ ...change, risk: "medium", reversible: true, ...(unstated && { unstated }) }, "bo");
+    draftFromChange({ ...change, risk: "medium", reversible: true, ...(unstated && { unstated }) }, "bo");
   expect(again(["risk", "reversible"])).toMatchObject({ risk: "", reversible: "" });
   expect(again([])).toMatchObject({ risk: "medium", reversible: "true" });
 });
@@ -258,6 +263,6 @@ test("what is JSON has no fault", () => {
 });
 
 test("forms offer the product's KPIs, and the standard ones only where it has none", () => {
-  expect(offeredKpis(["lead_time"])).toEqual(["lead_time"]);
-  expect(offeredKpis([])).toContain("nrr_quarterly");
+  expect(listOfferedKpis(["lead_time"])).toEqual(["lead_time"]);
+  expect(listOfferedKpis([])).toContain("nrr_quarterly");
 });

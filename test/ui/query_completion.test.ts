@@ -1,7 +1,13 @@
 /** Completion of a query while it is typed, and the words around an answer. */
 import { describe, expect, test } from "vitest";
-import { Refused } from "../../local/ui/core/api.ts";
-import { asPrefix, parseGroup, listQueries, describeFault, describeTimes } from "../../local/ui/domain/find_answer.ts";
+import { ServiceError } from "../../local/ui/core/api.ts";
+import {
+  makePrefixQuery,
+  parseGroup,
+  listNamedQueries,
+  describeQueryFault,
+  describeTimes,
+} from "../../local/ui/domain/find_answer.ts";
 import { completeQuery } from "../../local/ui/domain/query_completion.ts";
 import { queryLine } from "../../lib/find/found_text.ts";
 
@@ -36,7 +42,7 @@ describe("completion of a query", () => {
   });
 
   test("the last plain word that is typed is the beginning of one", () => {
-    expect(["load te", "押金", "load t", "risk:hi", '"load te', "te*", ""].map(asPrefix)).toEqual([
+    expect(["load te", "押金", "load t", "risk:hi", '"load te', "te*", ""].map(makePrefixQuery)).toEqual([
       "load te*",
       "押金*",
       "load t",
@@ -64,14 +70,14 @@ describe("an answer of find", () => {
 
   test("a fault of the query is a sentence about it; others are not its fault", () => {
     const refused = (field: string) =>
-      new Refused({
+      new ServiceError({
         error: "…",
         code: "invalid_field",
         status: 400,
         fields: [{ field, message: "has no field x: did you mean is:?" }],
       });
-    expect(describeFault(refused("q"))).toBe("The query has no field x: did you mean is:?");
-    expect([describeFault(refused("tz")), describeFault(new Error("q"))]).toEqual([undefined, undefined]);
+    expect(describeQueryFault(refused("q"))).toBe("The query has no field x: did you mean is:?");
+    expect([describeQueryFault(refused("tz")), describeQueryFault(new Error("q"))]).toEqual([undefined, undefined]);
   });
 
   test("the queries of a reply are those that ran, each once", () => {
@@ -82,6 +88,6 @@ describe("an answer of find", () => {
       queryLine("tenant:a – b", 2),
       queryLine("10 euro", 0),
     ];
-    expect(listQueries(reply.join("\n"))).toEqual(["tenant:a – b", "10 euro"]);
+    expect(listNamedQueries(reply.join("\n"))).toEqual(["tenant:a – b", "10 euro"]);
   });
 });

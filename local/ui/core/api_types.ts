@@ -84,7 +84,7 @@ export interface FindHelp {
 export type { Related };
 export type Decision = z.infer<ReturnType<typeof decisionAnswer>>;
 export type Operation = z.infer<ReturnType<typeof operationAnswer>>;
-export type Proposed = z.infer<ReturnType<typeof proposalAnswer>>;
+export type ProposalAnswer = z.infer<ReturnType<typeof proposalAnswer>>;
 
 export type AuditVerdict = Awaited<ReturnType<typeof verifyReport>>;
 export interface Checkpoint {

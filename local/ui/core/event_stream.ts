@@ -4,8 +4,8 @@
 export async function readEvents(response: Response, onEvent: (type: string, data: string) => void): Promise<void> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    const events = (text + piece.value).split("\n\n");
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    const events = (text + chunk.value).split("\n\n");
     text = events.pop()!;
     for (const event of events) {
       const lines = event.split("\n");

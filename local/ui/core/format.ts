@@ -2,50 +2,53 @@
 
 import { LOCALE } from "./locale.ts";
 
-const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
-const fraction = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 6 });
-const tenths = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const share = new Intl.NumberFormat(LOCALE, { style: "percent" });
-const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
-const clock = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
-const shortDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
+const largeFormat = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
+const smallFormat = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 6 });
+const tenthsFormat = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const percentFormat = new Intl.NumberFormat(LOCALE, { style: "percent" });
+const dateTimeFormat = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
+const timeFormat = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
+const dayFormat = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
 
 /** `12,345.6`; a count to the last digit, a fraction to the sixth. */
-export const figure = (given: number): string => (Math.abs(given) < 1000 ? fraction : whole).format(given);
+export const formatNumber = (value: number): string =>
+  (Math.abs(value) < 1000 ? smallFormat : largeFormat).format(value);
 
 /** `+0.05`, `−0.01` or `0`. */
-export const signed = (given: number): string => (given > 0 ? `+${figure(given)}` : figure(given).replace("-", "−"));
+export const formatSigned = (value: number): string =>
+  value > 0 ? `+${formatNumber(value)}` : formatNumber(value).replace("-", "−");
 
 /** `83%`; a share that is unknown is said to be so. */
-export const percent = (part: number | null): string => (part === null ? "no data" : share.format(part));
+export const formatPercent = (part: number | null): string => (part === null ? "no data" : percentFormat.format(part));
 
 /** `1 person`, `40 people`. */
-export const people = (count: number): string => (count === 1 ? "1 person" : `${figure(count)} people`);
+export const formatPeople = (count: number): string => (count === 1 ? "1 person" : `${formatNumber(count)} people`);
 
 /** `1 change`, `4 changes`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${figure(count)} ${count === 1 ? one : many}`;
+export const formatCount = (count: number, one: string, many = `${one}s`): string =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`;
 
 /** `20 Nov 2026, 14:03`, in the reader's own time zone. */
-export const dateTime = (at: string | number): string => moment.format(new Date(at));
+export const formatDateTime = (at: string | number): string => dateTimeFormat.format(new Date(at));
 
 /** `14:03`. */
-export const timeOfDay = (at: number): string => clock.format(at);
+export const formatTime = (at: number): string => timeFormat.format(at);
 
 /** `20 Nov`. */
-export const formatDay = (at: number): string => shortDay.format(at);
+export const formatDay = (at: number): string => dayFormat.format(at);
 
 /** Returns a message of the service with the times in it as people read them. */
-export const readable = (message: string): string => message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime);
+export const localizeTimes = (message: string): string =>
+  message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, formatDateTime);
 
 /** A sentence with its full stop, once. */
-export const ended = (sentence: string): string => (/[.!?]"?$/.test(sentence) ? sentence : `${sentence}.`);
+export const endSentence = (sentence: string): string => (/[.!?]"?$/.test(sentence) ? sentence : `${sentence}.`);
 
 /** `512 B`, `4.2 kB`, `1.3 MB`. */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   if (count < 1000) return `${count} B`;
   const [size, unit] = count < 1e6 ? [count / 1e3, "kB"] : [count / 1e6, "MB"];
-  return `${tenths.format(size)} ${unit}`;
+  return `${tenthsFormat.format(size)} ${unit}`;
 }
 
 const UNITS: [number, string][] = [
@@ -55,7 +58,7 @@ const UNITS: [number, string][] = [
 ];
 
 /** How long: `less than a minute`, `3 min`, `5 h`, `2 days`. */
-export function span(ms: number): string {
+export function formatDuration(ms: number): string {
   for (const [size, unit] of UNITS)
     if (ms >= size) {
       const count = Math.floor(ms / size);
@@ -65,17 +68,17 @@ export function span(ms: number): string {
 }
 
 /** `3 min ago`, `in 5 h`, `just now`. */
-export function fromNow(at: string | number, now: number): string {
+export function formatRelativeTime(at: string | number, now: number): string {
   const ms = now - new Date(at).getTime();
   if (Math.abs(ms) < 60_000) return "just now";
-  return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`;
+  return ms > 0 ? `${formatDuration(ms)} ago` : `in ${formatDuration(-ms)}`;
 }
 
 /** The beginning of a hash or id, as far as people compare it. */
-export const brief = (hash: string): string => (hash.length > 12 ? `${hash.slice(0, 8)}…` : hash);
+export const shortenHash = (hash: string): string => (hash.length > 12 ? `${hash.slice(0, 8)}…` : hash);
 
 /** A change's id with only its last part, which differs between changes of one minute. */
-export const briefId = (id: string): string => (id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-8)}` : id);
+export const shortenId = (id: string): string => (id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-8)}` : id);
 
 /** JSON as people read it. */
-export const pretty = (json: unknown): string => JSON.stringify(json, null, 2) ?? "";
+export const formatJson = (json: unknown): string => JSON.stringify(json, null, 2) ?? "";

@@ -1,39 +1,39 @@
 /** Hooks over values, the clock and the keyboard. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { serviceTime } from "./api.ts";
-import { type Value, value } from "./value.ts";
+import { getServiceTime } from "./api.ts";
+import { type Value, createValue } from "./value.ts";
 
 /** A value's content; the component is drawn again when it is replaced. */
-export function useValue<T>(held: Value<T>): T {
+export function useValue<T>(source: Value<T>): T {
   const [, draw] = useState({});
-  useLayoutEffect(() => held.subscribe(() => draw({})), [held]);
-  return held.get();
+  useLayoutEffect(() => source.subscribe(() => draw({})), [source]);
+  return source.get();
 }
 
-const ticks = value(0);
+const ticks = createValue(0);
 setInterval(() => ticks.set(ticks.get() + 1), 15_000);
 
 /** Returns the service's time in milliseconds, again every few seconds: the device's clock may be wrong. */
 export function useNow(): number {
   useValue(ticks);
-  return serviceTime();
+  return getServiceTime();
 }
 
 /** Milliseconds that typing rests before anybody is asked. */
-const TYPING_MS = 200;
+const TYPING_PAUSE_MS = 200;
 
 /** Returns the typed text, once the typing pauses. */
-export function useRested(typed: string): string {
-  const [rested, rest] = useState(typed);
+export function useDebounced(typed: string): string {
+  const [debounced, rest] = useState(typed);
   useEffect(() => {
-    const timer = setTimeout(() => rest(typed), TYPING_MS);
+    const timer = setTimeout(() => rest(typed), TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [typed]);
-  return rested;
+  return debounced;
 }
 
 /** How many dialogs are open: nothing behind one is replaced. */
-export const modals = value(0);
+export const openDialogs = createValue(0);
 
 /** A key that opens something on this page, and what it opens. */
 export interface KeyAction {
@@ -43,7 +43,7 @@ export interface KeyAction {
 }
 
 /** The keys of the page that is shown. */
-export const pageKeys = value<readonly KeyAction[]>([]);
+export const pageKeys = createValue<readonly KeyAction[]>([]);
 
 /** Gives the page its keys for as long as it is shown. */
 export function usePageKeys(keys: readonly KeyAction[]): void {
@@ -63,28 +63,28 @@ export function usePageKeys(keys: readonly KeyAction[]): void {
 }
 
 /** True if the reader has gone from one page to another since the console was loaded. */
-let travelled = false;
+let hasNavigated = false;
 
 /** Takes the focus to the page that is gone to; its heading may come later. */
-export function arrive(): void {
-  travelled = true;
+export function focusPage(): void {
+  hasNavigated = true;
   const heading = document.querySelector<HTMLElement>("h1");
   if (heading) heading.focus({ preventScroll: true });
   else (document.activeElement as HTMLElement | null)?.blur();
 }
 
 /** A heading that takes the focus when it appears and nothing has it. */
-export function useArrival(): { ref: (heading: HTMLElement | null) => void } {
+export function useHeadingFocus(): { ref: (heading: HTMLElement | null) => void } {
   const heading = useRef<HTMLElement | null>(null);
   useLayoutEffect(() => {
-    if (travelled && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+    if (hasNavigated && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
   }, []);
   return { ref: (element) => void (heading.current = element) };
 }
 
-const pageTitle = value("");
+const pageTitle = createValue("");
 /** Changes that wait for the reader; for anybody where no name is given. */
-export const waitingCount = value(0);
+export const waitingCount = createValue(0);
 for (const part of [pageTitle, waitingCount])
   part.subscribe(() => {
     const count = waitingCount.get() === 0 ? "" : `(${waitingCount.get()}) `;
@@ -98,7 +98,7 @@ export function useTitle(title: string): void {
 }
 
 /** Says in the window's title how many changes wait; undefined: it is not known here. */
-export function useWaiting(count: number | undefined): void {
+export function useWaitingCount(count: number | undefined): void {
   useEffect(() => {
     if (count !== undefined) waitingCount.set(count);
   }, [count]);

@@ -1,6 +1,6 @@
 /** Single keys: they open dialogs and move the focus, and never decide anything. */
 import { useEffect } from "preact/hooks";
-import { modals, pageKeys } from "./hooks.tsx";
+import { openDialogs, pageKeys } from "./hooks.tsx";
 import { shortcuts } from "./session.ts";
 
 /** Returns whether a key types text there. */
@@ -21,18 +21,18 @@ export function useKeyboard(open: { help: () => void; find: () => void }): void 
         const form = (target as HTMLElement).closest("form") ?? document.querySelector("dialog[open] form");
         return (form as HTMLFormElement | null)?.requestSubmit();
       }
-      if (key === "k" && ctrlKey !== metaKey && !altKey && modals.get() === 0) {
+      if (key === "k" && ctrlKey !== metaKey && !altKey && openDialogs.get() === 0) {
         event.preventDefault();
         return open.find();
       }
       if (ctrlKey || metaKey || altKey || event.defaultPrevented || (event.repeat && key !== "j" && key !== "k"))
         return;
-      if (shortcuts.get() === "off" || modals.get() > 0 || isTyping(target)) return;
+      if (shortcuts.get() === "off" || openDialogs.get() > 0 || isTyping(target)) return;
       const run =
         key === "?" ? open.help
         : key === "/" ? open.find
-        : key === "j" ? () => moveBy(1)
-        : key === "k" ? () => moveBy(-1)
+        : key === "j" ? () => moveFocus(1)
+        : key === "k" ? () => moveFocus(-1)
         : pageKeys.get().find((one) => one.key === key)?.run; // prettier-ignore
       if (!run) return;
       event.preventDefault();
@@ -44,7 +44,7 @@ export function useKeyboard(open: { help: () => void; find: () => void }): void 
 }
 
 /** Moves the focus over the rows of the page, in their order. */
-function moveBy(step: 1 | -1): void {
+function moveFocus(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
   const at = rows.indexOf(document.activeElement as HTMLElement);
   const next = at === -1 ? rows.find((row) => row.getBoundingClientRect().bottom > 0) : rows[at + step];

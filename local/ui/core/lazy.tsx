@@ -1,7 +1,7 @@
 /** Pages whose code comes when they are first opened. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { onReturn } from "./live.ts";
+import { subscribeToReconnect } from "./live.ts";
 
 /** Makes a page, or a part of one, of a module that is loaded on demand; `ahead` loads it before it is shown. */
 export function lazy<P extends object>(
@@ -22,7 +22,7 @@ export function lazy<P extends object>(
       );
     }, []);
     // Browsers keep a failed module in mind, so only a new load brings it. Nothing is typed here that could be lost.
-    useEffect(() => (failed ? onReturn(() => location.reload()) : undefined), [failed]);
+    useEffect(() => (failed ? subscribeToReconnect(() => location.reload()) : undefined), [failed]);
     const Page = loaded;
     if (Page) return <Page {...props} />;
     return failed ? (

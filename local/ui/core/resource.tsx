@@ -1,7 +1,7 @@
 /** Data of a page: shown immediately from the last time, read again after an event, never replaced under a dialog. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { modals } from "./hooks.tsx";
-import { type News, onNews } from "./live.ts";
+import { openDialogs } from "./hooks.tsx";
+import { type ServiceEvent, subscribeToEvents } from "./live.ts";
 
 /** An answer on its way. */
 export interface Resource<T> {
@@ -14,15 +14,15 @@ export interface Resource<T> {
 }
 
 /** How a resource is kept. */
-export interface Keeping {
+export interface ResourceOptions {
   /** Which news make it read again; by default any do. */
-  concerns?: (news: News) => boolean;
+  concerns?: (event: ServiceEvent) => boolean;
 }
 
 /** Milliseconds between two readings, so that a busy service is not asked at every event. */
-const REST_MS = 800;
-const GATHER_MS = 120;
-const CACHED = 60;
+const MIN_INTERVAL_MS = 800;
+const BATCH_MS = 120;
+const MAX_CACHED = 60;
 /** An answer this new is not read again for another part of the page; a dialog always reads, since it decides. */
 const FRESH_MS = 2000;
 
@@ -34,36 +34,36 @@ interface Cached {
 }
 const cache = new Map<string, Cached>();
 
-function remember(key: string, data: unknown, since: number): void {
+function cacheAnswer(key: string, data: unknown, since: number): void {
   cache.delete(key);
   cache.set(key, { data, since, at: Date.now() });
-  if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
+  if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value!);
 }
 
 const isFresh = (key: string): boolean => {
   const { since, at } = cache.get(key) ?? { since: -1, at: 0 };
-  return modals.get() === 0 && since === heard && Date.now() - at < FRESH_MS;
+  return openDialogs.get() === 0 && since === eventCount && Date.now() - at < FRESH_MS;
 };
 
 /** How many news were heard: what began to be read before the newest of them may not know it. */
-let heard = 0;
-onNews(() => void heard++);
+let eventCount = 0;
+subscribeToEvents(() => void eventCount++);
 
 /** Reads under way, and the number of their readers. */
-const underWay = new Map<string, { answer: Promise<unknown>; since: number; readers: number; gone: AbortController }>();
+const inFlight = new Map<string, { answer: Promise<unknown>; since: number; readers: number; gone: AbortController }>();
 
 /** Reads by a key, together with its concurrent readers; cancelled when nobody wants it any more. */
-async function readTogether<T>(
+async function readShared<T>(
   key: string,
   read: (signal: AbortSignal) => Promise<T>,
   { signal, anew }: { signal: AbortSignal; anew: boolean },
 ): Promise<T> {
-  let shared = underWay.get(key);
-  if (anew || !shared || shared.since !== heard || shared.gone.signal.aborted) {
+  let shared = inFlight.get(key);
+  if (anew || !shared || shared.since !== eventCount || shared.gone.signal.aborted) {
     const gone = new AbortController();
-    const begun = { answer: read(gone.signal), since: heard, readers: 0, gone };
-    underWay.set(key, begun);
-    const end = () => void (underWay.get(key) === begun && underWay.delete(key));
+    const begun = { answer: read(gone.signal), since: eventCount, readers: 0, gone };
+    inFlight.set(key, begun);
+    const end = () => void (inFlight.get(key) === begun && inFlight.delete(key));
     begun.answer.then(end, end);
     shared = begun;
   }
@@ -78,7 +78,7 @@ async function readTogether<T>(
 export function useResource<T>(
   key: string | null,
   read: (signal: AbortSignal) => Promise<T>,
-  { concerns }: Keeping = {},
+  { concerns }: ResourceOptions = {},
 ): Resource<T> {
   const [shown, show] = useState<{ key: string | null; data?: T; error?: unknown; loading: boolean }>({
     key: null,
@@ -101,14 +101,14 @@ export function useResource<T>(
       if (running) return void (again = true);
       running = true;
       again = false;
-      const since = heard;
+      const since = eventCount;
       try {
-        const data = await readTogether(key, (signal) => latest.current.read(signal), { signal: gone.signal, anew });
+        const data = await readShared(key, (signal) => latest.current.read(signal), { signal: gone.signal, anew });
         if (gone.signal.aborted) return;
-        if (!forced && known && modals.get() > 0) again = true;
+        if (!forced && known && openDialogs.get() > 0) again = true;
         else {
           known = true;
-          remember(key, data, since);
+          cacheAnswer(key, data, since);
           show({ key, data, loading: false });
         }
       } catch (error) {
@@ -118,18 +118,18 @@ export function useResource<T>(
       } finally {
         running = false;
         last = Date.now();
-        if (again && modals.get() === 0) soon();
+        if (again && openDialogs.get() === 0) scheduleRead();
       }
     };
-    const soon = (): void => {
+    const scheduleRead = (): void => {
       if (timer !== undefined || gone.signal.aborted) return;
       timer = setTimeout(
         () => {
           timer = undefined;
-          if (modals.get() > 0) again = true;
+          if (openDialogs.get() > 0) again = true;
           else void run({ forced: false });
         },
-        Math.max(GATHER_MS, last + REST_MS - Date.now()),
+        Math.max(BATCH_MS, last + MIN_INTERVAL_MS - Date.now()),
       );
     };
 
@@ -137,13 +137,15 @@ export function useResource<T>(
     show({ key, loading: !fresh, ...(known ? { data: cache.get(key)!.data as T } : {}) });
     runner.current = () => run({ forced: true, anew: true });
     if (!fresh) void run({ forced: true });
-    const offNews = onNews((news) => (news === null || (latest.current.concerns?.(news) ?? true)) && soon());
-    const offModals = modals.subscribe(() => modals.get() === 0 && again && soon());
+    const unsubscribeEvents = subscribeToEvents(
+      (event) => (event === null || (latest.current.concerns?.(event) ?? true)) && scheduleRead(),
+    );
+    const unsubscribeDialogs = openDialogs.subscribe(() => openDialogs.get() === 0 && again && scheduleRead());
     return () => {
       gone.abort();
       clearTimeout(timer);
-      offNews();
-      offModals();
+      unsubscribeEvents();
+      unsubscribeDialogs();
     };
   }, [key]);
 

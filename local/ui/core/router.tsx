@@ -1,6 +1,6 @@
 /** Pages live behind the `#` of the address, so that any static host can serve them. */
 import { useValue } from "./hooks.tsx";
-import { value } from "./value.ts";
+import { createValue } from "./value.ts";
 
 /** Location of the reader. */
 export interface Route {
@@ -21,7 +21,7 @@ function decode(segment: string): string {
   }
 }
 
-const route = value(read());
+const route = createValue(read());
 addEventListener("hashchange", () => route.set(read()));
 
 /** Returns the location of the reader; draws again when it changes. */
@@ -29,9 +29,9 @@ export const useRoute = (): Route => useValue(route);
 
 /** The address of a page; what is empty is left out of the query. */
 export function href(path: readonly string[], query: Record<string, string | undefined> = {}): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
-  const tail = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
-  return `#/${path.map(encodeURIComponent).join("/")}${tail}`;
+  const present = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  const search = present.length > 0 ? `?${new URLSearchParams(present)}` : "";
+  return `#/${path.map(encodeURIComponent).join("/")}${search}`;
 }
 
 /** The address of a change's page. */
@@ -41,7 +41,7 @@ export const changeHref = (changeId: string): string => href(["changes", changeI
 export const navigate = (address: string): void => void (location.hash = address);
 
 /** Puts other filters in the address without a new step in the history. */
-export function refine(path: readonly string[], query: Record<string, string | undefined>): void {
+export function replaceQuery(path: readonly string[], query: Record<string, string | undefined>): void {
   history.replaceState(history.state, "", href(path, query));
   route.set(read());
 }

@@ -1,8 +1,8 @@
 /** Who sits at this window: the token for as long as the tab lives, name and look for as long as the browser does. */
-import { type Value, value } from "./value.ts";
+import { type Value, createValue } from "./value.ts";
 
 /** Storage may be switched off; the console then forgets instead of failing. */
-function kept(storage: () => Storage, key: string, initial: string): Value<string> {
+function storedValue(storage: () => Storage, key: string, initial: string): Value<string> {
   const read = (): string => {
     try {
       return storage().getItem(key) ?? initial;
@@ -10,48 +10,49 @@ function kept(storage: () => Storage, key: string, initial: string): Value<strin
       return initial;
     }
   };
-  const held = value(read());
-  held.subscribe(() => {
+  const stored = createValue(read());
+  stored.subscribe(() => {
     try {
-      if (held.get() === initial) storage().removeItem(key);
-      else storage().setItem(key, held.get());
+      if (stored.get() === initial) storage().removeItem(key);
+      else storage().setItem(key, stored.get());
     } catch {
       // kept in memory only
     }
   });
-  return held;
+  return stored;
 }
 
-const ofTab = (key: string): Value<string> => kept(() => sessionStorage, `countersign.${key}`, "");
-const ofBrowser = (key: string, initial = ""): Value<string> => kept(() => localStorage, `countersign.${key}`, initial);
+const tabValue = (key: string): Value<string> => storedValue(() => sessionStorage, `countersign.${key}`, "");
+const browserValue = (key: string, initial = ""): Value<string> =>
+  storedValue(() => localStorage, `countersign.${key}`, initial);
 
 /** The name under which decisions are made; empty until it is given. */
-export const personName = ofBrowser("name");
+export const personName = browserValue("name");
 
 /** The admin token, sent as `X-Svc-Admin-Token`; empty until it is given. */
-export const adminToken = ofTab("token");
+export const adminToken = tabValue("token");
 
 /** A token that opens reads, and no write that needs one, sent as `X-Svc-Read-Token`; empty until it is given. */
-export const readToken = ofTab("read_token");
+export const readToken = tabValue("read_token");
 
 /** A proposal that is being written, as JSON: the address it was begun with, and the draft. */
-export const keptDraft = ofTab("draft");
+export const storedDraft = tabValue("draft");
 
 /** `light`, `dark`, or empty: as the system has it. */
-export const theme = ofBrowser("theme");
+export const theme = browserValue("theme");
 
 /** `on` or `off`: whether single keys do anything. */
-export const shortcuts = ofBrowser("shortcuts", "on");
+export const shortcuts = browserValue("shortcuts", "on");
 
 /** The newest receipt this browser was given, `<origin> <length> <head>`: the log is verified against it. */
-export const lastReceipt = ofBrowser("receipt");
+export const lastReceipt = browserValue("receipt");
 
 /** Puts the chosen theme on the page, now and whenever it changes. */
-export function followTheme(root: HTMLElement): void {
-  const follow = () => {
+export function keepTheme(root: HTMLElement): void {
+  const applyTheme = () => {
     if (theme.get() === "") root.removeAttribute("data-theme");
     else root.setAttribute("data-theme", theme.get());
   };
-  follow();
-  theme.subscribe(follow);
+  applyTheme();
+  theme.subscribe(applyTheme);
 }

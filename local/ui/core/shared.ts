@@ -2,7 +2,7 @@
 import type { CapabilityMap, Drift, FindAnswer, FindHelp, IntentView, State, Whoami } from "./api_types.ts";
 import { get } from "./api.ts";
 import { useValue } from "./hooks.tsx";
-import { type Keeping, type Resource, useResource } from "./resource.tsx";
+import { type ResourceOptions, type Resource, useResource } from "./resource.tsx";
 import { personName } from "./session.ts";
 
 /** How the service stands. */
@@ -38,9 +38,9 @@ export const useFindHelp = (): Resource<FindHelp> =>
   });
 
 /** A page of the changes that a query finds for the reader, on their calendar; `null` reads nothing. */
-export function useFound(
+export function useFind(
   q: string | null,
-  { limit, after, concerns }: { limit: number; after?: string | undefined } & Keeping,
+  { limit, after, concerns }: { limit: number; after?: string | undefined } & ResourceOptions,
 ): Resource<FindAnswer> {
   const person = useValue(personName);
   const { timeZone: tz } = new Intl.DateTimeFormat().resolvedOptions();

@@ -7,7 +7,7 @@ export interface Value<T> {
 }
 
 /** Makes a value; setting it to what it is tells nobody. */
-export function value<T>(initial: T): Value<T> {
+export function createValue<T>(initial: T): Value<T> {
   let current = initial;
   const listeners = new Set<() => void>();
   return {

@@ -14,18 +14,18 @@ export interface Link {
 }
 
 /** Up to where entries hold; `fault` names the first that does not. */
-export interface Checked {
+export interface CheckResult {
   last: Link | undefined;
   count: number;
   fault: { id: number; reason: string } | undefined;
 }
 
 /** Checks entries in chain order, without gaps, on top of what was checked before. */
-export function checkRun(entries: readonly AuditEntry[], before: Link | undefined): Checked {
+export function checkEntries(entries: readonly AuditEntry[], before: Link | undefined): CheckResult {
   let last = before;
   let count = 0;
   for (const entry of entries) {
-    const reason = faultOf(entry, last);
+    const reason = findEntryFault(entry, last);
     if (reason !== undefined) return { last, count, fault: { id: entry.id, reason } };
     last = { origin: entry.origin, id: entry.id, hash: entry.current_hash };
     count++;
@@ -33,7 +33,7 @@ export function checkRun(entries: readonly AuditEntry[], before: Link | undefine
   return { last, count, fault: undefined };
 }
 
-function faultOf(entry: AuditEntry, last: Link | undefined): string | undefined {
+function findEntryFault(entry: AuditEntry, last: Link | undefined): string | undefined {
   if (!hasOwnHash(entry)) return "its content does not give its hash";
   if (entry.id === 1 && entry.previous_hash !== FIRST_PREVIOUS_HASH) return "the first entry has something before it";
   if (last === undefined) return undefined;

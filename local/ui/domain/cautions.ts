@@ -3,7 +3,7 @@ import type { ChangeDetail } from "../core/api_types.ts";
 import { describeAutomation } from "../../../lib/changes/rules/automation_words.ts";
 import type { Part } from "../../../lib/wording/part.ts";
 
-type Cautioned = Pick<ChangeDetail, "target"> &
+type CautionedChange = Pick<ChangeDetail, "target"> &
   Partial<
     Pick<
       ChangeDetail,
@@ -19,14 +19,14 @@ const FIELDS: Readonly<Record<NonNullable<ChangeDetail["unstated"]>[number], str
 };
 
 /** Says that applying a change without a value sets nothing. */
-export const nothingSet = (target: string): Part[] => [
+export const describeNoValue = (target: string): Part[] => [
   "No value set. Applying it won't change ",
   target === "" ? "anything" : { given: target, code: true },
   ".",
 ];
 
 /** Says which fields nobody stated; undefined where all are stated. */
-export function notStated(unstated: ChangeDetail["unstated"] = []): Part[] | undefined {
+export function describeUnstated(unstated: ChangeDetail["unstated"] = []): Part[] | undefined {
   const names = unstated.map((field) => FIELDS[field]);
   if (names.length === 0) return undefined;
   const last = names.at(-1)!;
@@ -34,19 +34,19 @@ export function notStated(unstated: ChangeDetail["unstated"] = []): Part[] | und
 }
 
 /** Says that the change applies by itself, or was to; undefined where a person always applies it. */
-function appliesByItself(change: Cautioned, now: number | undefined): Part[] | undefined {
+function describeSelfApply(change: CautionedChange, now: number | undefined): Part[] | undefined {
   const words = describeAutomation(change, now);
   return words === undefined ? undefined : [`${words[0]!.toUpperCase()}${words.slice(1)}.`];
 }
 
 /** One sentence for each fact; none of a change whose content was erased. */
-export function listCautions(change: Cautioned, now?: number): Part[][] {
+export function listCautions(change: CautionedChange, now?: number): Part[][] {
   const { target, sets_nothing, unstated, value_hint, erased } = change;
   if (erased) return [];
   return [
-    appliesByItself(change, now),
-    sets_nothing && nothingSet(target),
-    notStated(unstated),
+    describeSelfApply(change, now),
+    sets_nothing && describeNoValue(target),
+    describeUnstated(unstated),
     value_hint && [value_hint],
   ].filter((sentence): sentence is Part[] => Array.isArray(sentence));
 }

@@ -2,9 +2,9 @@
 import type { LifecycleAction, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
-import type { Act } from "../parts/act.tsx";
-import { findSeen } from "./seen.ts";
-import { decisionMatter } from "./statement.ts";
+import type { ActionForm } from "../parts/action_dialog.tsx";
+import { listSeenDigests } from "./seen.ts";
+import { makeSignableDecision } from "./statement.ts";
 
 /** The service's actions, and those that it takes also. */
 export type ChangeAction =
@@ -18,27 +18,27 @@ export type ChangeAction =
   | "reject_emergency";
 
 /** An act on a change, and what is said once it is done. */
-export interface ChangeAct extends Act {
+export interface ChangeActionForm extends ActionForm {
   decision: Decision;
   done: string;
 }
 
-const WHY = "Why? It stays on record.";
-const CONVINCED = "What convinced you? It stays on record.";
-const WHY_NOT = "Why not? The proposer will read it.";
+const NOTE_HINT = "Why? It stays on record.";
+const CONSENT_HINT = "What convinced you? It stays on record.";
+const REJECTION_HINT = "Why not? The proposer will read it.";
 
-const VOTE = { person: "approver", noteHint: CONVINCED } as const;
+const VOTE = { person: "approver", noteHint: CONSENT_HINT } as const;
 const STAGE = { path: "api/product/stage", decision: "stage" } as const;
 const REVIEW = { path: "api/product/review", decision: "review", person: "approver" } as const;
 
-export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
+export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = {
   approve: {
     ...VOTE,
     label: "Approve",
     title: "Approve this change?",
     path: "api/product/approve",
     decision: "approve",
-    explained: "Your consent is given to exactly this content, and stands in the audit log under your name.",
+    explanation: "Your consent is given to exactly this content, and stands in the audit log under your name.",
     done: "Your consent is recorded.",
     says: "approves",
   },
@@ -48,11 +48,11 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
     title: "Deny this change?",
     path: "api/product/deny",
     decision: "deny",
-    explained: "One denial is final. The proposer can propose it again.",
+    explanation: "One denial is final. The proposer can propose it again.",
     done: "Your denial is recorded.",
     says: "denies",
-    noteHint: WHY_NOT,
-    look: "danger",
+    noteHint: REJECTION_HINT,
+    style: "danger",
   },
   withdraw: {
     label: "Withdraw",
@@ -60,11 +60,11 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
     path: "api/product/withdraw",
     person: "proposer",
     decision: "withdraw",
-    explained: "The proposal is taken back and closed.",
+    explanation: "The proposal is taken back and closed.",
     done: "The change is withdrawn.",
     says: "withdraws the proposal",
-    noteHint: WHY,
-    look: "secondary",
+    noteHint: NOTE_HINT,
+    style: "secondary",
   },
   revoke: {
     ...VOTE,
@@ -72,11 +72,11 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
     title: "Take your consent back?",
     path: "api/product/revoke",
     decision: "revoke",
-    explained: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
+    explanation: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
     done: "Your consent is taken back, and the change is closed.",
     says: "takes their consent back",
-    noteHint: WHY_NOT,
-    look: "danger",
+    noteHint: REJECTION_HINT,
+    style: "danger",
   },
   apply: {
     label: "Apply",
@@ -84,7 +84,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
     path: "api/product/apply",
     decision: "apply",
     isNameless: true,
-    explained: "The change is carried to the host product now, and verified there.",
+    explanation: "The change is carried to the host product now, and verified there.",
     done: "The change is applied and verified.",
     says: "applies",
     noteHint: "Why now? It stays on record.",
@@ -95,50 +95,50 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
     path: "api/product/rollback",
     decision: "rollback",
     isNameless: true,
-    explained: "What was there before comes back, unless a later change has taken the place.",
+    explanation: "What was there before comes back, unless a later change has taken the place.",
     done: "The change is rolled back.",
     says: "rolls back",
-    noteHint: WHY,
-    look: "danger",
+    noteHint: NOTE_HINT,
+    style: "danger",
   },
   hold: {
     ...STAGE,
     label: "Hold",
     title: "Hold this rollout?",
     fields: { action: "hold" },
-    explained:
+    explanation:
       "It takes no further step until it is resumed. It is still rolled back where a KPI is worse than allowed.",
     done: "The rollout is held.",
     says: "holds the rollout",
-    noteHint: WHY,
-    look: "secondary",
+    noteHint: NOTE_HINT,
+    style: "secondary",
   },
   resume: {
     ...STAGE,
     label: "Resume",
     title: "Resume this rollout?",
     fields: { action: "resume" },
-    explained: "It takes its next step when the numbers allow it.",
+    explanation: "It takes its next step when the numbers allow it.",
     done: "The rollout goes on.",
     says: "resumes the rollout",
-    noteHint: CONVINCED,
+    noteHint: CONSENT_HINT,
   },
   advance: {
     ...STAGE,
     label: "Next step",
     title: "Take the next step?",
     fields: { action: "advance" },
-    explained: "More users get the new value now.",
+    explanation: "More users get the new value now.",
     done: "The rollout took its next step.",
     says: "takes the next step of the rollout",
-    noteHint: CONVINCED,
+    noteHint: CONSENT_HINT,
   },
   restore: {
     label: "Restore the consented value",
     title: "Restore the consented value?",
     path: "api/product/restore",
     decision: "restore",
-    explained: "Sets the consented value again, over what was set outside Countersign. It needs no new consent.",
+    explanation: "Sets the consented value again, over what was set outside Countersign. It needs no new consent.",
     done: "The consented value is restored.",
     says: "restores the consented value",
     noteHint: "Who changed it, and why is it set again? It stays on record.",
@@ -150,41 +150,41 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeAct>> = {
     person: "approver",
     decision: "approve_emergency",
     fields: { emergency: "true" },
-    explained: "Skips the usual approvals, freezes and change windows; someone else reviews it later.",
+    explanation: "Skips the usual approvals, freezes and change windows; someone else reviews it later.",
     done: "Your emergency consent is recorded, and will be reviewed.",
     says: "approves as an emergency",
     noteHint: "What is the emergency? The review will ask.",
     isNoteRequired: true,
-    look: "danger",
+    style: "danger",
   },
   accept_emergency: {
     ...REVIEW,
     label: "Justified",
     title: "Was the emergency consent right?",
     fields: { verdict: "accepted" },
-    explained: "You say that the emergency consent was right. The review is over.",
+    explanation: "You say that the emergency consent was right. The review is over.",
     done: "Your review is recorded: justified.",
     says: "accepts the emergency consent",
-    noteHint: CONVINCED,
-    look: "secondary",
+    noteHint: CONSENT_HINT,
+    style: "secondary",
   },
   reject_emergency: {
     ...REVIEW,
     label: "Not justified",
     title: "Was the emergency consent wrong?",
     fields: { verdict: "not_accepted" },
-    explained: "You say that the emergency consent was not right. The review is over; the change stays as it is.",
+    explanation: "You say that the emergency consent was not right. The review is over; the change stays as it is.",
     done: "Your review is recorded: not justified.",
     says: "does not accept the emergency consent",
     noteHint: "What was wrong? It stays on record.",
-    look: "danger",
+    style: "danger",
   },
 };
 
 /** Returns what an act sends of a change as it is shown; a consent records what its places held. */
-export function makeFields(action: ChangeAction, change: ChangeDetail, over_drift?: true): Fields {
+export function makeActionFields(action: ChangeAction, change: ChangeDetail, over_drift?: true): Fields {
   const { decision } = CHANGE_ACTIONS[action];
-  const seen = findSeen(decision, change);
+  const seen = listSeenDigests(decision, change);
   return {
     change_id: change.change_id,
     ...(decision === "stage" && { step: String(change.exposure?.step) }),
@@ -194,17 +194,17 @@ export function makeFields(action: ChangeAction, change: ChangeDetail, over_drif
 }
 
 /** Returns the statement of an act on a change. */
-export const makeMatter =
+export const makeSignable =
   (action: ChangeAction, change: ChangeDetail, over_drift?: true) =>
   ({ name, note }: { name: string; note: string }) => {
     const { decision, fields } = CHANGE_ACTIONS[action];
-    return decisionMatter(change, {
+    return makeSignableDecision(change, {
       decision,
       approver: name,
       note,
       verdict: fields?.["verdict"],
       ...(decision === "stage" && { step: change.exposure?.step, action: fields?.["action"] }),
-      seen: findSeen(decision, change),
+      seen: listSeenDigests(decision, change),
       over_drift,
     });
   };

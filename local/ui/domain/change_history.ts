@@ -4,7 +4,7 @@ import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
-type Place = Pick<Change, "tenant_id" | "target">;
+type TargetKey = Pick<Change, "tenant_id" | "target">;
 
 /** Changes that set one of the targets of a change, newest first. */
 export async function readHistory(change: Change, signal: AbortSignal): Promise<Change[]> {
@@ -15,13 +15,13 @@ export async function readHistory(change: Change, signal: AbortSignal): Promise<
   return [...found.values()].filter((one) => entries.some((entry) => findEntry(one, entry)));
 }
 
-const findEntry = (change: Change, place: Place) => listEntries(change).find((entry) => isSameTarget(entry, place));
+const findEntry = (change: Change, key: TargetKey) => listEntries(change).find((entry) => isSameTarget(entry, key));
 
 /** Finds the value that the service last set at a target before a change; undefined when it never did. */
 export function findReplaced(
   change: Change,
   history: readonly Change[],
-  place: Place = change,
+  key: TargetKey = change,
 ): { value: unknown; by: string } | undefined {
   const until = change.applied_at ?? "9999";
   const [owner] = history
@@ -29,10 +29,10 @@ export function findReplaced(
       (one) =>
         one.change_id !== change.change_id &&
         one.status === "applied" &&
-        findEntry(one, place)?.value !== undefined &&
+        findEntry(one, key)?.value !== undefined &&
         one.applied_at !== null &&
         one.applied_at < until,
     )
     .sort((a, b) => (a.applied_at! < b.applied_at! ? 1 : -1));
-  return owner && { value: findEntry(owner, place)!.value, by: owner.change_id };
+  return owner && { value: findEntry(owner, key)!.value, by: owner.change_id };
 }

@@ -33,14 +33,14 @@ const isContainer = (value: unknown): value is Container => typeof value === "ob
 function* compare(path: string, a: unknown, b: unknown): Generator<ChangedPath> {
   if (isContainer(a) && isContainer(b) && Array.isArray(a) === Array.isArray(b)) {
     for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
-      yield* compare(joinPath(path, name, Array.isArray(a)), own(a, name), own(b, name));
+      yield* compare(joinPath(path, name, Array.isArray(a)), getOwn(a, name), getOwn(b, name));
     return;
   }
   const [before, after] = [JSON.stringify(a), JSON.stringify(b)];
   if (before !== after) yield { path, ...cutToDifference(before, after) };
 }
 
-const own = (value: Container, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
+const getOwn = (value: Container, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
 
 const joinPath = (path: string, name: string, isIndex: boolean): string =>
   isIndex
@@ -53,8 +53,8 @@ const joinPath = (path: string, name: string, isIndex: boolean): string =>
 
 /** Cuts long texts to the part in which they differ, with a little of what stands around it. */
 function cutToDifference(before: string | undefined, after: string | undefined): Pick<ChangedPath, "before" | "after"> {
-  const longest = Math.max(before?.length ?? 0, after?.length ?? 0);
-  if (longest <= MAX_SHOWN) return { before, after };
+  const maxLength = Math.max(before?.length ?? 0, after?.length ?? 0);
+  if (maxLength <= MAX_SHOWN) return { before, after };
   const [a, b] = [before ?? "", after ?? ""];
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;

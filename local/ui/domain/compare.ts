@@ -9,33 +9,36 @@ import { get } from "../core/api.ts";
 const MAX_PAGES = 5;
 
 /** A value, or why none is shown; `shared`: it is that of all tenants without their own. */
-export type Held = Value & { shared?: true };
+export type EnvironmentValue = Value & { shared?: true };
 
 /** A target, and what each environment has; `there` is where the value of the first would be in the second. */
-export interface Compared {
+export interface ComparedTarget {
   name: string;
-  from?: Held;
-  to?: Held;
+  from?: EnvironmentValue;
+  to?: EnvironmentValue;
   there: { tenant_id: string; target: string };
 }
 
 /** Values by what they are compared by, and whether more exist. */
-type Read = { found: ReadonlyMap<string, { name: string; rest: string; held: Held }>; isCut: boolean };
+type EnvironmentValues = {
+  found: ReadonlyMap<string, { name: string; rest: string; held: EnvironmentValue }>;
+  isCut: boolean;
+};
 
 type Systems = readonly { name: string; match?: readonly string[] | undefined }[];
 
 /** Lists environments: tenants, and systems whose targets have counterparts in others. */
 export const listEnvironments = (tenants: readonly string[], intent: IntentView): string[] => [
   ...tenants.filter((name) => name !== "*").map((name) => `tenant:${name}`),
-  ...systemsOf(intent)
-    .filter(({ match }) => templateOf(match) !== undefined)
+  ...listSystems(intent)
+    .filter(({ match }) => parseTemplate(match) !== undefined)
     .map(({ name }) => `system:${name}`),
 ];
 
-const systemsOf = ({ adapter }: IntentView): Systems => adapter?.systems ?? [];
+const listSystems = ({ adapter }: IntentView): Systems => adapter?.systems ?? [];
 
 /** Returns what stands before and after the `*` of the first pattern that has exactly one, and is not only that. */
-function templateOf(match: readonly string[] = []): [begin: string, end: string] | undefined {
+function parseTemplate(match: readonly string[] = []): [begin: string, end: string] | undefined {
   const parts = match.map((pattern) => pattern.split("*")).find(({ length }) => length === 2);
   return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;
 }
@@ -43,8 +46,11 @@ function templateOf(match: readonly string[] = []): [begin: string, end: string]
 /** Compares two environments; those of different sorts have nothing in common. */
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
   const [a, b] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
-  const [begin, end] = templateOf(systemsOf(intent).find(({ name }) => `system:${name}` === to)?.match) ?? ["", ""];
-  const rows = [...new Set([...a!.found.keys(), ...b!.found.keys()])].map((key): Compared => {
+  const [begin, end] = parseTemplate(listSystems(intent).find(({ name }) => `system:${name}` === to)?.match) ?? [
+    "",
+    "",
+  ];
+  const rows = [...new Set([...a!.found.keys(), ...b!.found.keys()])].map((key): ComparedTarget => {
     const [left, right] = [a!.found.get(key), b!.found.get(key)];
     const { name, rest, held } = (left ?? right)!;
     const there = to.startsWith("tenant:")
@@ -58,16 +64,21 @@ export async function compare(from: string, to: string, intent: IntentView, sign
 /** Returns the name in `tenant:<name>` or `system:<name>`. */
 export const parseName = (environment: string): string => environment.slice(environment.indexOf(":") + 1);
 
-async function readEnvironment(environment: string, intent: IntentView, signal: AbortSignal): Promise<Read> {
+async function readEnvironment(
+  environment: string,
+  intent: IntentView,
+  signal: AbortSignal,
+): Promise<EnvironmentValues> {
   if (environment.startsWith("tenant:")) {
     const [shared, own] = await Promise.all(
       ["*", parseName(environment)].map((tenant_id) => readValues({ tenant_id }, signal)),
     );
-    const named = (held: Held) => [held.target.toLowerCase(), { name: held.target, rest: held.target, held }] as const;
-    const all = shared!.values.map((value): Held => ({ ...value, shared: true }));
+    const named = (held: EnvironmentValue) =>
+      [held.target.toLowerCase(), { name: held.target, rest: held.target, held }] as const;
+    const all = shared!.values.map((value): EnvironmentValue => ({ ...value, shared: true }));
     return { found: new Map([...all, ...own!.values].map(named)), isCut: shared!.isCut || own!.isCut };
   }
-  const systems = systemsOf(intent);
+  const systems = listSystems(intent);
   const { values, isCut } = await readValues({}, signal);
   const found = values.flatMap((held) => {
     const covers = ({ match }: Systems[number]) => findRest(held.target, match ?? []) !== undefined;
@@ -92,10 +103,10 @@ async function readValues(query: { tenant_id?: string }, signal: AbortSignal) {
 }
 
 /** Returns true where both environments have the same value for the same share of the users. */
-export function isSame({ from, to }: Compared): boolean {
+export function hasSameValue({ from, to }: ComparedTarget): boolean {
   if (from?.state !== "governed" || to?.state !== "governed") return false;
-  return facts(from) === facts(to);
+  return comparedFacts(from) === comparedFacts(to);
 }
 
-const facts = ({ value, exposure }: Governed): string =>
+const comparedFacts = ({ value, exposure }: Governed): string =>
   canonicalJson([value ?? null, (exposure as { share?: number } | undefined)?.share ?? null]);

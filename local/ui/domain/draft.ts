@@ -1,8 +1,8 @@
 /** A proposal as it is typed: empty, given with the address, or made of a change whose place it takes. */
 import type { Change, ChangeDetail, Kind } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
-import type { Side } from "./held.ts";
-import { KINDS, readValue, typeValue } from "./kinds.ts";
+import type { TargetValue } from "./target_value.ts";
+import { KINDS, parseValue, formatValue } from "./kinds.ts";
 import { isUnstated } from "./sentences.ts";
 
 /** Fields that are typed as text; empty is "not stated". */
@@ -50,16 +50,16 @@ export function parseDraft(query: URLSearchParams, name: string): Draft {
 }
 
 /** The kind, KPI and values of a change. */
-const contentOf = ({ kind, kpi, value, sets }: Change) => ({
+const copyContent = ({ kind, kpi, value, sets }: Change) => ({
   kind,
   kpi: kpi ?? "",
-  value: typeValue(kind, value),
-  sets: sets?.map((entry) => ({ ...entry, value: typeValue(kind, entry.value) })),
+  value: formatValue(kind, value),
+  sets: sets?.map((entry) => ({ ...entry, value: formatValue(kind, entry.value) })),
 });
 
 /** The content of a change, to be proposed again by somebody. */
-export const draftAgain = (change: Change, proposer: string): Draft => ({
-  ...contentOf(change),
+export const draftFromChange = (change: Change, proposer: string): Draft => ({
+  ...copyContent(change),
   tenant_id: change.tenant_id,
   target: change.target,
   summary: change.summary,
@@ -74,27 +74,27 @@ export const draftAgain = (change: Change, proposer: string): Draft => ({
 });
 
 /** The value of a change for another place; its reach and risk there are stated again. */
-export const draftOfPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
+export const draftPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
   ...parseDraft(query, name),
-  ...contentOf(change),
+  ...copyContent(change),
   target: query.get("target") ?? change.target,
   summary: query.get("summary") ?? change.summary,
 });
 
 /** Drafts that the target keeps what the host product holds; the gain expected of the change before is left out. */
-export const draftOfHeld = (change: ChangeDetail, held: Side, name: string): Draft => ({
-  ...draftAgain(change, name),
+export const draftCurrentValue = (change: ChangeDetail, current: TargetValue, name: string): Draft => ({
+  ...draftFromChange(change, name),
   summary: `Keep what the host product holds at ${change.target}`,
   rationale: "",
   expected_delta_k: "",
-  value: typeValue(change.kind, held?.value),
+  value: formatValue(change.kind, current?.value),
 });
 
 /** The form's fields; what was left empty is not stated. */
 export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: Draft): Fields {
   const at = new Date(apply_when);
   const entries = sets?.map(({ tenant_id, target, value: text }) => {
-    const { json } = readValue(kind, text);
+    const { json } = parseValue(kind, text);
     return {
       tenant_id: tenant_id.trim(),
       target: target.trim(),
@@ -105,13 +105,22 @@ export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: 
     ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() || undefined])),
     kind,
     apply_when: Number.isNaN(at.getTime()) ? apply_when || undefined : at.toISOString(),
-    value: sets ? undefined : readValue(kind, value).json,
+    value: sets ? undefined : parseValue(kind, value).json,
     sets: entries && JSON.stringify(entries),
   };
 }
 
 /** Returns what the policy judges; a field that is not stated is absent. */
-export function readStated({ tenant_id, kind, target, affected_users, reversible, risk, tier, apply_when }: Draft) {
+export function readStatedFields({
+  tenant_id,
+  kind,
+  target,
+  affected_users,
+  reversible,
+  risk,
+  tier,
+  apply_when,
+}: Draft) {
   const users = affected_users.trim();
   return {
     tenant_id: tenant_id.trim(),

@@ -1,6 +1,6 @@
 import { findDeadline } from "../../../lib/changes/rules/in_force.ts";
 import type { Change, Policy } from "../core/api_types.ts";
-import { span } from "../core/format.ts";
+import { formatDuration } from "../core/format.ts";
 
 const SOON_MS = 12 * 3_600_000;
 
@@ -10,13 +10,19 @@ export function describeExpiry(
   policy: Policy | undefined,
   now: number,
 ): { text: string; soon: boolean } | undefined {
-  const over = policy && findDeadline(change, policy);
-  return over === undefined ? undefined : timeLeft(change.status, over, now);
+  const deadline = policy && findDeadline(change, policy);
+  return deadline === undefined ? undefined : describeTimeLeft(change.status, deadline, now);
 }
 
 /** How long a change that waits still has; both moments in milliseconds since the epoch. */
-export function timeLeft(status: Change["status"], over: number, now: number): { text: string; soon: boolean } {
+export function describeTimeLeft(
+  status: Change["status"],
+  deadline: number,
+  now: number,
+): { text: string; soon: boolean } {
   const ends = status === "approved" ? "lapses" : "expires";
-  const left = over - now;
-  return left <= 0 ? { text: `${ends} now`, soon: true } : { text: `${ends} in ${span(left)}`, soon: left < SOON_MS };
+  const left = deadline - now;
+  return left <= 0
+    ? { text: `${ends} now`, soon: true }
+    : { text: `${ends} in ${formatDuration(left)}`, soon: left < SOON_MS };
 }

@@ -1,30 +1,31 @@
 /** Queries and their answers in words, and the queries in a reply. */
 import type { FindAnswer } from "../core/api_types.ts";
-import { Refused } from "../core/api.ts";
-import { ended, span } from "../core/format.ts";
+import { ServiceError } from "../core/api.ts";
+import { endSentence, formatDuration } from "../core/format.ts";
 
 /** How long what matches took, as a sentence; undefined where nothing was measured. */
 export const describeTimes = ({ median, max }: Pick<FindAnswer, "median" | "max">): string | undefined =>
   median == null || max == null ? undefined : `Median ${describeDuration(median)}, longest ${describeDuration(max)}.`;
 
 /** A duration in seconds, in words. */
-export const describeDuration = (seconds: number): string => span(seconds * 1000);
+export const describeDuration = (seconds: number): string => formatDuration(seconds * 1000);
 
 /** Returns the name by which a normalised query groups. */
 export const parseGroup = (query: string): string | undefined => /(?:^|\s)group:(\S+)/.exec(query)?.[1];
 
 /** The query of words as they are typed: the last of them may be the beginning of a word. */
-export const asPrefix = (typed: string): string => (/(?:^|\s)[\p{L}\p{N}]{2,}$/u.test(typed) ? `${typed}*` : typed);
+export const makePrefixQuery = (typed: string): string =>
+  /(?:^|\s)[\p{L}\p{N}]{2,}$/u.test(typed) ? `${typed}*` : typed;
 
 /** Says in a sentence why a query does not run; undefined where the error is another. */
-export function describeFault(error: unknown): string | undefined {
-  if (!(error instanceof Refused)) return undefined;
-  const fault = error.refusal.fields?.find(({ field }) => field === "q");
-  return fault && ended(`The query ${fault.message.replace("as person", "under “You”")}`);
+export function describeQueryFault(error: unknown): string | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  const fault = error.body.fields?.find(({ field }) => field === "q");
+  return fault && endSentence(`The query ${fault.message.replace("as person", "under “You”")}`);
 }
 
 /** Lists the queries that a reply of the chat names as run. */
-export const listQueries = (reply: string): string[] => [
+export const listNamedQueries = (reply: string): string[] => [
   ...new Set(
     [...reply.matchAll(/^Query: (.+) – .+$/gm)]
       .map(([, query]) => query!)

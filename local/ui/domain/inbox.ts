@@ -1,8 +1,8 @@
 /** Waiting items, and their people. */
 import type { Capability, InboxAnswer, InboxItem, State } from "../core/api_types.ts";
-import { getAs } from "../core/api.ts";
-import { counted, dateTime } from "../core/format.ts";
-import { titled } from "./statuses.ts";
+import { getForPerson } from "../core/api.ts";
+import { formatCount, formatDateTime } from "../core/format.ts";
+import { formatTitle } from "./statuses.ts";
 
 /** Rows that are shown of a list; the rest is behind a link. */
 const SHOWN = 40;
@@ -35,22 +35,26 @@ export interface Inbox {
 
 /** Reads what waits, for the person who sits there; an empty name is nobody's. */
 export async function readInbox(name: string, signal: AbortSignal): Promise<Inbox> {
-  const waits = await waitingFor(name, signal);
+  const waits = await readWaiting(name, signal);
   const { person, totals, pending, approved, review_due, drifted } = waits;
-  const mine = person === null ? pending.items : waits.waiting_for_you.items;
+  const decidable = person === null ? pending.items : waits.waiting_for_you.items;
   return {
     totals,
-    mine,
+    mine: decidable,
     approved: approved.items,
     // Changes that can be applied are listed only there: their row shows the review, which is not urgent.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
-    more: (totals.waiting_for_you ?? totals.pending) > mine.length || approved.total > approved.items.length,
-    concerns: [...drifted.items.map(ofHost), ...waits.mandates.flatMap(ofMandate), ...waits.worse_kpis.map(ofKpi)],
+    more: (totals.waiting_for_you ?? totals.pending) > decidable.length || approved.total > approved.items.length,
+    concerns: [
+      ...drifted.items.map(driftConcern),
+      ...waits.mandates.flatMap(mandateConcerns),
+      ...waits.worse_kpis.map(kpiConcern),
+    ],
   };
 }
 
 /** A mandate that asks something of the reader, or of others. */
-function ofMandate({
+function mandateConcerns({
   mandate_id,
   agent,
   state,
@@ -60,11 +64,11 @@ function ofMandate({
 }: InboxAnswer["mandates"][number]): Concern[] {
   const concern = (title: string, detail: string): Concern[] => [{ tone: "warn", title, detail, mandate_id }];
   if (state === "suspended") return concern(`The mandate of ${agent} is suspended`, describeSuspension(reason));
-  if (state === "active") return concern(`The mandate of ${agent} ends soon`, `It ends on ${dateTime(until)}.`);
+  if (state === "active") return concern(`The mandate of ${agent} ends soon`, `It ends on ${formatDateTime(until)}.`);
   return waits_for_you ? concern(`A mandate for ${agent} waits for your signature`, "Read what it allows first.") : [];
 }
 
-const SUSPENDED: Readonly<Record<string, string>> = {
+const SUSPENSION_REASONS: Readonly<Record<string, string>> = {
   rollback: "A change that it approved was rolled back.",
   contested: "Another program keeps changing a value that it approved.",
   target_drifted: "A value that it approved was changed outside Countersign.",
@@ -73,19 +77,19 @@ const SUSPENDED: Readonly<Record<string, string>> = {
 };
 
 /** Says why a mandate is suspended. */
-export const describeSuspension = (reason: string | null | undefined): string => SUSPENDED[reason ?? ""] ?? "";
+export const describeSuspension = (reason: string | null | undefined): string => SUSPENSION_REASONS[reason ?? ""] ?? "";
 
 /** A KPI that has got worse since changes were applied; which change it was, nobody can say. */
-const ofKpi = (kpi: string): Concern => ({
+const kpiConcern = (kpi: string): Concern => ({
   tone: "warn",
-  title: `${titled(kpi)} has got worse`,
+  title: `${formatTitle(kpi)} has got worse`,
   detail: "See what was applied before it did.",
   kpi,
 });
 
 /** Reads what waits for a person. */
-export const waitingFor = (person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> =>
-  getAs(person, "api/inbox", { limit }, signal);
+export const readWaiting = (person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> =>
+  getForPerson(person, "api/inbox", { limit }, signal);
 
 /** Concerns about overdue items, by their name in the state. */
 const OVERDUE: Readonly<Record<string, (count: number) => Omit<Concern, "tone">>> = {
@@ -95,29 +99,29 @@ const OVERDUE: Readonly<Record<string, (count: number) => Omit<Concern, "tone">>
     page: "audit",
   }),
   stale_kpis: (count) => ({
-    title: `${counted(count, "KPI has", "KPIs have")} had no data for a week`,
+    title: `${formatCount(count, "KPI has", "KPIs have")} had no data for a week`,
     detail: "Outcomes cannot be judged without them.",
     page: "kpis",
   }),
 };
 
 /** Lists faults of the service itself, as far as they are known yet. */
-export function serviceConcerns(state: State | undefined): Concern[] {
+export function listServiceConcerns(state: State | undefined): Concern[] {
   const overdue = Object.entries(OVERDUE).flatMap(([name, describe]): Concern[] => {
     const count = state?.dimensions.N.items.find(({ item }) => item === name)?.overdue ?? 0;
     return count > 0 ? [{ tone: name === "audit_chain" ? "bad" : "warn", ...describe(count) }] : [];
   });
-  return [...overdue, ...(state?.failing ?? []).filter(({ id }) => id !== "audit_chain").map(ofCapability)];
+  return [...overdue, ...(state?.failing ?? []).filter(({ id }) => id !== "audit_chain").map(capabilityConcern)];
 }
 
-const ofCapability = ({ id, status, reason }: Capability): Concern => ({
+const capabilityConcern = ({ id, status, reason }: Capability): Concern => ({
   tone: id === "product_adapter" && status === "failing" ? "bad" : "warn",
-  title: `${titled(id)} is ${status}`,
+  title: `${formatTitle(id)} is ${status}`,
   detail: reason ?? "",
   page: "settings",
 });
 
-const ofHost = ({ change_id, target, tenant_id, drift, title }: InboxItem): Concern => ({
+const driftConcern = ({ change_id, target, tenant_id, drift, title }: InboxItem): Concern => ({
   tone: "bad",
   title: `${target} (${tenant_id}) was changed outside Countersign`,
   detail: `${drift === "missing" ? "It holds nothing now" : "It holds another value now"}, not what “${title}” set.`,

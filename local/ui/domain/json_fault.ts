@@ -17,8 +17,8 @@ class Fault extends Error {
 /** Returns "Line 1, column 34: …"; undefined for JSON. */
 export function findJsonFault(text: string): string | undefined {
   try {
-    const end = skip(text, readValue(text, skip(text, 0)));
-    if (end < text.length) throw new Fault(end, `unexpected ${named(text, end)} after the value`);
+    const end = skipSpace(text, readValue(text, skipSpace(text, 0)));
+    if (end < text.length) throw new Fault(end, `unexpected ${describeCharacter(text, end)} after the value`);
     return undefined;
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault;
@@ -27,9 +27,9 @@ export function findJsonFault(text: string): string | undefined {
   }
 }
 
-const skip = (text: string, at: number): number => at + /^[ \t\n\r]*/.exec(text.slice(at))![0].length;
+const skipSpace = (text: string, at: number): number => at + /^[ \t\n\r]*/.exec(text.slice(at))![0].length;
 
-const named = (text: string, at: number): string =>
+const describeCharacter = (text: string, at: number): string =>
   at >= text.length ? "end" : text[at] === "," ? "comma" : text[at]!;
 
 function readValue(text: string, at: number): number {
@@ -40,25 +40,25 @@ function readValue(text: string, at: number): number {
   if (found) return at + found[0].length;
   if (first === '"') throw new Fault(at, "this text has no closing quote, or a character that needs a backslash");
   if (first !== undefined && /[\p{L}'_]/u.test(first)) throw new Fault(at, "text needs double quotes");
-  throw new Fault(at, `unexpected ${named(text, at)}`);
+  throw new Fault(at, `unexpected ${describeCharacter(text, at)}`);
 }
 
 function readMember(text: string, at: number): number {
   if (text[at] !== '"') throw new Fault(at, "a name in double quotes is expected");
-  const colon = skip(text, readValue(text, at));
+  const colon = skipSpace(text, readValue(text, at));
   if (text[colon] !== ":") throw new Fault(colon, "a colon is expected after the name");
-  return readValue(text, skip(text, colon + 1));
+  return readValue(text, skipSpace(text, colon + 1));
 }
 
 function readList(text: string, start: number, close: string, readItem: typeof readValue): number {
-  let at = skip(text, start + 1);
+  let at = skipSpace(text, start + 1);
   if (text[at] === close) return at + 1;
   for (;;) {
-    at = skip(text, readItem(text, at));
+    at = skipSpace(text, readItem(text, at));
     if (text[at] === close) return at + 1;
     if (text[at] !== ",") throw new Fault(at, `a comma or ${close} is expected`);
     const comma = at;
-    at = skip(text, at + 1);
+    at = skipSpace(text, at + 1);
     if (text[at] === close) throw new Fault(comma, "unexpected comma before the end");
   }
 }

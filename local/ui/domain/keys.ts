@@ -20,7 +20,7 @@ export function isSigned(decision: string, name: string, intent: IntentView | un
 }
 
 /** A name as the service writes it, and so as it stands in a statement. */
-export const asSent = (name: string): string => name.normalize("NFKC").trim();
+export const toRecordedName = (name: string): string => name.normalize("NFKC").trim();
 
 /** A passkey, and what a browser must know to ask for it. */
 export type Passkey = ShownKey & { type: "webauthn"; credential_id: string; rp_id: string };
@@ -29,13 +29,13 @@ export type Passkey = ShownKey & { type: "webauthn"; credential_id: string; rp_i
 export const isPasskey = (key: ShownKey): key is Passkey => key.type === "webauthn";
 
 /** The passkeys that this page may ask for, all of one relying party, since a browser asks for one at a time. */
-export function passkeysHere(keys: readonly ShownKey[], origin: string): readonly Passkey[] {
+export function listUsablePasskeys(keys: readonly ShownKey[], origin: string): readonly Passkey[] {
   const here = keys.filter(isPasskey).filter((key) => mayAsk(origin, key));
   return here.filter(({ rp_id }) => rp_id === here[0]!.rp_id);
 }
 
 /** Addresses at which a person's passkeys work: the same page under other origins. */
-export function passkeyPlaces(keys: readonly ShownKey[], at: Pick<Location, "port" | "pathname" | "hash">): string[] {
+export function listPasskeyUrls(keys: readonly ShownKey[], at: Pick<Location, "port" | "pathname" | "hash">): string[] {
   const port = at.port === "" ? "" : `:${at.port}`;
   const origins = keys
     .filter(isPasskey)

@@ -1,7 +1,7 @@
 /** The kinds of change: what each is for, and how its value is typed. */
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import type { Kind } from "../core/api_types.ts";
-import { pretty } from "../core/format.ts";
+import { formatJson } from "../core/format.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { isPatch } from "./text_diff.ts";
 
@@ -35,15 +35,15 @@ export const KINDS: Readonly<Record<Kind, { meaning: string; target: string; hin
 };
 
 /** Returns what is typed for a value: JSON, or a patch as it is; undefined is none. */
-export function typeValue(kind: Kind, value: unknown): string {
+export function formatValue(kind: Kind, value: unknown): string {
   if (value === undefined) return "";
-  const text = kind === "code_patch" && isPatch(value) ? value.patch : pretty(value);
-  const { json } = readValue(kind, text);
-  return json !== undefined && canonicalJson(JSON.parse(json)) === canonicalJson(value) ? text : pretty(value);
+  const text = kind === "code_patch" && isPatch(value) ? value.patch : formatJson(value);
+  const { json } = parseValue(kind, text);
+  return json !== undefined && canonicalJson(JSON.parse(json)) === canonicalJson(value) ? text : formatJson(value);
 }
 
 /** The value as JSON text, `undefined` where none is typed; `fault` says what is wrong with it. */
-export function readValue(kind: Kind, text: string): { json: string | undefined; fault?: string } {
+export function parseValue(kind: Kind, text: string): { json: string | undefined; fault?: string } {
   if (text.trim() === "") return { json: undefined };
   try {
     JSON.parse(text);

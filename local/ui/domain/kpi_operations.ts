@@ -1,30 +1,30 @@
 /** Applies and rollbacks in the period of a KPI, and its largest move for the worse. */
 import type { FindRow } from "../core/api_types.ts";
-import type { ChartMark } from "../parts/chart.tsx";
-import type { Fed } from "./kpi_series.ts";
+import type { ChartEvent } from "../parts/chart.tsx";
+import type { KpiPoint } from "./kpi_series.ts";
 
 const DAY_S = 86_400;
 const MAX_BEFORE_FALL = 5;
 
 /** Returns the queries for everything that was applied or rolled back in the period of these values. */
-export function listQueries(points: readonly Fed[]): string[] {
+export function listOperationQueries(points: readonly KpiPoint[]): string[] {
   const first = points[0];
   if (!first) return [];
   const day = new Date((first.at - DAY_S) * 1000).toISOString().slice(0, 10);
   return [`applied:>${day} sort:applied`, `rolledback:>${day}`];
 }
 
-type Operated = Pick<FindRow, "change_id" | "summary" | "target" | "applied_at" | "rolled_back_at">;
+type OperatedChange = Pick<FindRow, "change_id" | "summary" | "target" | "applied_at" | "rolled_back_at">;
 
 /** Returns the operations of changes as marks, oldest first, those since `from` (seconds). */
-export function listOperations(rows: readonly Operated[], from = 0): ChartMark[] {
+export function listOperations(rows: readonly OperatedChange[], from = 0): ChartEvent[] {
   const changes = [...new Map(rows.map((row) => [row.change_id, row])).values()];
-  const mark = (kind: ChartMark["kind"], label: string, at: string | null, row: Operated): ChartMark[] =>
+  const makeEvents = (kind: ChartEvent["kind"], label: string, at: string | null, row: OperatedChange): ChartEvent[] =>
     at === null ? [] : [{ kind, label, at: Date.parse(at) / 1000, change: row }];
   return changes
     .flatMap((row) => [
-      ...mark("apply", "Applied", row.applied_at, row),
-      ...mark("rollback", "Rolled back", row.rolled_back_at, row),
+      ...makeEvents("apply", "Applied", row.applied_at, row),
+      ...makeEvents("rollback", "Rolled back", row.rolled_back_at, row),
     ])
     .filter(({ at }) => at >= from)
     .sort((a, b) => a.at - b.at);
@@ -32,16 +32,16 @@ export function listOperations(rows: readonly Operated[], from = 0): ChartMark[]
 
 /** A move for the worse between two values, and the operations before it, newest first. */
 export interface Fall {
-  from: Fed;
-  to: Fed;
-  before: ChartMark[];
+  from: KpiPoint;
+  to: KpiPoint;
+  before: ChartEvent[];
 }
 
 /** Finds the largest move for the worse; undefined where there is none. */
 export function findFall(
-  points: readonly Fed[],
+  points: readonly KpiPoint[],
   direction: 1 | -1,
-  operations: readonly ChartMark[],
+  operations: readonly ChartEvent[],
 ): Fall | undefined {
   let fall: Omit<Fall, "before"> | undefined;
   const size = ({ from, to }: Omit<Fall, "before">) => direction * (from.value - to.value);

@@ -4,14 +4,14 @@ import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
 /** One value that was fed; `at` in seconds. */
-export interface Fed {
+export interface KpiPoint {
   at: number;
   value: number;
   entry: number;
 }
 
 /** The values of each KPI, oldest first. */
-export type KpiSeries = Readonly<Record<string, readonly Fed[]>>;
+export type KpiSeries = Readonly<Record<string, readonly KpiPoint[]>>;
 
 /** The newest feeds. */
 export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
@@ -21,7 +21,7 @@ export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
 
 /** The values that entries tell of. */
 export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
-  const series: Record<string, Fed[]> = Object.create(null);
+  const series: Record<string, KpiPoint[]> = Object.create(null);
   for (const entry of entries) {
     const values = parseDetail(entry.detail).values;
     if (typeof values !== "object" || values === null) continue;
@@ -35,7 +35,7 @@ export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
 
 /** +1 where up is good, -1 where down is: by the intent's goal, else by the KPI's nature. */
-export function goalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
+export function findGoalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
   const goal = goals.find((one) => one.kpi === kpi);
   if (goal) return goal.target >= goal.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;

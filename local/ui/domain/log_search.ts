@@ -2,11 +2,11 @@
 import { describe, inOneSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry, AuditPage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { asPlain } from "./sentences.ts";
+import { toPlainText } from "./sentences.ts";
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 /** Entries that one request looks at where they are compared here. */
-const SCANNED = 1000;
+const SCAN_PAGE_SIZE = 1000;
 const MAX_REQUESTS = 10;
 
 /** Criteria of a search; empty is "any". Days are `2026-11-23`, inclusive, in the reader's time zone. */
@@ -24,14 +24,14 @@ export interface LogQuery {
 const PEOPLE = ["actor", "approver", "proposer", "asked_by", "by"] as const;
 
 /** Returns true for an entry that names this person and has this text in its sentence, its change or its detail. */
-export function isFound(entry: AuditEntry, { person, text }: Pick<LogQuery, "person" | "text">): boolean {
+export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "person" | "text">): boolean {
   if (person !== "") {
     const facts = JSON.parse(entry.detail) as Record<string, unknown>;
     const names = PEOPLE.map((name) => String(facts[name] ?? "").toLowerCase());
     if (!names.some((name) => name.includes(person.toLowerCase()))) return false;
   }
   if (text === "") return true;
-  const words = `${asPlain(inOneSentence(describe(entry)))} ${entry.tenant} ${entry.change_id} ${entry.detail}`;
+  const words = `${toPlainText(inOneSentence(describe(entry)))} ${entry.tenant} ${entry.change_id} ${entry.detail}`;
   return words.toLowerCase().includes(text.toLowerCase());
 }
 
@@ -44,16 +44,16 @@ export async function searchLog(query: LogQuery, signal: AbortSignal): Promise<A
   const entries: AuditEntry[] = [];
   let before = query.before;
   for (let requests = 1; ; requests++) {
-    const limit = isCompared ? SCANNED : PAGE;
+    const limit = isCompared ? SCAN_PAGE_SIZE : PAGE_SIZE;
     const fields = { event_type, tenant, change_id, before, order: "desc", limit };
     const page = await get<AuditPage>("api/product/audit", fields, signal);
     if (!isCompared) return page;
     for (const entry of page.entries) {
       const at = Date.parse(entry.timestamp);
       if (at < since) return { ...page, entries, next: null };
-      if (at > until || !isFound(entry, query)) continue;
+      if (at > until || !isMatch(entry, query)) continue;
       entries.push(entry);
-      if (entries.length === PAGE) return { ...page, entries, next: entry.id };
+      if (entries.length === PAGE_SIZE) return { ...page, entries, next: entry.id };
     }
     if (page.next === null || requests === MAX_REQUESTS) return { ...page, entries };
     before = String(page.next);

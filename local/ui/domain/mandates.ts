@@ -3,11 +3,11 @@ import { statementText } from "../../../lib/changes/rules/statement.ts";
 import type { MandateBounds, MandateDecision } from "../../../lib/changes/rules/mandate.ts";
 import type { AuditPage, Mandate } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { counted, dateTime, figure, people, percent } from "../core/format.ts";
+import { formatCount, formatDateTime, formatNumber, formatPeople, formatPercent } from "../core/format.ts";
 import { type Resource, useResource } from "../core/resource.tsx";
 import { useIntent } from "../core/shared.ts";
-import { challenging, type Matter } from "./statement.ts";
-import { type Mark, titled, words } from "./statuses.ts";
+import { toStatement, type Signable } from "./statement.ts";
+import { type Badge, formatTitle, humanizeName } from "./statuses.ts";
 import { describeSchema } from "./value_rules.ts";
 
 /** Mandates and drafts, where the intent allows any. */
@@ -18,7 +18,7 @@ export function useMandates(): Resource<{ mandates: Mandate[] }> {
   );
 }
 
-export const STATE: Readonly<Record<Mandate["state"], Mark>> = {
+export const MANDATE_BADGES: Readonly<Record<Mandate["state"], Badge>> = {
   draft: { word: "Not signed yet", shape: "quarter", tone: "wait" },
   active: { word: "Active", shape: "full", tone: "good" },
   suspended: { word: "Suspended", shape: "bang", tone: "bad" },
@@ -32,10 +32,10 @@ export function describeBounds(bounds: Bounds): string[] {
   const { agent, targets, kinds, tenants, limits, max_affected_users, max_per_day, max_open, kpi_floor, from, until } =
     bounds;
   const step = limits?.max_step;
-  const within = step && (step.relative === undefined ? figure(step.absolute!) : percent(step.relative));
+  const within = step && (step.relative === undefined ? formatNumber(step.absolute!) : formatPercent(step.relative));
   return [
     `${agent} may set ${targets.join(", ")} for ${tenants === "all" ? "all tenants" : tenants.join(", ")} without asking a person each time.`,
-    `Kinds of changes: ${kinds.map(words).join(", ")}.`,
+    `Kinds of changes: ${kinds.map(humanizeName).join(", ")}.`,
     ...(limits?.schema
       ? describeSchema(limits.schema as Readonly<Record<string, unknown>>, "Value")
       : step
@@ -43,18 +43,18 @@ export function describeBounds(bounds: Bounds): string[] {
         : ["Any value."]),
     ...(step
       ? [
-          `${step.members ? `${step.members.join(", ")}: no more` : "No more"} than ${within}${limits?.unit ? ` (${limits.unit})` : ""} away from what it was ${figure(step.hours)} h before.`,
+          `${step.members ? `${step.members.join(", ")}: no more` : "No more"} than ${within}${limits?.unit ? ` (${limits.unit})` : ""} away from what it was ${formatNumber(step.hours)} h before.`,
         ]
       : []),
     max_affected_users === undefined
       ? "Any number of users."
-      : `At most ${people(max_affected_users)} affected by a change.`,
-    `At most ${counted(max_per_day, "change")} a day (UTC), and ${figure(max_open)} waiting to be applied.`,
+      : `At most ${formatPeople(max_affected_users)} affected by a change.`,
+    `At most ${formatCount(max_per_day, "change")} a day (UTC), and ${formatNumber(max_open)} waiting to be applied.`,
     ...Object.entries(kpi_floor ?? {}).map(
-      ([kpi, floor]) => `Suspended when ${titled(kpi)} is worse than ${figure(floor)}.`,
+      ([kpi, floor]) => `Suspended when ${formatTitle(kpi)} is worse than ${formatNumber(floor)}.`,
     ),
     "Only changes that can be undone and whose risk is not high. Any rollback of one suspends the mandate.",
-    `From ${from ? dateTime(from) : "its last signature"}${until ? ` until ${dateTime(until)}` : ""}.`,
+    `From ${from ? formatDateTime(from) : "its last signature"}${until ? ` until ${formatDateTime(until)}` : ""}.`,
   ];
 }
 
@@ -64,12 +64,12 @@ const BOUNDS = [
 ] as const; // prettier-ignore
 
 /** A decision on a mandate as it is shown here. */
-export function decideMandate(
+export function makeSignableMandate(
   decision: MandateDecision,
   mandate: Mandate,
   { name, note }: { name: string; note: string },
   narrow?: object,
-): Matter {
+): Signable {
   const { mandate_id, revision, systems } = mandate;
   const bounds = BOUNDS.flatMap((bound) => (mandate[bound] === undefined ? [] : [[bound, mandate[bound]] as const]));
   const about =
@@ -77,9 +77,9 @@ export function decideMandate(
   const facts = { decision, mandate_id, ...about, approver: name, note };
   return {
     key: JSON.stringify(facts),
-    async stated(manifest_hash, at) {
+    async makeStatement(manifest_hash, at) {
       const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });
-      return challenging(statementText({ origin, ...facts, manifest_hash, at }));
+      return toStatement(statementText({ origin, ...facts, manifest_hash, at }));
     },
   };
 }

@@ -1,24 +1,24 @@
 /** Asks the browser for passkeys: to sign with one, and to make one. Nothing here leaves the page. */
 import { decodeBase64Url, toBase64Url } from "../../../lib/kit/base64.ts";
 import type { Assertion } from "../../../lib/changes/rules/proof.ts";
-import { NotDone } from "../core/api.ts";
+import { NotSentError } from "../core/api.ts";
 import type { Passkey } from "./keys.ts";
 
-const FIVE_MINUTES = 300_000;
+const TIMEOUT_MS = 300_000;
 
 /** Returns whether this browser has passkeys, and this page may ask for them. */
 export const hasPasskeys = (): boolean => "PublicKeyCredential" in globalThis;
 
 /** Has the challenge signed with one of these passkeys, which are of one relying party. Errors: `NotDone`. */
 export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Array<ArrayBuffer>): Promise<Assertion> {
-  const asked = {
+  const options = {
     challenge,
     rpId: keys[0]!.rp_id,
     allowCredentials: keys.map(({ credential_id }) => descriptor(credential_id)),
     userVerification: "required",
-    timeout: FIVE_MINUTES,
+    timeout: TIMEOUT_MS,
   } as const;
-  const credential = await asking(() => navigator.credentials.get({ publicKey: asked }), SIGNING);
+  const credential = await requestCredential(() => navigator.credentials.get({ publicKey: options }), SIGNING_ERRORS);
   const response = credential.response as AuthenticatorAssertionResponse;
   return {
     type: "webauthn",
@@ -35,7 +35,7 @@ const ALGORITHMS = [-7, -8, -257];
 /** Makes a passkey for this page's host, and gives the intent's line for it. Errors: `NotDone`. */
 export async function makePasskey(name: string, product: string, known: readonly Passkey[]): Promise<object> {
   const { hostname, origin } = location;
-  const asked = {
+  const options = {
     rp: { id: hostname, name: product },
     user: { id: crypto.getRandomValues(new Uint8Array(32)), name, displayName: name },
     challenge: crypto.getRandomValues(new Uint8Array(32)),
@@ -45,11 +45,15 @@ export async function makePasskey(name: string, product: string, known: readonly
     excludeCredentials: known
       .filter(({ rp_id }) => rp_id === hostname)
       .map(({ credential_id }) => descriptor(credential_id)),
-    timeout: FIVE_MINUTES,
+    timeout: TIMEOUT_MS,
   } as const;
-  const credential = await asking(() => navigator.credentials.create({ publicKey: asked }), MAKING);
+  const credential = await requestCredential(
+    () => navigator.credentials.create({ publicKey: options }),
+    CREATION_ERRORS,
+  );
   const key = (credential.response as AuthenticatorAttestationResponse).getPublicKey();
-  if (key === null) throw new NotDone("This browser cannot read the public key of what was made. Try another one.");
+  if (key === null)
+    throw new NotSentError("This browser cannot read the public key of what was made. Try another one.");
   return {
     type: "webauthn",
     credential_id: toBase64Url(new Uint8Array(credential.rawId)),
@@ -61,16 +65,16 @@ export async function makePasskey(name: string, product: string, known: readonly
 
 const descriptor = (credentialId: string) => ({ type: "public-key" as const, id: decodeBase64Url(credentialId)! });
 
-type Words = Readonly<Record<string, string>>;
+type ErrorTexts = Readonly<Record<string, string>>;
 
-const SIGNING: Words = {
+const SIGNING_ERRORS: ErrorTexts = {
   NotAllowedError:
     "Nothing was signed. It was cancelled or took too long, or this device has none of your keys: then take the device that has one.",
   SecurityError: "The browser does not let this page ask for your key: it was made for another address.",
   "": "The browser could not ask for your key.",
 };
 
-const MAKING: Words = {
+const CREATION_ERRORS: ErrorTexts = {
   NotAllowedError: "No passkey was made. It was cancelled, or took too long.",
   InvalidStateError: "This device has a passkey for this address already, and the intent lists it.",
   SecurityError: "The browser makes no passkey for this address. It needs https, or http://localhost.",
@@ -78,13 +82,16 @@ const MAKING: Words = {
   "": "The browser could not make a passkey.",
 };
 
-async function asking(ask: () => Promise<Credential | null>, words: Words): Promise<PublicKeyCredential> {
+async function requestCredential(
+  request: () => Promise<Credential | null>,
+  words: ErrorTexts,
+): Promise<PublicKeyCredential> {
   try {
-    const given = await ask();
-    if (given) return given as PublicKeyCredential;
+    const credential = await request();
+    if (credential) return credential as PublicKeyCredential;
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
-    throw new NotDone(words[error.name] ?? `${words[""]} It says: ${error.message}`, { cause: error });
+    throw new NotSentError(words[error.name] ?? `${words[""]} It says: ${error.message}`, { cause: error });
   }
-  throw new NotDone(words[""]);
+  throw new NotSentError(words[""]);
 }

@@ -3,8 +3,8 @@ import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { useValue } from "../core/hooks.tsx";
-import { value } from "../core/value.ts";
-import type { Mark } from "./statuses.ts";
+import { createValue } from "../core/value.ts";
+import type { Badge } from "./statuses.ts";
 
 export type Entry = NonNullable<Change["sets"]>[number];
 
@@ -21,11 +21,11 @@ export interface EntryResult {
 }
 
 /** Lists the targets in an answer or an entry about a plan; empty for other changes. */
-export const listResults = (given: unknown): readonly EntryResult[] =>
-  (given as { sets?: readonly EntryResult[] } | null | undefined)?.sets ?? [];
+export const listResults = (answer: unknown): readonly EntryResult[] =>
+  (answer as { sets?: readonly EntryResult[] } | null | undefined)?.sets ?? [];
 
 /** How the last failed operations left the targets of a plan; empty once one succeeds. */
-export function readLeft({ audit_entries }: ChangeDetail): EntryResult[] {
+export function readFailedResults({ audit_entries }: ChangeDetail): EntryResult[] {
   let left: EntryResult[] = [];
   for (const { event_type, detail } of audit_entries) {
     if (event_type === "change_applied" || event_type === "change_rolled_back") left = [];
@@ -37,7 +37,7 @@ export function readLeft({ audit_entries }: ChangeDetail): EntryResult[] {
 }
 
 /** The mark of a target after a failed operation. */
-export function markLeft({ host, target_holds }: EntryResult, { status }: Pick<Change, "status">): Mark {
+export function resultBadge({ host, target_holds }: EntryResult, { status }: Pick<Change, "status">): Badge {
   if (target_holds !== undefined) return { word: "Rolled back", shape: "back", tone: "warn" };
   if (host === "unknown") return { word: "Unknown, still being resolved", shape: "bang", tone: "bad" };
   if (host === "applied")
@@ -45,16 +45,16 @@ export function markLeft({ host, target_holds }: EntryResult, { status }: Pick<C
   return { word: "As before", shape: "dash", tone: "quiet" };
 }
 
-const opened = value<ReadonlySet<string>>(new Set());
+const opened = createValue<ReadonlySet<string>>(new Set());
 
-const keyOf = ({ digest }: Pick<Change, "digest">, index: number): string => `${digest} ${index}`;
+const entryKey = ({ digest }: Pick<Change, "digest">, index: number): string => `${digest} ${index}`;
 
 /** Records that the difference of a target was opened. */
-export const markOpened = (change: Change, index: number): void =>
-  opened.set(new Set([...opened.get(), keyOf(change, index)]));
+export const recordOpened = (change: Change, index: number): void =>
+  opened.set(new Set([...opened.get(), entryKey(change, index)]));
 
 /** Returns the targets of a plan whose difference this window has not opened. */
-export function useUnopened(change: Change): readonly Entry[] {
-  const seen = useValue(opened);
-  return (change.sets ?? []).filter((_, index) => !seen.has(keyOf(change, index)));
+export function useUnopenedEntries(change: Change): readonly Entry[] {
+  const openedKeys = useValue(opened);
+  return (change.sets ?? []).filter((_, index) => !openedKeys.has(entryKey(change, index)));
 }

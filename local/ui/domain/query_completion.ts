@@ -33,17 +33,19 @@ function findTermStart(query: string): number {
 function completeValue(typed: string, field: QueryField | undefined): string[] {
   if (field === undefined) return [];
   const isQuoted = typed.startsWith('"');
-  const given = isQuoted ? "" : /^(?:.*(?:,|\.\.)|[<>])?/s.exec(typed)![0];
-  const wanted = isQuoted ? typed.slice(1).replace(/"$/, "") : typed.slice(given.length);
+  const prefix = isQuoted ? "" : /^(?:.*(?:,|\.\.)|[<>])?/s.exec(typed)![0];
+  const wanted = isQuoted ? typed.slice(1).replace(/"$/, "") : typed.slice(prefix.length);
   return rank(wanted, field.values)
     .filter((value) => value !== wanted)
     .map((value) => (/[\s,]/.test(value) ? `"${value}"` : value))
-    .filter((value) => given === "" || !value.startsWith('"'))
-    .map((value) => given + value);
+    .filter((value) => prefix === "" || !value.startsWith('"'))
+    .map((value) => prefix + value);
 }
 
 /** Lists the names that begin with a text, then those that contain it. */
 function rank(text: string, names: readonly string[]): string[] {
-  const place = (name: string): number => name.toLowerCase().indexOf(text.toLowerCase());
-  return names.filter((name) => place(name) >= 0).sort((a, b) => Math.sign(place(a)) - Math.sign(place(b)));
+  const findOffset = (name: string): number => name.toLowerCase().indexOf(text.toLowerCase());
+  return names
+    .filter((name) => findOffset(name) >= 0)
+    .sort((a, b) => Math.sign(findOffset(a)) - Math.sign(findOffset(b)));
 }

@@ -10,14 +10,14 @@ export interface Receipt {
 }
 
 /** Keeps the newest receipt of a log. */
-export function keepReceipt(entry: AuditEntry | null): void {
+export function storeReceipt(entry: AuditEntry | null): void {
   if (!entry) return;
-  const kept = receiptFor(entry.origin);
-  if (!kept || kept.length < entry.id) lastReceipt.set(`${entry.origin} ${entry.id} ${entry.current_hash}`);
+  const stored = findReceipt(entry.origin);
+  if (!stored || stored.length < entry.id) lastReceipt.set(`${entry.origin} ${entry.id} ${entry.current_hash}`);
 }
 
 /** Returns the stored receipt of this log, if there is one. */
-export function receiptFor(origin: string): Receipt | undefined {
-  const [kept, length, head] = lastReceipt.get().split(" ");
-  return kept === origin && head ? { origin, length: Number(length), head } : undefined;
+export function findReceipt(origin: string): Receipt | undefined {
+  const [stored, length, head] = lastReceipt.get().split(" ");
+  return stored === origin && head ? { origin, length: Number(length), head } : undefined;
 }

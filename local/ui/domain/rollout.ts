@@ -1,15 +1,15 @@
 /** A rollout in words: what each step waits for, and how much worse each KPI is at least and at most. */
 import { describeWait } from "../../../lib/wording/rollouts.ts";
 import type { ChangeDetail } from "../core/api_types.ts";
-import { counted, dateTime, figure, percent } from "../core/format.ts";
-import { type Mark, titled } from "./statuses.ts";
+import { formatCount, formatDateTime, formatNumber, formatPercent } from "../core/format.ts";
+import { type Badge, formatTitle } from "./statuses.ts";
 
 type Stages = NonNullable<ChangeDetail["stages"]>;
-type Watched = Stages["watch"][number];
-type Measured = NonNullable<ChangeDetail["rollout"]>["measured"][number];
+type WatchedKpi = Stages["watch"][number];
+type Measurement = NonNullable<ChangeDetail["rollout"]>["measured"][number];
 
 /** A share of 10,000 as people read it. */
-export const formatShare = (share: number): string => `${figure(share / 100)}%`;
+export const formatShare = (share: number): string => `${formatNumber(share / 100)}%`;
 
 /** Returns true while a change reaches a part of the users. */
 export const isRollingOut = ({ status, exposure }: Pick<ChangeDetail, "status" | "exposure">): boolean =>
@@ -19,9 +19,9 @@ export const isRollingOut = ({ status, exposure }: Pick<ChangeDetail, "status" |
 export const describeNextStep = ({ exposure, rollout, stages }: ChangeDetail): string =>
   describeWait({
     reason: exposure!.waits_for,
-    kpi: rollout?.kpi && titled(rollout.kpi),
+    kpi: rollout?.kpi && formatTitle(rollout.kpi),
     fed_by: stages!.fed_by,
-    not_before: rollout?.not_before && dateTime(rollout.not_before),
+    not_before: rollout?.not_before && formatDateTime(rollout.not_before),
   }) ??
   rollout?.error ??
   "what the last hold in its history names";
@@ -32,15 +32,15 @@ export const describeAdvance = ({ advance, min_hours, min_users }: Stages["steps
     {
       budget: "when the worst that is possible at the next share is allowed",
       proven: "when it is proven to be no worse than allowed",
-      unless_worse: `unless it is worse, with ${figure(min_users ?? 0)} users or more on each side`,
+      unless_worse: `unless it is worse, with ${formatNumber(min_users ?? 0)} users or more on each side`,
       manual: "when a person takes the next step",
     }[advance]
-  }${min_hours > 0 ? `; ${counted(min_hours, "hour")} at least` : ""}`;
+  }${min_hours > 0 ? `; ${formatCount(min_hours, "hour")} at least` : ""}`;
 
 /** How much worse a KPI is, in the unit of what is allowed; `at_least` or `at_most` is null while there is no bound. */
 export interface Band {
   kpi: string;
-  mark: Mark;
+  badge: Badge;
   words: string;
   at_least: number | null;
   at_most: number | null;
@@ -57,22 +57,24 @@ export function listBands({ stages, rollout }: Pick<ChangeDetail, "stages" | "ro
   });
 }
 
-function toBand(watched: Watched, { treated, control, treated_n, control_n, ...bounds }: Measured): Band {
+function toBand(watched: WatchedKpi, { treated, control, treated_n, control_n, ...bounds }: Measurement): Band {
   const { kpi, kind } = watched;
   const isRelative = typeof watched.allowed === "object";
   const allowed = typeof watched.allowed === "object" ? watched.allowed.relative : watched.allowed;
   const { worse_at_least: at_least, worse_at_most: at_most } = bounds;
   const isShare = kind === "binary" || isRelative;
-  const amount = (given: number) => figure(Number((isShare ? given * 100 : given).toPrecision(3))).replace("-", "−");
+  const amount = (value: number) =>
+    formatNumber(Number((isShare ? value * 100 : value).toPrecision(3))).replace("-", "−");
   const unit = isRelative ? "%" : kind === "binary" ? " points" : "";
-  const level = (given: number) => (kind === "binary" ? percent(given) : figure(Number(given.toPrecision(4))));
-  const bound = (given: number | null) => (given === null ? "not known yet" : amount(given) + unit);
+  const level = (value: number) =>
+    kind === "binary" ? formatPercent(value) : formatNumber(Number(value.toPrecision(4)));
+  const bound = (value: number | null) => (value === null ? "not known yet" : amount(value) + unit);
   const range = `worse by at least ${bound(at_least)}, at most ${bound(at_most)}; ${amount(allowed)}${unit} allowed`;
   const of = kind === "binary" ? "of" : "on average of";
-  const levels = `${level(treated)} ${of} ${counted(treated_n, "user")} with the new value, ${level(control)} ${of} ${figure(control_n)} without`;
+  const levels = `${level(treated)} ${of} ${formatCount(treated_n, "user")} with the new value, ${level(control)} ${of} ${formatNumber(control_n)} without`;
   return {
     kpi,
-    mark: judge({ at_least, at_most, allowed }),
+    badge: bandBadge({ at_least, at_most, allowed }),
     words: `${range}. ${levels}.`,
     at_least,
     at_most,
@@ -80,7 +82,7 @@ function toBand(watched: Watched, { treated, control, treated_n, control_n, ...b
   };
 }
 
-function judge({ at_least, at_most, allowed }: Pick<Band, "at_least" | "at_most" | "allowed">): Mark {
+function bandBadge({ at_least, at_most, allowed }: Pick<Band, "at_least" | "at_most" | "allowed">): Badge {
   if (at_least !== null && at_least > allowed) return { word: "Worse than allowed", shape: "bang", tone: "bad" };
   if (at_most !== null && at_most <= allowed) return { word: "No worse than allowed", shape: "check", tone: "good" };
   return { word: "Not known yet", shape: "quarter", tone: "wait" };

@@ -2,7 +2,7 @@
 import { nameActor, nameProposer } from "../../../lib/wording/names.ts";
 import { capitalize, type Part } from "../../../lib/wording/part.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
-import { people, span } from "../core/format.ts";
+import { formatPeople, formatDuration } from "../core/format.ts";
 
 /** The rule of the tier, as the service names it among what is missing. */
 const QUORUM = "required_approvers";
@@ -18,35 +18,39 @@ type Request = Pick<
   };
 
 /** Describes the requested action, after "to". */
-function doing(change: Pick<Request, "kind" | "target" | "value" | "sets" | "targets">): Part[] {
+function describeAction(change: Pick<Request, "kind" | "target" | "value" | "sets" | "targets">): Part[] {
   const targets = change.sets?.length ?? change.targets;
   if (targets !== undefined) return [`set the ${targets} targets of `, { given: change.target, code: true }];
   const target: Part = { given: change.target, code: true };
-  const enabled = switchOf(change.value);
+  const enabled = readSwitch(change.value);
   if (change.kind === "feature_flag" && enabled !== undefined) return ["switch ", target, enabled ? " on" : " off"];
   if (change.kind === "code_patch") return ["patch ", target];
   if (change.kind === "experiment") return ["run an experiment on ", target];
   return [change.value === undefined ? "change " : "set ", target];
 }
 
-function switchOf(given: unknown): boolean | undefined {
-  if (typeof given === "boolean") return given;
-  const enabled = (given as { enabled?: unknown } | null | undefined)?.enabled;
+function readSwitch(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  const enabled = (value as { enabled?: unknown } | null | undefined)?.enabled;
   return typeof enabled === "boolean" ? enabled : undefined;
 }
 
 /** "Ana asks to set crm.followup for tenant t1." */
-export const describeAsk = (change: Request): Part[] => [...asking(change), "."];
+export const describeAsk = (change: Request): Part[] => [...describeProposer(change), "."];
 
 /** "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone." */
-export const describeRequest = (change: Request): Part[] => [...asking(change), "; ", ...describeReach(change)];
+export const describeRequest = (change: Request): Part[] => [
+  ...describeProposer(change),
+  "; ",
+  ...describeReach(change),
+];
 
-function asking(change: Request): Part[] {
+function describeProposer(change: Request): Part[] {
   const asks = change.status === "pending_consent" || change.status === "proposed" ? " asks to " : " asked to ";
   return [
     ...capitalize(nameProposer(change)),
     change.asked_by ? `,${asks}` : asks,
-    ...doing(change),
+    ...describeAction(change),
     " for tenant ",
     { given: change.tenant_id },
   ];
@@ -66,22 +70,22 @@ export function describeReach({
   const affected =
     affected_users === null
       ? `how many people are affected was ${erased ? "erased" : "not stated"}`
-      : `${people(affected_users)} ${affected_users === 1 ? "is" : "are"} affected`;
+      : `${formatPeople(affected_users)} ${affected_users === 1 ? "is" : "are"} affected`;
   if (unstated.includes("reversible")) return [affected, "; whether it can be undone was not stated."];
   return [affected, reversible ? "; it can be undone." : "; it cannot be undone."];
 }
 
 /** Describes the status of a change, and who caused it. */
-export function describeStanding(change: ChangeDetail, now: number): Part[] {
-  const ago = (at: string | null): string => (at === null ? "" : ` ${spanAgo(at, now)}`);
+export function describeStatus(change: ChangeDetail, now: number): Part[] {
+  const ago = (at: string | null): string => (at === null ? "" : ` ${formatAge(at, now)}`);
   switch (change.status) {
     case "proposed":
     case "pending_consent":
-      return [`It has waited ${span(now - Date.parse(change.created_at))}`, ...lacking(change), "."];
+      return [`It has waited ${formatDuration(now - Date.parse(change.created_at))}`, ...describeMissing(change), "."];
     case "approved":
-      return ["Approved by ", ...approvers(change), `${ago(change.decided_at)}; nothing has been applied yet.`];
+      return ["Approved by ", ...nameApprovers(change), `${ago(change.decided_at)}; nothing has been applied yet.`];
     case "applied":
-      return [`Applied${ago(change.applied_at)}; approved by `, ...approvers(change), "."];
+      return [`Applied${ago(change.applied_at)}; approved by `, ...nameApprovers(change), "."];
     case "rolled_back":
       return [`Rolled back${ago(change.rolled_back_at)}, after it was applied${ago(change.applied_at)}.`];
     case "denied":
@@ -101,25 +105,26 @@ export function describeStanding(change: ChangeDetail, now: number): Part[] {
 }
 
 /** Describes the missing consents: of the tier's quorum, and of the target's owners, whose consent may count for both. */
-function lacking(change: ChangeDetail): Part[] {
-  const { given, needed, more } = countApprovals(change);
-  const quorum = more > 0 ? ` and needs ${consents(more)}${given > 0 ? ` (${given} of ${needed})` : ""}` : "";
-  return [quorum, ...ownersMissing(change).flatMap((owners): Part[] => ["; ", ...owners])];
+function describeMissing(change: ChangeDetail): Part[] {
+  const { received, needed, more } = countApprovals(change);
+  const quorum =
+    more > 0 ? ` and needs ${formatMissingConsents(more)}${received > 0 ? ` (${received} of ${needed})` : ""}` : "";
+  return [quorum, ...listMissingOwners(change).flatMap((owners): Part[] => ["; ", ...owners])];
 }
 
 /** The quorum as the service counts it under today's intent: not each consent that was given counts for it. */
 export function countApprovals({ required_approvers, missing }: Pick<ChangeDetail, "required_approvers" | "missing">): {
-  given: number;
+  received: number;
   needed: number;
   more: number;
 } {
   const more = missing.find(({ rule }) => rule === QUORUM)?.count ?? 0;
   const needed = Math.max(required_approvers, more);
-  return { given: needed - more, needed, more };
+  return { received: needed - more, needed, more };
 }
 
 /** Which owners of the target must still consent, a sentence for each rule. */
-export const ownersMissing = ({ missing }: ChangeDetail): Part[][] =>
+export const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
   missing
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ rule, count, of }) => [
@@ -129,14 +134,14 @@ export const ownersMissing = ({ missing }: ChangeDetail): Part[][] =>
       of.length === 0 ? "nobody is left who may" : { given: of.join(", ") },
     ]);
 
-const spanAgo = (at: string, now: number): string => {
+const formatAge = (at: string, now: number): string => {
   const ms = now - Date.parse(at);
-  return ms < 60_000 ? "just now" : `${span(ms)} ago`;
+  return ms < 60_000 ? "just now" : `${formatDuration(ms)} ago`;
 };
 
-const consents = (count: number): string => (count === 1 ? "1 more consent" : `${count} more consents`);
+const formatMissingConsents = (count: number): string => (count === 1 ? "1 more consent" : `${count} more consents`);
 
-function approvers(change: Change): Part[] {
+function nameApprovers(change: Change): Part[] {
   if (change.approvals.length === 0) return nameActor(change.approver);
   return change.approvals.flatMap(({ approver }, index) => {
     const joint = index === 0 ? "" : index === change.approvals.length - 1 ? " and " : ", ";
@@ -148,12 +153,16 @@ function approvers(change: Change): Part[] {
 export type ShortChange = Pick<Request, "kind" | "target" | "tenant_id" | "value" | "sets" | "targets">;
 
 /** A few words for titles and lists: "set crm.followup for t1". */
-export const shortly = (change: ShortChange): Part[] => [...doing(change), " for ", { given: change.tenant_id }];
+export const describeBriefly = (change: ShortChange): Part[] => [
+  ...describeAction(change),
+  " for ",
+  { given: change.tenant_id },
+];
 
 /** A sentence as plain text, where it is isolated as a whole. */
-export const asPlain = (parts: readonly Part[]): string =>
+export const toPlainText = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === "string" ? part : part.given)).join("");
 
 /** A sentence as plain text; what somebody wrote is isolated, so that its direction ends with it. */
-export const asText = (parts: readonly Part[]): string =>
+export const toIsolatedText = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === "string" ? part : `\u2068${part.given}\u2069`)).join("");

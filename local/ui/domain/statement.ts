@@ -6,7 +6,7 @@ import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
 import type { ServiceAction } from "../../../lib/changes/rules/service_action.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
-import { get, NotDone } from "../core/api.ts";
+import { get, NotSentError } from "../core/api.ts";
 
 /** Text that is signed, and the hash of it that a passkey signs. */
 export interface Statement {
@@ -15,15 +15,15 @@ export interface Statement {
 }
 
 /** Something that can be signed. */
-export interface Matter {
+export interface Signable {
   /** Another one where anything that is stated is another. */
   key: string;
   /** Its statement under an intent at a time. Errors: `NotDone`. */
-  stated(manifest_hash: string, at: string): Promise<Statement>;
+  makeStatement(manifest_hash: string, at: string): Promise<Statement>;
 }
 
 /** A decision on a change, and its author. */
-export interface Decided {
+export interface DecisionFacts {
   decision: Decision;
   approver: string;
   note: string;
@@ -41,26 +41,26 @@ export interface Decided {
 }
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
-export function decisionMatter(change: ChangeDetail, decided: Decided): Matter {
+export function makeSignableDecision(change: ChangeDetail, decided: DecisionFacts): Signable {
   const { digest } = change;
   const facts = changeFacts(decided.decision, change);
   return {
     key: JSON.stringify([facts, decided]),
-    async stated(manifest_hash, at) {
+    async makeStatement(manifest_hash, at) {
       const origin = change.audit_entries[0]?.origin;
       if (origin === undefined)
-        throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
+        throw new NotSentError("No entry of the log tells of this change, so nothing can be signed.");
       if (portableSha256(canonicalContent(change)) !== digest)
-        throw new NotDone(
+        throw new NotSentError(
           "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
         );
-      return challenging(statementText({ origin, ...facts, ...decided, manifest_hash, at }));
+      return toStatement(statementText({ origin, ...facts, ...decided, manifest_hash, at }));
     },
   };
 }
 
 /** An action on the service itself, and its author. */
-export interface Done {
+export interface ActionFacts {
   decision: ServiceAction;
   actor: string;
   note: string;
@@ -70,13 +70,13 @@ export interface Done {
 }
 
 /** An act on the service itself, whose log is asked for its name. */
-export const actMatter = (done: Done): Matter => ({
+export const makeSignableAction = (done: ActionFacts): Signable => ({
   key: JSON.stringify(done),
-  async stated(manifest_hash, at) {
+  async makeStatement(manifest_hash, at) {
     const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });
-    return challenging(statementText({ origin, ...done, manifest_hash, at }));
+    return toStatement(statementText({ origin, ...done, manifest_hash, at }));
   },
 });
 
 /** Returns a statement with what a passkey signs of it. */
-export const challenging = (text: string): Statement => ({ text, challenge: sha256(utf8ToBytes(text)) });
+export const toStatement = (text: string): Statement => ({ text, challenge: sha256(utf8ToBytes(text)) });

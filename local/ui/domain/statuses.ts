@@ -6,13 +6,13 @@ export type Shape = "ring" | "quarter" | "half" | "full" | "back" | "cross" | "c
 export type Tone = "quiet" | "wait" | "good" | "bad" | "warn";
 
 /** A word with its shape and tone. */
-export interface Mark {
+export interface Badge {
   word: string;
   shape: Shape;
   tone: Tone;
 }
 
-const STATUS: Readonly<Record<Status, Mark>> = {
+const STATUS: Readonly<Record<Status, Badge>> = {
   proposed: { word: "Proposed", shape: "ring", tone: "wait" },
   pending_consent: { word: "Waits for consent", shape: "quarter", tone: "wait" },
   approved: { word: "Approved, not applied", shape: "half", tone: "wait" },
@@ -30,7 +30,7 @@ const RESOLUTION = {
 } as const;
 
 /** The mark of a change; one whose target the host product changed since has its own. */
-export function statusMark({ status, resolution, drift }: Pick<Change, "status" | "resolution"> & Drifts): Mark {
+export function statusBadge({ status, resolution, drift }: Pick<Change, "status" | "resolution"> & Drifts): Badge {
   if (status === "applied" && drift) return DRIFTED;
   return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];
 }
@@ -40,12 +40,12 @@ interface Drifts {
 }
 
 /** The host product no longer shows what was applied. */
-const DRIFTED: Mark = { word: "Changed outside Countersign", shape: "bang", tone: "bad" };
+const DRIFTED: Badge = { word: "Changed outside Countersign", shape: "bang", tone: "bad" };
 
 /** An emergency consent waits for its review. */
-export const REVIEW_DUE: Mark = { word: "Review due", shape: "bang", tone: "warn" };
+export const REVIEW_DUE: Badge = { word: "Review due", shape: "bang", tone: "warn" };
 
-export const VERDICT: Readonly<Record<OutcomeVerdict, Mark>> = {
+export const VERDICT: Readonly<Record<OutcomeVerdict, Badge>> = {
   met: { word: "Met", shape: "check", tone: "good" },
   missed: { word: "Missed", shape: "half", tone: "warn" },
   regressed: { word: "Regressed", shape: "bang", tone: "bad" },
@@ -54,7 +54,7 @@ export const VERDICT: Readonly<Record<OutcomeVerdict, Mark>> = {
 };
 
 /** `nrr_quarterly` as words. */
-export const words = (name: string): string =>
+export const humanizeName = (name: string): string =>
   name
     .replace(/^follow_/, "projection ")
     .replace(/^target:/, "target system ")
@@ -64,11 +64,12 @@ export const words = (name: string): string =>
 const SHORT: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSAT", kpi: "KPI", kpis: "KPIs" };
 
 /** A sentence of the service with the names of KPIs in it as words. */
-export const spoken = (sentence: string): string => sentence.replace(/\b[a-z0-9]+(?:_[a-z0-9]+)+\b/g, words);
+export const humanizeSentence = (sentence: string): string =>
+  sentence.replace(/\b[a-z0-9]+(?:_[a-z0-9]+)+\b/g, humanizeName);
 
 /** A name with a capital. */
-export const titled = (name: string): string => {
-  const spoken = words(name);
+export const formatTitle = (name: string): string => {
+  const spoken = humanizeName(name);
   return ACRONYMS[spoken] ?? spoken.charAt(0).toUpperCase() + spoken.slice(1);
 };
 

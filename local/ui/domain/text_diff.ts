@@ -33,8 +33,8 @@ export function diffLines(before: string, after: string): DiffLine[] {
   if (!parts) return [...toLines(a, "before"), ...toLines(b, "after")];
   return parts.flatMap(({ value, removed, added }, index) => {
     const [previous, next] = [parts[index - 1], parts[index + 1]];
-    if (removed) return next?.added ? markWords(value, next.value, "before") : toLines(value, "before");
-    if (added) return previous?.removed ? markWords(previous.value, value, "after") : toLines(value, "after");
+    if (removed) return next?.added ? highlightWords(value, next.value, "before") : toLines(value, "before");
+    if (added) return previous?.removed ? highlightWords(previous.value, value, "after") : toLines(value, "after");
     return toLines(value, "same");
   });
 }
@@ -44,7 +44,7 @@ const splitLines = (text: string): string[] => (text === "" ? [] : text.split("\
 const toLines = (lines: readonly string[], side: DiffLine["side"]): DiffLine[] => lines.map((text) => ({ side, text }));
 
 /** Marks the words of one side that the other lacks, where as many lines came as went. */
-function markWords(before: readonly string[], after: readonly string[], side: "before" | "after"): DiffLine[] {
+function highlightWords(before: readonly string[], after: readonly string[], side: "before" | "after"): DiffLine[] {
   const own = side === "before" ? before : after;
   if (before.length !== after.length) return toLines(own, side);
   return own.map((text, index): DiffLine => {

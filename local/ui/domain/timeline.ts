@@ -10,47 +10,47 @@ export interface Step {
   id: number;
   change_id: string;
   at: string;
-  what: Part[];
+  sentence: Part[];
   /** How it is known whose doing it was, where that was proven. */
-  proven: Part[];
+  proof: Part[];
   note: string;
   shape: Shape;
   tone: Tone;
 }
 
 type Facts = Record<string, unknown>;
-type Sign = readonly [Shape, Tone];
+type Icon = readonly [Shape, Tone];
 
-const textOf = (given: unknown): string => (typeof given === "string" ? given : "");
+const readText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** The steps, in the order of the entries. */
-export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map(stepOf);
+export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map(makeStep);
 
-function stepOf(entry: AuditEntry): Step {
+function makeStep(entry: AuditEntry): Step {
   const facts = parseDetail(entry.detail) as Facts;
   const { what, reason, host } = describe(entry);
   const isNote = typeof reason === "object";
-  const [shape, tone] = signOf(entry.event_type, facts);
+  const [shape, tone] = findIcon(entry.event_type, facts);
   return {
     id: entry.id,
     change_id: entry.change_id,
     at: entry.timestamp,
-    what: [
+    sentence: [
       ...capitalize(what),
       ...(reason === undefined || isNote ? [] : [": ", reason]),
       ...(host.length === 0 ? [] : ["; ", ...host]),
     ],
-    proven: provenBy(facts),
+    proof: describeProof(facts),
     note: isNote ? reason.given : "",
     shape,
     tone,
   };
 }
 
-const QUIET: Sign = ["dash", "quiet"];
+const QUIET: Icon = ["dash", "quiet"];
 
 /** Signs by the decision, the verdict or the event. */
-const SIGNS: readonly (readonly [RegExp, Sign])[] = [
+const SIGNS: readonly (readonly [RegExp, Icon])[] = [
   [/failed|drifted|automation_stopped|rebuilt|suspended/, ["bang", "bad"]],
   [/^change_applied/, ["full", "good"]],
   [/^change_rolled_back/, ["back", "warn"]],
@@ -61,18 +61,18 @@ const SIGNS: readonly (readonly [RegExp, Sign])[] = [
   [/^(?:withdrawn|lapsed|expired)/, ["cross", "quiet"]],
 ];
 
-function signOf(event: EventType, facts: Facts): Sign {
+function findIcon(event: EventType, facts: Facts): Icon {
   const word =
     event === "consent_decision" ? facts["decision"] : event === "emergency_reviewed" ? facts["verdict"] : event;
-  return SIGNS.find(([pattern]) => pattern.test(textOf(word)))?.[1] ?? QUIET;
+  return SIGNS.find(([pattern]) => pattern.test(readText(word)))?.[1] ?? QUIET;
 }
 
 /** A signature proves whose key it was, and that they were there; not what they understood. */
-function provenBy(facts: Facts): Part[] {
-  const who = textOf(facts["approver"]) || textOf(facts["proposer"]) || textOf(facts["actor"]);
+function describeProof(facts: Facts): Part[] {
+  const actor = readText(facts["approver"]) || readText(facts["proposer"]) || readText(facts["actor"]);
   if (facts["authenticated"] === "signature")
-    return ["Given with ", { given: who }, "’s key, their presence verified."];
+    return ["Given with ", { given: actor }, "’s key, their presence verified."];
   if (facts["authenticated"] === "signature_unattended")
-    return ["Signed unattended, by a key of ", { given: who }, " that signs by itself: nobody need have been there."];
+    return ["Signed unattended, by a key of ", { given: actor }, " that signs by itself: nobody need have been there."];
   return [];
 }

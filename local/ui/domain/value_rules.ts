@@ -1,7 +1,7 @@
 /** Rules for the values of a target in short sentences. */
 import type { ValuePolicy } from "../../../lib/changes/value_policy.ts";
 import type { TargetRule } from "../../../lib/changes/rules/target_rules.ts";
-import { figure } from "../core/format.ts";
+import { formatNumber } from "../core/format.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ export function* describeSchema(schema: Schema, path: string): Generator<string>
     ...(pattern === undefined ? [] : [`matching ${String(pattern)}`]),
     ...(Array.isArray(required) ? [`with ${required.join(", ")}`] : []),
     ...Object.entries(bounds).flatMap(([name, bound]) =>
-      WORDS[name] ? [`${WORDS[name]} ${typeof bound === "number" ? figure(bound) : JSON.stringify(bound)}`] : [],
+      WORDS[name] ? [`${WORDS[name]} ${typeof bound === "number" ? formatNumber(bound) : JSON.stringify(bound)}`] : [],
     ),
   ];
   if (words.length > 0) yield `${path}: ${words.join(", ")}.`;
@@ -46,7 +46,9 @@ export function listValueRules({ rules, limits }: ValuePolicy): string[] {
     ...limits.flatMap(({ path, minimum, maximum, problem }) => {
       const name = path.replace(/^value\.?/, "") || "Value";
       if (problem !== null) return [`${name}: ${problem}.`];
-      return minimum === null || maximum === null ? [] : [`${name} now: ${figure(minimum)} to ${figure(maximum)}.`];
+      return minimum === null || maximum === null
+        ? []
+        : [`${name} now: ${formatNumber(minimum)} to ${formatNumber(maximum)}.`];
     }),
     ...(stated.some(({ kpi_required }) => kpi_required) ? ["Name the KPI that it is to move."] : []),
   ];

@@ -1,9 +1,9 @@
 /** Walks the log page by page and checks it in the browser, however long it is. */
 import type { AuditEntry, AuditPage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { type Checked, checkRun, type Link } from "./audit_check.ts";
+import { type CheckResult, checkEntries, type Link } from "./audit_check.ts";
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 /** Range of entries, the part that was already known, and a listener for progress. */
 export interface Walk {
@@ -18,17 +18,23 @@ export interface Walk {
 }
 
 /** Checks the entries; rejects with `AbortError` when it is called off. */
-export async function walkChain({ from, to, signal, onProgress, expect }: Walk): Promise<Checked & { length: number }> {
+export async function walkChain({
+  from,
+  to,
+  signal,
+  onProgress,
+  expect,
+}: Walk): Promise<CheckResult & { length: number }> {
   let last: Link | undefined;
   let count = 0;
   let after = from - 1;
   let length = to ?? Infinity;
   for (;;) {
-    const page = await get<AuditPage>("api/product/audit", { after, limit: PAGE }, signal);
+    const page = await get<AuditPage>("api/product/audit", { after, limit: PAGE_SIZE }, signal);
     length = Math.min(to ?? page.length, page.length);
     const entries = page.entries.filter(({ id }) => id <= length);
-    const run = checkRun(entries, last);
-    const fault = run.fault ?? missing(entries, after) ?? unexpected(entries, expect);
+    const run = checkEntries(entries, last);
+    const fault = run.fault ?? findMissing(entries, after) ?? findUnexpected(entries, expect);
     count += run.count;
     onProgress(count, length - from + 1);
     if (fault) return { last: run.last, count, fault, length };
@@ -44,12 +50,12 @@ export async function walkChain({ from, to, signal, onProgress, expect }: Walk):
   return { last, count, fault: cut ?? lost, length };
 }
 
-function missing(entries: readonly AuditEntry[], after: number): Checked["fault"] {
+function findMissing(entries: readonly AuditEntry[], after: number): CheckResult["fault"] {
   const first = entries[0];
   return first && first.id !== after + 1 ? { id: after + 1, reason: "the service does not show it" } : undefined;
 }
 
-function unexpected(entries: readonly AuditEntry[], expect: Walk["expect"]): Checked["fault"] {
+function findUnexpected(entries: readonly AuditEntry[], expect: Walk["expect"]): CheckResult["fault"] {
   const entry = expect && entries.find(({ id }) => id === expect.id);
   if (!entry || entry.current_hash === expect.hash) return undefined;
   return { id: entry.id, reason: "it is not the entry this browser was given a receipt for: the log was rewritten" };

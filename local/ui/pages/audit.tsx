@@ -2,10 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { EVENT_NAMES } from "../../../lib/wording/describe.ts";
 import type { AuditEntry } from "../core/api_types.ts";
-import { brief, figure } from "../core/format.ts";
+import { shortenHash, formatNumber } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, href, refine, type Route } from "../core/router.tsx";
+import { changeHref, href, replaceQuery, type Route } from "../core/router.tsx";
 import { type LogQuery, searchLog } from "../domain/log_search.ts";
 import { Download } from "../parts/download.tsx";
 import { EntryText } from "../parts/entry.tsx";
@@ -13,7 +13,7 @@ import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Table } from "../parts/table.tsx";
-import { Given, ShortId } from "../parts/text.tsx";
+import { UserText, ShortId } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
 import { Verify } from "./audit/verify.tsx";
 
@@ -30,12 +30,12 @@ type Typed = Record<(typeof TYPED)[number]["name"], string>;
 
 /** The log. */
 export function AuditLogPage({ route: { query } }: { route: Route }) {
-  const given = (name: string) => query.get(name) ?? "";
+  const readFilter = (name: string) => query.get(name) ?? "";
   const filter = {
-    event_type: given("event_type"),
-    ...(Object.fromEntries(TYPED.map(({ name }) => [name, given(name)])) as Typed),
+    event_type: readFilter("event_type"),
+    ...(Object.fromEntries(TYPED.map(({ name }) => [name, readFilter(name)])) as Typed),
   };
-  const before = given("before");
+  const before = readFilter("before");
 
   const { data: page, error } = useResource(`audit ${JSON.stringify([filter, before])}`, (signal) =>
     searchLog({ ...filter, before }, signal),
@@ -44,12 +44,12 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
   const [text, setText] = useState<Typed>(typed);
   useEffect(() => setText(typed), [JSON.stringify(typed)]);
   useTitle("Audit");
-  const set = (more: Record<string, string>) => refine(["audit"], { ...filter, ...more });
+  const set = (more: Record<string, string>) => replaceQuery(["audit"], { ...filter, ...more });
   return (
     <>
       <PageHead
         title="Audit"
-        lead={page && `${figure(page.length)} entries, each bound to the one before it by its hash.`}
+        lead={page && `${formatNumber(page.length)} entries, each bound to the one before it by its hash.`}
       />
       {!page && <Pending error={error} what="the log" />}
       {page && (
@@ -58,7 +58,7 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
             <Verify origin={page.origin} />
             <Panel title="Download">
               <Download label="Pack of the days below" {...packOf(filter)} />
-              <Download label={`Log of ${figure(page.length)} entries`} {...LOG} />
+              <Download label={`Log of ${formatNumber(page.length)} entries`} {...LOG} />
               <Download label="Checkpoint" path="api/product/audit/checkpoint" name="checkpoint.json" />
               <p class="quiet">
                 The pack has entries, contents and certificates of a change or of a period. All of them can be verified
@@ -141,8 +141,8 @@ const Entries = ({ entries }: { entries: readonly AuditEntry[] }) =>
               <ShortId of={entry.change_id} />
             </a>
           ),
-          entry.tenant === "" ? null : <Given text={entry.tenant} />,
-          <code title={entry.current_hash}>{brief(entry.current_hash)}</code>,
+          entry.tenant === "" ? null : <UserText text={entry.tenant} />,
+          <code title={entry.current_hash}>{shortenHash(entry.current_hash)}</code>,
         ],
       ])}
     />

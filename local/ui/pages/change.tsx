@@ -3,36 +3,36 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, IntentView } from "../core/api_types.ts";
-import { getAs, Refused } from "../core/api.ts";
+import { getForPerson, ServiceError } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, navigate, href, refine, useRoute } from "../core/router.tsx";
+import { changeHref, navigate, href, replaceQuery, useRoute } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
-import { value } from "../core/value.ts";
-import { isAbout } from "../domain/again.ts";
+import { createValue } from "../core/value.ts";
+import { isRelevantEntry } from "../domain/follow_ups.ts";
 import { readHistory } from "../domain/change_history.ts";
 import { listCautions } from "../domain/cautions.ts";
 import { describeExpiry } from "../domain/expiry.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../domain/change_actions.ts";
 import { isPasskey, listShownKeys } from "../domain/keys.ts";
-import { listOffers } from "../domain/offers.ts";
-import { describeAsk, asText, shortly, describeStanding } from "../domain/sentences.ts";
-import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
+import { listAllowedActions } from "../domain/allowed_actions.ts";
+import { describeAsk, toIsolatedText, describeBriefly, describeStatus } from "../domain/sentences.ts";
+import { REVIEW_DUE, statusBadge, humanizeName } from "../domain/statuses.ts";
 import { Cautions } from "../parts/cautions.tsx";
-import { Mark } from "../parts/mark.tsx";
+import { StatusBadge } from "../parts/badge.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
-import { Given, Sentence } from "../parts/text.tsx";
+import { UserText, Sentence } from "../parts/text.tsx";
 import { ChangedSince } from "./change/changed_since.tsx";
-import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
+import { DecisionBar, type Rejections } from "./change/decision_bar.tsx";
 import { Succession } from "./change/succession.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import { LateNotes } from "./change/late_note.tsx";
-import type { Decided } from "./change/decide.tsx";
-import { Gates, WhatChanges } from "./change/sections.tsx";
+import type { DecisionResult } from "./change/decide.tsx";
+import { Gates, ValuePanel } from "./change/sections.tsx";
 import { ChangeFacts } from "./change/facts.tsx";
 import { NextWaiting, useNeighbours } from "./change/next_waiting.tsx";
 
@@ -65,12 +65,12 @@ export function ChangePage({ id }: { id: string }) {
   const shown = useRef<ChangeDetail | undefined>();
   const { data, error, reload } = useResource(
     `change ${id} of ${name}`,
-    (signal) => getAs<ChangeDetail>(name, path, { seen: 1 }, signal),
+    (signal) => getForPerson<ChangeDetail>(name, path, { seen: 1 }, signal),
     {
-      concerns: (news) =>
-        news?.type === "audit"
-          ? isAbout(news.data, id, shown.current)
-          : news?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
+      concerns: (event) =>
+        event?.type === "audit"
+          ? isRelevantEntry(event.data, id, shown.current)
+          : event?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
     },
   );
   // A name that is given in a dialog asks for other acts: the dialog stays over what it was opened on.
@@ -89,17 +89,17 @@ export function ChangePage({ id }: { id: string }) {
   useEffect(() => {
     if (known) void Promise.allSettled(needed.map((part) => part && part.ahead())).then(() => setReady(true));
   }, [known]);
-  useTitle(change ? asText(shortly(change)) : "Change");
+  useTitle(change ? toIsolatedText(describeBriefly(change)) : "Change");
   // Buttons are shown immediately: one that moves under a finger is pressed in place of another.
-  if (known && ready) return <Shown key={id} change={change} error={error} reload={reload} />;
-  const unknown = error instanceof Refused && error.refusal.code === "change_not_found";
+  if (known && ready) return <ChangeView key={id} change={change} error={error} reload={reload} />;
+  const unknown = error instanceof ServiceError && error.body.code === "change_not_found";
   return (
     <>
       <PageHead title="Change" />
       {unknown ? (
         <Notice tone="warn">
           <p>
-            There is no change <Given text={id} code />. <a href={href(["changes"])}>See all changes</a>.
+            There is no change <UserText text={id} code />. <a href={href(["changes"])}>See all changes</a>.
           </p>
         </Notice>
       ) : (
@@ -110,28 +110,30 @@ export function ChangePage({ id }: { id: string }) {
 }
 
 /** A decision after which the reader went on to another change, whose page tells of it. */
-const arrived = value<{ at: string; decided: Decided; title: string; id: string } | undefined>(undefined);
+const lastDecision = createValue<{ at: string; decided: DecisionResult; title: string; id: string } | undefined>(
+  undefined,
+);
 
 const isVote = (action: ChangeAction): boolean => action === "approve" || action === "deny";
 
 const hasPasskey = (name: string, intent: IntentView | undefined): boolean =>
   listShownKeys(name, intent?.keys).some(isPasskey);
 
-function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown; reload: () => Promise<void> }) {
+function ChangeView({ change, error, reload }: { change: ChangeDetail; error: unknown; reload: () => Promise<void> }) {
   const { data: intent } = useIntent();
   const name = useValue(personName);
   const now = useNow();
   const [deciding, setDeciding] = useState<{ action: ChangeAction; change: ChangeDetail } | undefined>();
-  const [decided, setDecided] = useState<Decided | undefined>();
-  const [refusals, setRefusals] = useState<Refusals>({});
-  const [missed, setMissed] = useState<Refused | undefined>();
+  const [decided, setDecided] = useState<DecisionResult | undefined>();
+  const [refusals, setRefusals] = useState<Rejections>({});
+  const [missed, setMissed] = useState<ServiceError | undefined>();
   useEffect(() => void DecideDialog.ahead().catch(() => {}), []);
   const decide = (action: ChangeAction) => {
     setDecided(undefined);
     setMissed(undefined);
     setDeciding({ action, change });
   };
-  const offers = listOffers(change);
+  const offers = listAllowedActions(change);
   const isOpen = (action: ChangeAction) => offers.includes(action);
   const neighbours = useNeighbours(change.change_id);
   usePageKeys([
@@ -143,7 +145,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const { query } = useRoute();
   useEffect(() => {
     if (query.get("do") !== "rollback") return;
-    refine(["changes", change.change_id], {});
+    replaceQuery(["changes", change.change_id], {});
     if (isOpen("rollback")) decide("rollback");
   }, [query]);
   // The button that was pressed is gone when the change has moved on.
@@ -154,20 +156,21 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setDeciding(undefined);
     void reload();
   };
-  const done = (what: Decided) => {
-    setDecided(what);
+  const done = (result: DecisionResult) => {
+    setDecided(result);
     setMissed(undefined);
     setRefusals({});
     close();
   };
-  const goOn = (next: string) => (what: Decided) => {
-    arrived.set({ at: next, decided: what, title: change.summary, id: change.change_id });
+  const goToNext = (next: string) => (result: DecisionResult) => {
+    lastDecision.set({ at: next, decided: result, title: change.summary, id: change.change_id });
     setDeciding(undefined);
     navigate(changeHref(next));
   };
-  const before = useValue(arrived);
-  const refused = (action: ChangeAction) => (message: string) => setRefusals({ ...refusals, [action]: message });
-  const stale = async (failure: Refused) => {
+  const before = useValue(lastDecision);
+  const recordRejection = (action: ChangeAction) => (message: string) =>
+    setRefusals({ ...refusals, [action]: message });
+  const stale = async (failure: ServiceError) => {
     await reload();
     setMissed(failure);
   };
@@ -177,19 +180,23 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     <article class="change">
       <header class="page-head change-head">
         <p class="row-meta">
-          <Mark of={statusMark(change)} />
-          {isReviewDue(change) && <Mark of={REVIEW_DUE} />}
+          <StatusBadge of={statusBadge(change)} />
+          {isReviewDue(change) && <StatusBadge of={REVIEW_DUE} />}
           {expiry && <span>{expiry.text}</span>}
         </p>
         <Heading>
-          {change.summary.trim() === "" ? <Sentence parts={shortly(change)} /> : <Given text={change.summary} />}
+          {change.summary.trim() === "" ? (
+            <Sentence parts={describeBriefly(change)} />
+          ) : (
+            <UserText text={change.summary} />
+          )}
         </Heading>
         <p class="lead">
           <Sentence parts={describeAsk(change)} />
         </p>
         <ChangeFacts change={change} />
         <p>
-          <Sentence parts={describeStanding(change, now)} />
+          <Sentence parts={describeStatus(change, now)} />
         </p>
         {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
@@ -200,7 +207,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           <p>
             It is on record of{" "}
             <a href={changeHref(before.id)}>
-              <Given text={before.title} />
+              <UserText text={before.title} />
             </a>
             .
           </p>
@@ -220,7 +227,13 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         soon={expiry?.soon ?? false}
         tap={
           taps ? (
-            <ApproveInOneTap change={change} name={name} onDone={done} onRefused={refused("approve")} onStale={stale} />
+            <ApproveInOneTap
+              change={change}
+              name={name}
+              onDone={done}
+              onRefused={recordRejection("approve")}
+              onStale={stale}
+            />
           ) : undefined
         }
       />
@@ -228,7 +241,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       <div class="columns main-first">
         <div>
           {change.exposure && <Rollout change={change} />}
-          <WhatChanges change={change} />
+          <ValuePanel change={change} />
           {change.stages && !change.exposure && <Rollout change={change} />}
           <Expectation change={change} intent={intent} />
           <Gates change={change} />
@@ -243,8 +256,8 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           change={deciding.change}
           action={deciding.action}
           onDone={done}
-          onRefused={refused(deciding.action)}
-          onNext={isVote(deciding.action) && neighbours.next ? goOn(neighbours.next.change_id) : undefined}
+          onRefused={recordRejection(deciding.action)}
+          onNext={isVote(deciding.action) && neighbours.next ? goToNext(neighbours.next.change_id) : undefined}
           onClose={close}
         />
       )}
@@ -252,12 +265,12 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   );
 }
 
-const Done = ({ decided: { action, answer }, children }: { decided: Decided; children: ComponentChildren }) => (
+const Done = ({ decided: { action, answer }, children }: { decided: DecisionResult; children: ComponentChildren }) => (
   <Notice tone="good" alert>
     <p>{CHANGE_ACTIONS[action].done}</p>
     {"adapter" in answer && answer.adapter && (
       <p class="quiet">
-        The {answer.adapter.name} adapter says {words(answer.adapter.result)}.
+        The {answer.adapter.name} adapter says {humanizeName(answer.adapter.result)}.
       </p>
     )}
     {answer.audit_entry && <Receipt entry={answer.audit_entry} />}

@@ -1,20 +1,20 @@
 /** Changes: all of them, or those that match the query in the address. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FindAnswer, FindRow, QueryField, SavedQuestion } from "../core/api_types.ts";
-import { counted, figure } from "../core/format.ts";
-import { arrive, useTitle } from "../core/hooks.tsx";
+import { formatCount, formatNumber } from "../core/format.ts";
+import { focusPage, useTitle } from "../core/hooks.tsx";
 import { LOCALE } from "../core/locale.ts";
 import { navigate, href, type Route } from "../core/router.tsx";
-import { useFindHelp, useFound } from "../core/shared.ts";
-import { describeDuration, parseGroup, describeFault, describeTimes } from "../domain/find_answer.ts";
+import { useFindHelp, useFind } from "../core/shared.ts";
+import { describeDuration, parseGroup, describeQueryFault, describeTimes } from "../domain/find_answer.ts";
 import { completeQuery } from "../domain/query_completion.ts";
-import { titled, words } from "../domain/statuses.ts";
+import { formatTitle, humanizeName } from "../domain/statuses.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
 import { Line } from "../parts/field.tsx";
 import { Notice, Pending } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { Table } from "../parts/table.tsx";
-import { Given } from "../parts/text.tsx";
+import { UserText } from "../parts/text.tsx";
 
 const PAGE = 50;
 
@@ -23,13 +23,13 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
   const q = query.get("q") ?? "";
   const after = query.get("after") ?? undefined;
   const { data: help } = useFindHelp();
-  const { data, error } = useFound(q, { limit: PAGE, after });
-  const fault = describeFault(error);
+  const { data, error } = useFind(q, { limit: PAGE, after });
+  const fault = describeQueryFault(error);
   useTitle(q === "" ? "Changes" : `${q} · Changes`);
   useEffect(() => {
     if (after === undefined) return;
     scrollTo(0, 0);
-    arrive();
+    focusPage();
   }, [after]);
   return (
     <>
@@ -46,7 +46,7 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
       {fault !== undefined && (
         <Notice tone="bad" alert>
           <p>
-            <Given text={fault} />
+            <UserText text={fault} />
           </p>
         </Notice>
       )}
@@ -61,24 +61,24 @@ function leadOf(q: string, answer: FindAnswer | undefined, error: unknown): stri
   if (error !== undefined) return "The query did not run.";
   if (!answer) return "Looking…";
   return q === ""
-    ? `${counted(answer.total, "change")}, newest first.`
-    : `${counted(answer.total, "change matches", "changes match")}.`;
+    ? `${formatCount(answer.total, "change")}, newest first.`
+    : `${formatCount(answer.total, "change matches", "changes match")}.`;
 }
 
 /** Keeps the rows that are shown in their places; `refresh` shows the list as it is now. */
 function useSteadyRows(rows: readonly FindRow[]) {
-  const held = useRef(rows);
+  const shownRows = useRef(rows);
   const [, draw] = useState({});
   const current = new Map(rows.map((row) => [row.change_id, row]));
-  const known = new Set(held.current.map(({ change_id }) => change_id));
+  const known = new Set(shownRows.current.map(({ change_id }) => change_id));
   const newer = rows.filter(({ change_id }) => !known.has(change_id)).length;
-  held.current = held.current.map((row) => current.get(row.change_id) ?? row);
+  shownRows.current = shownRows.current.map((row) => current.get(row.change_id) ?? row);
   const refresh = () => {
-    held.current = rows;
+    shownRows.current = rows;
     draw({});
   };
-  const isMoved = newer > 0 || rows.length !== held.current.length;
-  return { rows: held.current, newer, isMoved, refresh };
+  const isMoved = newer > 0 || rows.length !== shownRows.current.length;
+  return { rows: shownRows.current, newer, isMoved, refresh };
 }
 
 function QueryForm({ q, fields }: { q: string; fields: readonly QueryField[] }) {
@@ -120,7 +120,7 @@ function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst:
     <div class="answer">
       {query !== "" && (
         <p>
-          <span class="quiet">Query:</span> <Given text={query} code />
+          <span class="quiet">Query:</span> <UserText text={query} code />
         </p>
       )}
       {q === "" && rows.length === 0 && (
@@ -132,10 +132,10 @@ function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst:
       {groups.length > 0 && (
         <Table
           class="groups"
-          caption={`Changes by ${words(parseGroup(query) ?? "")}`}
-          columns={[titled(parseGroup(query) ?? ""), "Changes"]}
+          caption={`Changes by ${humanizeName(parseGroup(query) ?? "")}`}
+          columns={[formatTitle(parseGroup(query) ?? ""), "Changes"]}
           numbers={["Changes"]}
-          rows={groups.map(({ key, count }) => [key, [<Given text={key} />, figure(count)]])}
+          rows={groups.map(({ key, count }) => [key, [<UserText text={key} />, formatNumber(count)]])}
         />
       )}
       {rows.length > 0 && (
@@ -151,7 +151,7 @@ function Found({ answer, q, isFirst }: { answer: FindAnswer; q: string; isFirst:
       )}
       {isMoved && (
         <button type="button" class="secondary small newer" onClick={refresh}>
-          {newer > 0 ? counted(newer, "newer change") : "This list has changed"}: show
+          {newer > 0 ? formatCount(newer, "newer change") : "This list has changed"}: show
         </button>
       )}
       <p class="pager">
@@ -167,7 +167,7 @@ const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { o
     {seconds != null && <span class="took">took {describeDuration(seconds)}</span>}
     {status === "pending_consent" && (
       <span>
-        {approvers.length} of {counted(required_approvers, "consent")}
+        {approvers.length} of {formatCount(required_approvers, "consent")}
       </span>
     )}
   </>

@@ -2,21 +2,28 @@
 import { useState } from "preact/hooks";
 import type { Governed } from "../../../lib/operations/values.ts";
 import type { FindRow, IntentView } from "../core/api_types.ts";
-import { counted, pretty } from "../core/format.ts";
+import { formatCount, formatJson } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, navigate, href, refine, type Route } from "../core/router.tsx";
-import { keptDraft, personName } from "../core/session.ts";
-import { useFindHelp, useFound, useIntent } from "../core/shared.ts";
-import { type Compared, compare, type Held, isSame, listEnvironments, parseName } from "../domain/compare.ts";
+import { changeHref, navigate, href, replaceQuery, type Route } from "../core/router.tsx";
+import { storedDraft, personName } from "../core/session.ts";
+import { useFindHelp, useFind, useIntent } from "../core/shared.ts";
+import {
+  type ComparedTarget,
+  compare,
+  type EnvironmentValue,
+  hasSameValue,
+  listEnvironments,
+  parseName,
+} from "../domain/compare.ts";
 import { type Draft, parseDraft } from "../domain/draft.ts";
-import { typeValue } from "../domain/kinds.ts";
+import { formatValue } from "../domain/kinds.ts";
 import { formatShare } from "../domain/rollout.ts";
 import { ValueDiff } from "../parts/diff.tsx";
 import { Choice } from "../parts/field.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { CodeLine, Given } from "../parts/text.tsx";
+import { CodeLine, UserText } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { MAX_ENTRIES } from "./propose/form.tsx";
 
@@ -33,7 +40,7 @@ export function ComparePage({ route: { query } }: { route: Route }) {
   const from = query.get("from") ?? rule?.from[0] ?? known[0];
   const isAlike = (one: string) => one !== from && one.split(":")[0] === from?.split(":")[0];
   const to = [query.get("to"), ...(rule?.to ?? []), ...known].find((one) => one && isAlike(one)) ?? undefined;
-  const choose = (next: { from?: string; to?: string }) => refine(["compare"], { from, to, ...next });
+  const choose = (next: { from?: string; to?: string }) => replaceQuery(["compare"], { from, to, ...next });
   const options = (of: readonly (string | undefined)[]) =>
     [...new Set([...of, ...known])].flatMap((one) => (one ? [[one, one.replace(":", " ")] as const] : []));
   return (
@@ -69,16 +76,16 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
   const { data, error } = useResource(
     `compare ${from} ${to}`,
     (signal) => compare(from, to, intent, signal),
-    { concerns: (news) => news === null || (news.type === "audit" && /applied|rolled|stage/.test(news.data.event_type)) }, // prettier-ignore
+    { concerns: (event) => event === null || (event.type === "audit" && /applied|rolled|stage/.test(event.data.event_type)) }, // prettier-ignore
   );
-  const { data: names, error: noNames } = useFound("is:applied sort:applied", { limit: MAX_NAMES });
+  const { data: names, error: noNames } = useFind("is:applied sort:applied", { limit: MAX_NAMES });
   if (!data || (!names && noNames === undefined)) return <Pending error={error} what="the values" />;
-  const same = data.rows.filter(isSame);
-  const different = data.rows.filter((row) => !isSame(row));
+  const same = data.rows.filter(hasSameValue);
+  const different = data.rows.filter((row) => !hasSameValue(row));
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const setBy = new Map(names?.rows.map((row) => [row.change_id, row]));
   return (
-    <Panel title={different.length === 0 ? "Nothing differs" : counted(different.length, "difference")}>
+    <Panel title={different.length === 0 ? "Nothing differs" : formatCount(different.length, "difference")}>
       <Failure error={error} />
       {data.isCut && <p>More than 5,000 values are set; the first 5,000 are compared.</p>}
       {different.length > 0 && (
@@ -110,11 +117,11 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
       <PromoteAll of={different.filter(({ name }) => chosen.includes(name))} from={from} to={to} />
       {same.length > 0 && (
         <details>
-          <summary>{counted(same.length, "target has", "targets have")} the same value</summary>
+          <summary>{formatCount(same.length, "target has", "targets have")} the same value</summary>
           <ul class="plain">
-            {same.map(({ name, from: held }) => (
+            {same.map(({ name, from: value }) => (
               <li key={name}>
-                <Given text={name} code /> <ShortValue of={held!} />
+                <UserText text={name} code /> <ShortValue of={value!} />
               </li>
             ))}
           </ul>
@@ -125,7 +132,7 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
 }
 
 /** Leads to a plan of the chosen differences. */
-function PromoteAll({ of, from, to }: { of: readonly Compared[]; from: string; to: string }) {
+function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: string; to: string }) {
   const values = of.map((row) => row.from as Governed);
   const kinds = new Set(values.map(({ kind }) => kind));
   if (of.length < 2) return <p class="quiet">Choose two or more targets to promote them as one plan.</p>;
@@ -139,14 +146,14 @@ function PromoteAll({ of, from, to }: { of: readonly Compared[]; from: string; t
   };
   const draft: Draft = {
     ...parseDraft(new URLSearchParams(query), personName.get()),
-    sets: of.map(({ there }, index) => ({ ...there, value: typeValue(kind!, values[index]!.value) })),
+    sets: of.map(({ there }, index) => ({ ...there, value: formatValue(kind!, values[index]!.value) })),
   };
   return (
     <button
       type="button"
       onClick={() => {
         const address = href(["propose"], { plan: to });
-        keptDraft.set(JSON.stringify({ address, draft }));
+        storedDraft.set(JSON.stringify({ address, draft }));
         navigate(address);
       }}
     >
@@ -163,7 +170,7 @@ function DifferenceRow({
   isChosen,
   onChoose,
 }: {
-  row: Compared;
+  row: ComparedTarget;
   from: string;
   to: string;
   setBy: ReadonlyMap<string, FindRow>;
@@ -171,8 +178,8 @@ function DifferenceRow({
   onChoose: (is: boolean) => void;
 }) {
   const [open, setOpen] = useState(false);
-  const valueOf = (held: Held | undefined) => (held?.state === "governed" ? held : undefined);
-  const isLong = [row.to, row.from].some((held) => pretty(valueOf(held)?.value).length > MAX_SHORT);
+  const valueOf = (value: EnvironmentValue | undefined) => (value?.state === "governed" ? value : undefined);
+  const isLong = [row.to, row.from].some((value) => formatJson(valueOf(value)?.value).length > MAX_SHORT);
   return (
     <>
       <tr>
@@ -185,7 +192,7 @@ function DifferenceRow({
                 onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
               />
             )}
-            <Given text={row.name} code />
+            <UserText text={row.name} code />
           </label>
           {isLong && (
             <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -198,10 +205,10 @@ function DifferenceRow({
             [from, row.from],
             [to, row.to],
           ] as const
-        ).map(([name, held]) => (
+        ).map(([name, value]) => (
           <td key={name} data-label={name}>
-            {held ? (
-              <Cell held={held} by={setBy.get(held.change_id)} />
+            {value ? (
+              <Cell held={value} by={setBy.get(value.change_id)} />
             ) : (
               <div class="quiet">Only in {name === from ? to : from}</div>
             )}
@@ -231,27 +238,27 @@ function DifferenceRow({
 }
 
 /** Returns the address of a proposal that promotes a value; one of a plan goes without the plan's other targets. */
-function promotionHref({ from, there }: Compared, by?: FindRow): string {
+function promotionHref({ from, there }: ComparedTarget, by?: FindRow): string {
   const { change_id, kind, value } = from as Governed;
   if (by?.targets === undefined) return href(["propose"], { promotes: change_id, ...there });
   return href(["propose"], { kind, ...there, value: JSON.stringify(value) });
 }
 
 /** A value, who consented to it, and since when it is set. */
-const Cell = ({ held, by }: { held: Held; by: FindRow | undefined }) => (
+const Cell = ({ held: value, by }: { held: EnvironmentValue; by: FindRow | undefined }) => (
   <div>
-    <ShortValue of={held} />
+    <ShortValue of={value} />
     <small class="quiet">
-      <a href={changeHref(held.change_id)}>
-        <Given text={by?.summary || "The change that set it"} />
+      <a href={changeHref(value.change_id)}>
+        <UserText text={by?.summary || "The change that set it"} />
       </a>
       {by && by.approvers.length > 0 && (
         <>
-          , approved by <Given text={by.approvers.join(", ")} />
+          , approved by <UserText text={by.approvers.join(", ")} />
         </>
       )}
-      , <Age at={held.applied_at} />
-      {held.shared && ", for all tenants"}
+      , <Age at={value.applied_at} />
+      {value.shared && ", for all tenants"}
     </small>
   </div>
 );
@@ -259,11 +266,11 @@ const Cell = ({ held, by }: { held: Held; by: FindRow | undefined }) => (
 /** Longer values are cut. */
 const MAX_SHORT = 60;
 
-function ShortValue({ of }: { of: Held }) {
+function ShortValue({ of }: { of: EnvironmentValue }) {
   if (of.state === "withheld")
     return (
       <span class="quiet">
-        Not shown: <Given text={of.problem} />
+        Not shown: <UserText text={of.problem} />
       </span>
     );
   const text = JSON.stringify(of.value);

@@ -1,19 +1,19 @@
 /** The first page: what waits for the reader, then what else needs somebody. */
 import type { InboxItem } from "../core/api_types.ts";
-import { address } from "../core/api.ts";
-import { counted } from "../core/format.ts";
-import { useTitle, useValue, useWaiting } from "../core/hooks.tsx";
+import { apiUrl } from "../core/api.ts";
+import { formatCount } from "../core/format.ts";
+import { useTitle, useValue, useWaitingCount } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
-import { useFound, useServiceState } from "../core/shared.ts";
-import { type Concern, readInbox, serviceConcerns } from "../domain/inbox.ts";
+import { useFind, useServiceState } from "../core/shared.ts";
+import { type Concern, readInbox, listServiceConcerns } from "../domain/inbox.ts";
 import { ChangeRow } from "../parts/change_row.tsx";
 import { CopyBlock } from "../parts/copy.tsx";
-import { Sign } from "../parts/mark.tsx";
+import { Icon } from "../parts/badge.tsx";
 import { Failure, Notice } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { Given } from "../parts/text.tsx";
+import { UserText } from "../parts/text.tsx";
 import { InboxRow } from "./inbox/row.tsx";
 
 /** Waiting changes of the reader, then what else needs attention. */
@@ -21,28 +21,28 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
   const { data, error } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
   const { data: state, error: noState } = useServiceState();
-  const stands = data !== undefined && (state !== undefined || noState !== undefined);
+  const isReady = data !== undefined && (state !== undefined || noState !== undefined);
   useTitle("Inbox");
-  useWaiting(data && (data.totals.waiting_for_you ?? data.totals.pending));
-  if (!stands) return <PendingPage title="Inbox" error={error} what="what waits" />;
+  useWaitingCount(data && (data.totals.waiting_for_you ?? data.totals.pending));
+  if (!isReady) return <PendingPage title="Inbox" error={error} what="what waits" />;
   const { totals, mine, approved, reviews, more } = data;
   const { pending, waiting_for_you } = totals;
   const own = waiting_for_you ?? pending;
   const others = pending - own;
-  const concerns = [...serviceConcerns(state), ...data.concerns];
-  const nothing = pending + totals.approved + reviews.length + concerns.length === 0;
+  const concerns = [...listServiceConcerns(state), ...data.concerns];
+  const isEmpty = pending + totals.approved + reviews.length + concerns.length === 0;
   return (
     <>
       <PageHead
         title="Inbox"
-        lead={`${own > 0 ? counted(own, "change waits", "changes wait") : "Nothing waits"} for ${waiting_for_you === null ? "" : "your "}consent.`}
+        lead={`${own > 0 ? formatCount(own, "change waits", "changes wait") : "Nothing waits"} for ${waiting_for_you === null ? "" : "your "}consent.`}
       >
         <a class="button secondary" href={href(["propose"])}>
           Propose a change
         </a>
       </PageHead>
       {error !== undefined && <Failure error={error} />}
-      {name === "" && !nothing && (
+      {name === "" && !isEmpty && (
         <Notice tone="wait">
           <p>
             This window does not know who you are, so it shows everything.{" "}
@@ -52,7 +52,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           </p>
         </Notice>
       )}
-      {nothing && <Empty />}
+      {isEmpty && <Empty />}
       <Group title="Review due" items={reviews} total={reviews.length} />
       <Group title={waiting_for_you === null ? "Waiting for consent" : "Waits for you"} items={mine} total={own} />
       <Group title="Approved, not applied" items={approved} total={totals.approved} />
@@ -60,7 +60,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         <p>
           {others > 0 && (
             <a href={href(["changes"], { q: "is:pending_consent" })}>
-              {counted(others, "more waits", "more wait")} for others
+              {formatCount(others, "more waits", "more wait")} for others
             </a>
           )}
           {others > 0 && more && ". "}
@@ -113,17 +113,17 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mand
     <li>
       <article class="row">
         <p class={`row-title mark ${tone}`}>
-          <Sign shape="bang" />
+          <Icon shape="bang" />
           {to ? (
             <a data-row href={to}>
-              <Given text={title} />
+              <UserText text={title} />
             </a>
           ) : (
-            <Given text={title} />
+            <UserText text={title} />
           )}
         </p>
         <p class="row-words">
-          <Given text={detail} />
+          <UserText text={detail} />
         </p>
       </article>
     </li>
@@ -135,7 +135,7 @@ const SHOWN_OWN = 5;
 /** The reader's newest proposals, and what became of them. */
 function YourProposals() {
   const q = "is:mine";
-  const { data } = useFound(q, { limit: SHOWN_OWN });
+  const { data } = useFind(q, { limit: SHOWN_OWN });
   if (!data || data.total === 0) return null;
   return (
     <Panel title="Your proposals" aside={<Count of={data.total} />}>
@@ -160,7 +160,7 @@ const Empty = () => (
     </p>
     <CopyBlock
       label="A first proposal"
-      text={`curl ${address("api/product/propose")} \\${adminToken.get() === "" ? "" : `\n  -H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN" \\`}
+      text={`curl ${apiUrl("api/product/propose")} \\${adminToken.get() === "" ? "" : `\n  -H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN" \\`}
   -d tenant_id=t1 -d kind=config -d target=ui.banner -d value=true -d summary="Show the banner" -d proposer=you`}
     />
     <p>

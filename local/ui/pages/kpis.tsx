@@ -1,15 +1,15 @@
 /** Movements of KPIs, and the outcomes of changes. */
 import { useRef, useState } from "preact/hooks";
 import type { State } from "../core/api_types.ts";
-import { percent } from "../core/format.ts";
+import { formatPercent } from "../core/format.ts";
 import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
 import { useServiceState } from "../core/shared.ts";
-import { goalDirection, type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
+import { findGoalDirection, type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
 import { readOutcomes } from "../domain/outcomes.ts";
-import { offeredKpis } from "../domain/kpis.ts";
-import { titled } from "../domain/statuses.ts";
+import { listOfferedKpis } from "../domain/kpis.ts";
+import { formatTitle } from "../domain/statuses.ts";
 import type { ChartLine } from "../parts/chart.tsx";
 import { OutcomeTable } from "../parts/outcomes.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
@@ -25,13 +25,13 @@ export function KpisPage({ route: { query } }: { route: Route }) {
   const { data: found } = useResource("outcomes", readOutcomes);
   useTitle("KPIs");
   usePageKeys([{ key: "f", label: "Enter KPI values", run: () => setFeeding(true) }]);
-  const names = state && series ? namesOf(state, series) : [];
+  const names = state && series ? listKpiNames(state, series) : [];
   const chosen = names.includes(query.get("kpi") ?? "") ? query.get("kpi")! : names[0];
   const points = (chosen && series?.[chosen]) || [];
-  const marks = useOperations(points);
+  const events = useOperations(points);
   // The first chart stands complete, or its legend would move what is below it.
   const stood = useRef(false);
-  if (state && series && marks) stood.current = true;
+  if (state && series && events) stood.current = true;
   if (!state || !series || !stood.current) return <PendingPage title="KPIs" error={off ?? error} what="KPIs" />;
   return (
     <>
@@ -40,7 +40,7 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         lead={
           state.E === null
             ? "No KPI has a target and data yet, so nobody can say what the changes did."
-            : `The KPIs are ${percent(state.E)} of the way to their targets, by weight.`
+            : `The KPIs are ${formatPercent(state.E)} of the way to their targets, by weight.`
         }
       >
         <button type="button" onClick={() => setFeeding(true)}>
@@ -51,14 +51,14 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         <KpiTable state={state} names={names} chosen={chosen} />
         {chosen && points.length > 0 && (
           <>
-            <h3>{titled(chosen)}</h3>
+            <h3>{formatTitle(chosen)}</h3>
             <KpiChart
               key={chosen}
               kpi={chosen}
               points={points}
-              marks={marks ?? []}
-              lines={linesOf(chosen, state)}
-              direction={goalDirection(chosen, state.goals)}
+              marks={events ?? []}
+              lines={listGoalLines(chosen, state)}
+              direction={findGoalDirection(chosen, state.goals)}
             />
           </>
         )}
@@ -74,17 +74,17 @@ export function KpisPage({ route: { query } }: { route: Route }) {
           figures do not add up.
         </p>
       </Panel>
-      {feeding && <FeedDialog names={offeredKpis(names)} onClose={() => setFeeding(false)} />}
+      {feeding && <FeedDialog names={listOfferedKpis(names)} onClose={() => setFeeding(false)} />}
     </>
   );
 }
 
 /** Names of KPIs: those of the intent first, then others with a feed. */
-const namesOf = ({ goals, dimensions }: State, series: KpiSeries): string[] => [
+const listKpiNames = ({ goals, dimensions }: State, series: KpiSeries): string[] => [
   ...new Set([...goals.map(({ kpi }) => kpi), ...dimensions.E.parts.map(({ kpi }) => kpi), ...Object.keys(series)]),
 ];
 
-function linesOf(kpi: string, { goals, dimensions }: State): ChartLine[] {
+function listGoalLines(kpi: string, { goals, dimensions }: State): ChartLine[] {
   const goal = goals.find((one) => one.kpi === kpi) ?? dimensions.E.parts.find((one) => one.kpi === kpi);
   if (!goal || goal.baseline === null) return [];
   const baseline: ChartLine = { kind: "baseline", label: "Baseline", value: goal.baseline };

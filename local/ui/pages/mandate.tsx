@@ -3,25 +3,25 @@ import { useState } from "preact/hooks";
 import { normalizeName } from "../../../lib/changes/rules/names.ts";
 import type { MandateDetail } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { counted } from "../core/format.ts";
+import { formatCount } from "../core/format.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
-import { asSent, listShownKeys } from "../domain/keys.ts";
+import { toRecordedName, listShownKeys } from "../domain/keys.ts";
 import { describeSuspension } from "../domain/inbox.ts";
-import { describeBounds, STATE } from "../domain/mandates.ts";
+import { describeBounds, MANDATE_BADGES } from "../domain/mandates.ts";
 import { readOutcomes } from "../domain/outcomes.ts";
-import { statusMark, VERDICT } from "../domain/statuses.ts";
-import { Mark } from "../parts/mark.tsx";
+import { statusBadge, VERDICT } from "../domain/statuses.ts";
+import { StatusBadge } from "../parts/badge.tsx";
 import { Failure } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { Given, Prose } from "../parts/text.tsx";
+import { UserText, Prose } from "../parts/text.tsx";
 import { Timeline } from "../parts/timeline.tsx";
 import { Age, Moment } from "../parts/time.tsx";
-import { Allows } from "./mandates/draft.tsx";
+import { BoundsList } from "./mandates/draft.tsx";
 
 const DecideMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.DecideMandate));
 const SignMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.SignMandate));
@@ -32,11 +32,11 @@ export function MandatePage({ id }: { id: string }) {
   const { data, error, reload } = useResource(`mandate ${id}`, (signal) => get<MandateDetail>(path, {}, signal));
   const title = data ? `Mandate of ${data.agent}` : "Mandate";
   useTitle(title);
-  if (data) return <Shown mandate={data} title={title} error={error} reload={reload} />;
+  if (data) return <MandateView mandate={data} title={title} error={error} reload={reload} />;
   return <PendingPage title={title} error={error} what="the mandate" />;
 }
 
-function Shown({
+function MandateView({
   mandate,
   title,
   error,
@@ -47,7 +47,7 @@ function Shown({
   error: unknown;
   reload: () => Promise<void>;
 }) {
-  const name = asSent(useValue(personName));
+  const name = toRecordedName(useValue(personName));
   const { data: intent } = useIntent();
   const [action, setAction] = useState<"narrow" | "revoke" | undefined>();
   const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
@@ -61,10 +61,10 @@ function Shown({
   return (
     <>
       <PageHead
-        title={<Given text={title} />}
+        title={<UserText text={title} />}
         lead={
           <>
-            <Mark of={STATE[state]} />{" "}
+            <StatusBadge of={MANDATE_BADGES[state]} />{" "}
             {describeSuspension(mandate.suspension?.reason) || (state !== "draft" && inactive)}
             {mandate.suspension?.change_id && (
               <>
@@ -90,11 +90,11 @@ function Shown({
       <div class="columns main-first">
         <div>
           <Panel title="What it allows">
-            <Allows of={describeBounds(mandate)} />
+            <BoundsList of={describeBounds(mandate)} />
             {note !== "" && <Prose text={note} />}
             {mandate.systems.length > 0 && (
               <p class="quiet">
-                Target systems: <Given text={mandate.systems.map((system) => system.name).join(", ")} />
+                Target systems: <UserText text={mandate.systems.map((system) => system.name).join(", ")} />
               </p>
             )}
           </Panel>
@@ -102,10 +102,10 @@ function Shown({
             <Panel title={state === "draft" ? "Sign it" : "Resume it"}>
               {missing.map(({ rule, count, of }) => (
                 <p key={rule}>
-                  {counted(count, "more signature")} of <Given text={of.join(", ") || "nobody who may"} />
+                  {formatCount(count, "more signature")} of <UserText text={of.join(", ") || "nobody who may"} />
                   {rule.startsWith("owners") && (
                     <>
-                      , <Given text={rule} />
+                      , <UserText text={rule} />
                     </>
                   )}
                   .
@@ -150,11 +150,11 @@ function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
   return (
     <Panel title="What came of it">
       <p>
-        {changes.length === 100 ? "The newest 100 changes" : counted(changes.length, "change")}:{" "}
+        {changes.length === 100 ? "The newest 100 changes" : formatCount(changes.length, "change")}:{" "}
         {counts
           .map(
             ([status, some]) =>
-              `${some!.length} ${statusMark({ status, resolution: null } as never).word.toLowerCase()}`,
+              `${some!.length} ${statusBadge({ status, resolution: null } as never).word.toLowerCase()}`,
           )
           .join(", ")}
         .
@@ -163,11 +163,11 @@ function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
         {changes.map(({ change_id, summary, target, tenant_id, status, at }) => (
           <li key={change_id}>
             <a href={changeHref(change_id)}>
-              <Given text={summary} />
+              <UserText text={summary} />
             </a>{" "}
-            <Given text={target} code /> for <Given text={tenant_id} />, <Age at={at} />{" "}
-            <Mark of={statusMark({ status, resolution: null })} />{" "}
-            {verdicts.has(change_id) && <Mark of={VERDICT[verdicts.get(change_id)!]} />}
+            <UserText text={target} code /> for <UserText text={tenant_id} />, <Age at={at} />{" "}
+            <StatusBadge of={statusBadge({ status, resolution: null })} />{" "}
+            {verdicts.has(change_id) && <StatusBadge of={VERDICT[verdicts.get(change_id)!]} />}
           </li>
         ))}
       </ul>

@@ -1,15 +1,15 @@
 /** Mandates: those that are signed, and a new one. */
 import type { Mandate } from "../core/api_types.ts";
-import { counted } from "../core/format.ts";
+import { formatCount } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { href } from "../core/router.tsx";
 import { useIntent } from "../core/shared.ts";
-import { STATE, useMandates } from "../domain/mandates.ts";
-import { Mark } from "../parts/mark.tsx";
+import { MANDATE_BADGES, useMandates } from "../domain/mandates.ts";
+import { StatusBadge } from "../parts/badge.tsx";
 import { Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
-import { Given } from "../parts/text.tsx";
+import { UserText } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
 
 const DraftForm = lazy(() => import("./mandates/draft.tsx").then((part) => part.DraftForm));
@@ -42,7 +42,9 @@ export function MandatesPage() {
             )}
             {data.mandates.some(isOver) && (
               <details>
-                <summary>{counted(data.mandates.filter(isOver).length, "mandate has", "mandates have")} ended</summary>
+                <summary>
+                  {formatCount(data.mandates.filter(isOver).length, "mandate has", "mandates have")} ended
+                </summary>
                 <Rows of={data.mandates.filter(isOver)} />
               </details>
             )}
@@ -61,11 +63,11 @@ const Rows = ({ of }: { of: readonly Mandate[] }) => (
         <article class="row">
           <p class="row-title">
             <a data-row href={href(["mandates", one.mandate_id])}>
-              <Given text={`${one.agent}: ${one.targets.join(", ")}`} />
+              <UserText text={`${one.agent}: ${one.targets.join(", ")}`} />
             </a>
           </p>
           <p class="row-meta">
-            <Mark of={STATE[one.state]} />
+            <StatusBadge of={MANDATE_BADGES[one.state]} />
             <span>
               {one.used.today} of {one.max_per_day} today
             </span>

@@ -1,35 +1,35 @@
 /** A proposal: stated in full, with the policy's answer foretold before it is sent. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/in_force.ts";
-import type { AuditEntry, ChangeDetail, Proposed } from "../core/api_types.ts";
-import { toForm as encodeForm, newKey, post, Refused } from "../core/api.ts";
+import type { AuditEntry, ChangeDetail, ProposalAnswer } from "../core/api_types.ts";
+import { encodeForm, newKey, post, ServiceError } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
-import { keptDraft, personName } from "../core/session.ts";
+import { storedDraft, personName } from "../core/session.ts";
 import { useIntent, useServiceState } from "../core/shared.ts";
 import {
   type Draft,
-  draftAgain,
+  draftFromChange,
   parseDraft,
-  draftOfHeld,
-  draftOfPromotion,
+  draftCurrentValue,
+  draftPromotion,
   makeProposalFields,
   splitDraft,
 } from "../domain/draft.ts";
-import { whyApart } from "../domain/again.ts";
-import { readValue, typeValue } from "../domain/kinds.ts";
-import { keepReceipt } from "../domain/receipts.ts";
-import { offeredKpis } from "../domain/kpis.ts";
-import { statusMark } from "../domain/statuses.ts";
+import { findDraftSupersedeProblem } from "../domain/follow_ups.ts";
+import { parseValue, formatValue } from "../domain/kinds.ts";
+import { storeReceipt } from "../domain/receipts.ts";
+import { listOfferedKpis } from "../domain/kpis.ts";
+import { statusBadge } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
-import { Mark } from "../parts/mark.tsx";
+import { StatusBadge } from "../parts/badge.tsx";
 import { Failure, Notice } from "../parts/notice.tsx";
 import { PageHead, Panel, PendingPage } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
-import { Given } from "../parts/text.tsx";
+import { UserText } from "../parts/text.tsx";
 import { useCurrentValue } from "./propose/current_value.ts";
-import { Foretelling } from "./propose/foretelling.tsx";
-import { SupersededChange, type Instead, Intention } from "./propose/in_place_of.tsx";
+import { ProposalPreview } from "./propose/proposal_preview.tsx";
+import { SupersededChange, type Superseding, SupersedeNotice } from "./propose/superseded_change.tsx";
 import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 
 /** The largest request that the service takes. */
@@ -42,7 +42,7 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   if (promotes !== null)
     return (
       <SupersededChange id={promotes} take={undefined}>
-        {(of) => <Proposal begun={draftOfPromotion(of, query, name)} promotes={of} />}
+        {(of) => <Proposal begun={draftPromotion(of, query, name)} promotes={of} />}
       </SupersededChange>
     );
   const id = query.get("supersedes");
@@ -51,20 +51,31 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   return (
     <SupersededChange id={id} take={take}>
       {(of, held) => (
-        <Proposal begun={take ? draftOfHeld(of, held, name) : draftAgain(of, name)} instead={{ of, take, held }} />
+        <Proposal
+          begun={take ? draftCurrentValue(of, held, name) : draftFromChange(of, name)}
+          instead={{ of, take, held }}
+        />
       )}
     </SupersededChange>
   );
 }
 
 /** The form, and next to it a preview of its effect. */
-function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instead; promotes?: ChangeDetail }) {
+function Proposal({
+  begun: initial,
+  instead,
+  promotes,
+}: {
+  begun: Draft;
+  instead?: Superseding;
+  promotes?: ChangeDetail;
+}) {
   const { data: intent, error: off } = useIntent();
   const { data: state } = useServiceState();
   const name = useValue(personName);
   const address = location.hash;
-  const [draft, setDraft] = useState<Draft>(() => readKept(address) ?? begun);
-  const [sent, setSent] = useState<{ draft: Draft; answer: Proposed } | undefined>();
+  const [draft, setDraft] = useState<Draft>(() => readStoredDraft(address) ?? initial);
+  const [sent, setSent] = useState<{ draft: Draft; answer: ProposalAnswer } | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newKey);
@@ -76,23 +87,23 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
     known.current = name;
   }, [name]);
   useEffect(() => {
-    if (error) toFault();
+    if (error) focusFirstFault();
   }, [error]);
-  const faultsOfValues = splitDraft(draft).flatMap(({ kind, value }) => readValue(kind, value).fault ?? []);
+  const faultsOfValues = splitDraft(draft).flatMap(({ kind, value }) => parseValue(kind, value).fault ?? []);
   const isTooLong = encodeForm(makeProposalFields(draft)).toString().length > MAX_REQUEST_BYTES;
   const valueFault = isTooLong ? "The proposal is over 64 KiB. Shorten the value." : faultsOfValues[0];
   const current = useCurrentValue(draft);
   // The form starts from the current value, until something is typed.
   const filled = useRef("");
-  const held = current && typeValue(draft.kind, current.value);
+  const held = current && formatValue(draft.kind, current.value);
   useEffect(() => {
     if (held === undefined || promotes) return;
     const before = filled.current;
     const value = (filled.current = held ?? "");
     if (value !== before) setDraft((now) => (now.value === before ? { ...now, value } : now));
   }, [held]);
-  const apart = instead && whyApart(instead.of, draft);
-  const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
+  const supersedeProblem = instead && findDraftSupersedeProblem(instead.of, draft);
+  const supersedes = instead && supersedeProblem === undefined ? instead.of.change_id : undefined;
   const fields = promotes
     ? {
         ...makeProposalFields({ ...draft, ...(draft.sets && { target: "" }), sets: undefined, value: "" }),
@@ -104,17 +115,17 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
     setDraft(next);
     setKey(newKey());
     setError(undefined);
-    keptDraft.set(JSON.stringify({ address, draft: next }));
+    storedDraft.set(JSON.stringify({ address, draft: next }));
   };
   const send = async () => {
     if (busy) return;
-    if (valueFault) return toFault();
+    if (valueFault) return focusFirstFault();
     setBusy(true);
     setError(undefined);
     try {
-      const proposed = await post<Proposed & { audit_entry: AuditEntry }>("api/product/propose", fields, { key });
-      keepReceipt(proposed.audit_entry);
-      keptDraft.set("");
+      const proposed = await post<ProposalAnswer & { audit_entry: AuditEntry }>("api/product/propose", fields, { key });
+      storeReceipt(proposed.audit_entry);
+      storedDraft.set("");
       setSent({ draft, answer: proposed });
       document.querySelector("h1")?.focus();
     } catch (failure) {
@@ -124,11 +135,11 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
   };
   if (!intent) return <PendingPage title={title} error={off} what="the intent" />;
   const startOver = () => {
-    keptDraft.set("");
-    setDraft(begun);
+    storedDraft.set("");
+    setDraft(initial);
   };
-  const kpis = offeredKpis((state?.goals ?? []).map(({ kpi }) => kpi));
-  const faults = error instanceof Refused ? (error.refusal.fields ?? []) : [];
+  const kpis = listOfferedKpis((state?.goals ?? []).map(({ kpi }) => kpi));
+  const faults = error instanceof ServiceError ? (error.body.fields ?? []) : [];
   return (
     <>
       <PageHead
@@ -141,14 +152,19 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
       />
       {promotes && (
         <p>
-          The value of <ChangeName of={promotes} /> for tenant <Given text={promotes.tenant_id} />, exactly as it is.
+          The value of <ChangeName of={promotes} /> for tenant <UserText text={promotes.tenant_id} />, exactly as it is.
         </p>
       )}
       {sent ? (
         <Sent proposed={sent.answer} instead={instead} />
       ) : (
         instead && (
-          <Intention {...instead} apart={apart} draft={draft} blocks={intent.policy?.on_conflict === "block"} />
+          <SupersedeNotice
+            {...instead}
+            apart={supersedeProblem}
+            draft={draft}
+            blocks={intent.policy?.on_conflict === "block"}
+          />
         )
       )}
       <div class="columns">
@@ -162,11 +178,11 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
             valueFault={valueFault}
             faultOf={(field) => faults.find((one) => one.field === field)?.message}
             onSend={() => void send()}
-            onStartOver={keptDraft.get() === "" ? undefined : startOver}
+            onStartOver={storedDraft.get() === "" ? undefined : startOver}
           />
         </Panel>
         <div class="with-preview">
-          <Foretelling
+          <ProposalPreview
             draft={
               promotes && draft.sets
                 ? { ...draft, sets: draft.sets.map((entry) => ({ ...entry, tenant_id: draft.tenant_id })) }
@@ -183,7 +199,7 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
                 {busy ? "Sending…" : "Propose"}
               </button>
             )}
-          </Foretelling>
+          </ProposalPreview>
         </div>
       </div>
     </>
@@ -191,19 +207,19 @@ function Proposal({ begun, instead, promotes }: { begun: Draft; instead?: Instea
 }
 
 /** Returns the draft that was begun at this address and not sent. */
-function readKept(address: string): Draft | undefined {
-  if (keptDraft.get() === "") return undefined;
-  const kept = JSON.parse(keptDraft.get()) as { address: string; draft: Draft };
-  return kept.address === address ? kept.draft : undefined;
+function readStoredDraft(address: string): Draft | undefined {
+  if (storedDraft.get() === "") return undefined;
+  const stored = JSON.parse(storedDraft.get()) as { address: string; draft: Draft };
+  return stored.address === address ? stored.draft : undefined;
 }
 
 /** The first field that is not right may be far from the button, on a phone out of sight. */
-const toFault = () => document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
+const focusFirstFault = () => document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
 
-const Sent = ({ proposed, instead }: { proposed: Proposed; instead: Instead | undefined }) => (
+const Sent = ({ proposed, instead }: { proposed: ProposalAnswer; instead: Superseding | undefined }) => (
   <Notice tone="good" alert>
     <p>
-      Proposed. <Mark of={statusMark(proposed)} /> <a href={changeHref(proposed.change_id)}>Open the change</a>
+      Proposed. <StatusBadge of={statusBadge(proposed)} /> <a href={changeHref(proposed.change_id)}>Open the change</a>
     </p>
     {proposed.conflicts.length > 0 && <p>Other changes on this target are under way; the change shows them.</p>}
     {instead && isLive(instead.of.status) && (

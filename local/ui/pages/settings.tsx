@@ -1,19 +1,19 @@
 /** The reader's keys, the health of the service, its reports, and its internals. */
 import { useEffect } from "preact/hooks";
 import type { Capability, CapabilityMap, EvolvedFile } from "../core/api_types.ts";
-import { clockBehind, get, getText, Refused } from "../core/api.ts";
-import { brief, briefId, bytes, counted } from "../core/format.ts";
+import { clockBehind, get, getText, ServiceError } from "../core/api.ts";
+import { shortenHash, shortenId, formatBytes, formatCount } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
 import { useCapabilities, useIntent, useServiceState } from "../core/shared.ts";
-import { type Mark as MarkOf, titled } from "../domain/statuses.ts";
+import { type Badge as MarkOf, formatTitle } from "../domain/statuses.ts";
 import { Disclosure } from "../parts/disclosure.tsx";
-import { Mark } from "../parts/mark.tsx";
+import { StatusBadge } from "../parts/badge.tsx";
 import { Failure, Pending, RuntimeOff } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { ReadPanel } from "../parts/read_panel.tsx";
-import { Code, Given } from "../parts/text.tsx";
+import { Code, UserText } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { Actions, Figures, PeerTable } from "./settings/internals.tsx";
 
@@ -58,7 +58,7 @@ export function SettingsPage() {
   );
 }
 
-const STATUS: Readonly<Record<Capability["status"], MarkOf>> = {
+const CAPABILITY_BADGES: Readonly<Record<Capability["status"], MarkOf>> = {
   available: { word: "Available", shape: "check", tone: "good" },
   degraded: { word: "Degraded", shape: "half", tone: "warn" },
   disabled: { word: "Off", shape: "ring", tone: "quiet" },
@@ -67,18 +67,22 @@ const STATUS: Readonly<Record<Capability["status"], MarkOf>> = {
 
 /** Shows what fails, and on request what works and what would switch on the rest. */
 function Health({ map: { capabilities } }: { map: CapabilityMap }) {
-  const having = (...statuses: Capability["status"][]) =>
+  const filterByStatus = (...statuses: Capability["status"][]) =>
     capabilities.filter(({ status }) => statuses.includes(status));
-  const [failing, available, disabled] = [having("failing", "degraded"), having("available"), having("disabled")];
+  const [failing, available, disabled] = [
+    filterByStatus("failing", "degraded"),
+    filterByStatus("available"),
+    filterByStatus("disabled"),
+  ];
   return (
     <Panel title="Health">
       {failing.length === 0 ? <p>Nothing fails.</p> : <Capabilities of={failing} />}
       <details>
-        <summary>{counted(available.length, "part works", "parts work")}</summary>
+        <summary>{formatCount(available.length, "part works", "parts work")}</summary>
         <Capabilities of={available} />
       </details>
       <details>
-        <summary>{counted(disabled.length, "part is off", "parts are off")}</summary>
+        <summary>{formatCount(disabled.length, "part is off", "parts are off")}</summary>
         <Capabilities of={disabled} />
       </details>
     </Panel>
@@ -89,16 +93,16 @@ const Capabilities = ({ of }: { of: readonly Capability[] }) => (
   <ul class="plain capabilities">
     {of.map(({ id, status, reason, enable_with }) => (
       <li key={id}>
-        <Mark of={STATUS[status]} />
+        <StatusBadge of={CAPABILITY_BADGES[status]} />
         <div>
-          <strong>{titled(id)}</strong>
+          <strong>{formatTitle(id)}</strong>
           {reason !== null && (
             <p class="quiet">
-              <Given text={reason} />
+              <UserText text={reason} />
               {enable_with !== null && "; switched on with "}
               {enable_with
                 ?.split(/( or )| (?=--)/)
-                .map((piece = " ", index) => (index % 2 === 1 ? piece : <code key={piece}>{piece}</code>))}
+                .map((part = " ", index) => (index % 2 === 1 ? part : <code key={part}>{part}</code>))}
             </p>
           )}
         </div>
@@ -120,9 +124,9 @@ const Reports = () => (
               key={file.name}
               summary={
                 <>
-                  <Given text={file.name.replace(/chg_[^.]+/, briefId)} />{" "}
+                  <UserText text={file.name.replace(/chg_[^.]+/, shortenId)} />{" "}
                   <span class="quiet">
-                    {bytes(file.bytes)}, <Age at={file.modified_at} />
+                    {formatBytes(file.bytes)}, <Age at={file.modified_at} />
                   </span>
                 </>
               }
@@ -143,7 +147,7 @@ function Report({ file: { name, sha256 } }: { file: EvolvedFile }) {
     <>
       {data === undefined ? <Pending error={error} what="the report" /> : <Code label={name}>{data}</Code>}
       <p class="quiet">
-        SHA-256 <code title={sha256}>{brief(sha256)}</code>
+        SHA-256 <code title={sha256}>{shortenHash(sha256)}</code>
       </p>
     </>
   );
@@ -159,7 +163,7 @@ function checkClock(): () => void {
   const report = (checks: Checks | undefined): void => void (checks?.clock && clockBehind.set(!checks.clock.ok));
   get<{ checks: Checks }>("readyz", {}, gone.signal).then(
     ({ checks }) => report(checks),
-    (error: unknown) => report(error instanceof Refused ? (error.refusal["checks"] as Checks) : undefined),
+    (error: unknown) => report(error instanceof ServiceError ? (error.body["checks"] as Checks) : undefined),
   );
   return () => gone.abort();
 }

@@ -1,21 +1,21 @@
 /** Who one is here, what one signs with, and a new passkey for the intent. */
 import { useState } from "preact/hooks";
-import { NotDone } from "../core/api.ts";
-import { pretty } from "../core/format.ts";
+import { NotSentError } from "../core/api.ts";
+import { formatJson } from "../core/format.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import type { IntentView, ShownKey } from "../core/api_types.ts";
-import { asSent, isPasskey, listShownKeys } from "../domain/keys.ts";
+import { toRecordedName, isPasskey, listShownKeys } from "../domain/keys.ts";
 import { hasPasskeys, makePasskey } from "../domain/passkeys.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
-import { Given } from "../parts/text.tsx";
+import { UserText } from "../parts/text.tsx";
 
 /** The reader's keys. */
 export function YouPage({ onYou }: { onYou: () => void }) {
-  const name = asSent(useValue(personName));
+  const name = toRecordedName(useValue(personName));
   const { data: intent, error } = useIntent();
   useTitle("You");
   return (
@@ -49,7 +49,7 @@ const Listed = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => 
   <Panel title="Listed by the intent">
     {keys.length === 0 ? (
       <p>
-        The intent lists no key of <Given text={name} />.
+        The intent lists no key of <UserText text={name} />.
       </p>
     ) : (
       <ul class="plain">
@@ -62,7 +62,7 @@ const Listed = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => 
                   ? "SSH key that signs by itself: unattended"
                   : "SSH key of a security key"}
             </p>
-            <Given text={key.id} code />
+            <UserText text={key.id} code />
           </li>
         ))}
       </ul>
@@ -83,7 +83,7 @@ function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
     try {
       setLine(await makePasskey(name, intent.product_id, keys.filter(isPasskey)));
     } catch (failure) {
-      setError(failure instanceof NotDone ? failure : new NotDone("The passkey could not be made here."));
+      setError(failure instanceof NotSentError ? failure : new NotSentError("The passkey could not be made here."));
     }
     setBusy(false);
   };
@@ -133,7 +133,7 @@ const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: bo
     </ol>
     <CopyBlock
       label="For the intent"
-      text={isFirst ? `${JSON.stringify(name)}: ${pretty({ kind: "person", keys: [line] })}` : pretty(line)}
+      text={isFirst ? `${JSON.stringify(name)}: ${formatJson({ kind: "person", keys: [line] })}` : formatJson(line)}
     />
     {isFirst && (
       <p class="quiet">

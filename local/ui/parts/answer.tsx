@@ -2,13 +2,13 @@
 import { useState } from "preact/hooks";
 import type { ChatAnswer } from "../core/api_types.ts";
 import { post } from "../core/api.ts";
-import { counted } from "../core/format.ts";
+import { formatCount } from "../core/format.ts";
 import { changeHref, href } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
-import { listQueries } from "../domain/find_answer.ts";
+import { listNamedQueries } from "../domain/find_answer.ts";
 import { Failure } from "./notice.tsx";
-import { DialogEnd, useSending } from "./sending.tsx";
-import { Given, Prose, ShortId } from "./text.tsx";
+import { FormButtons, useSubmit } from "./form_submit.tsx";
+import { UserText, Prose, ShortId } from "./text.tsx";
 
 /** Asks the service; nothing is approved, applied or rolled back by it. */
 export const askService = (fields: Record<string, string>): Promise<ChatAnswer> =>
@@ -20,9 +20,9 @@ export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) 
     <p class="quiet">{reply.mode === "llm" ? "The model, unverified:" : "The service, by rules:"}</p>
     <Prose text={reply.text} />
     <p class="citations">
-      {listQueries(reply.text).map((query) => (
+      {listNamedQueries(reply.text).map((query) => (
         <a key={query} href={href(["changes"], { q: query })}>
-          <Given text={query} code />
+          <UserText text={query} code />
         </a>
       ))}
       {reply.citations
@@ -35,7 +35,7 @@ export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) 
     </p>
     {memories.length > 0 && (
       <details>
-        <summary>{counted(memories.length, "memory was", "memories were")} used</summary>
+        <summary>{formatCount(memories.length, "memory was", "memories were")} used</summary>
         {memories.map(({ id, text }) => (
           <Prose key={id} text={text} />
         ))}
@@ -54,7 +54,7 @@ function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
     Object.entries(content).map(([name, given]) => [name, typeof given === "string" ? given : JSON.stringify(given)]),
   );
   const isOwn = draft_id === null;
-  const { send, busy, error } = useSending(
+  const { send, busy, error } = useSubmit(
     async () => {
       if (isOwn) return post("api/tasks", fields);
       const [confirmed] = (await askService({ confirm_draft: draft_id })).drafts;
@@ -66,7 +66,7 @@ function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
     <article class="draft">
       <p>
         <strong>{kind === "change" ? "Drafted change" : "Suggested task"}</strong>{" "}
-        <Given text={fields["summary"] ?? fields["title"] ?? fields["target"] ?? ""} />
+        <UserText text={fields["summary"] ?? fields["title"] ?? fields["target"] ?? ""} />
       </p>
       {[fields["rationale"], reason].map((text) => text && <Prose key={text} text={text} />)}
       {stored && change_id ? (
@@ -76,7 +76,7 @@ function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
       ) : (
         <form onSubmit={send}>
           <Failure error={error} alert />
-          <DialogEnd verb={kind === "change" ? "Store as a proposal" : "Submit the task"} busy={busy} />
+          <FormButtons verb={kind === "change" ? "Store as a proposal" : "Submit the task"} busy={busy} />
         </form>
       )}
     </article>

@@ -1,10 +1,10 @@
 /** Checks the chain in this browser: with a bar, since a long log takes its time, and a way to call it off. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { counted, figure } from "../core/format.ts";
-import { receiptFor } from "../domain/receipts.ts";
+import { formatCount, formatNumber } from "../core/format.ts";
+import { findReceipt } from "../domain/receipts.ts";
 import { walkChain } from "../domain/walk_chain.ts";
 import { Failure, Notice } from "./notice.tsx";
-import { Given } from "./text.tsx";
+import { UserText } from "./text.tsx";
 
 type Walked = Awaited<ReturnType<typeof walkChain>>;
 
@@ -15,7 +15,7 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>();
   useEffect(() => () => running.current?.abort(), []);
-  const receipt = receiptFor(origin);
+  const receipt = findReceipt(origin);
 
   const check = async () => {
     const { signal } = (running.current = new AbortController());
@@ -37,7 +37,7 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
         <div class="progress">
           <progress value={done.checked} max={Math.max(1, done.total)} aria-label="Entries checked" />
           <span>
-            {figure(done.checked)} of {figure(done.total)} entries checked
+            {formatNumber(done.checked)} of {formatNumber(done.total)} entries checked
           </span>
           <button type="button" class="secondary small" onClick={() => running.current?.abort()}>
             Stop
@@ -59,15 +59,15 @@ function Verdict({ result: { fault, count, length }, from, held }: { result: Wal
     return (
       <Notice tone="bad" alert>
         <p>
-          The chain breaks at entry {fault.id}: <Given text={fault.reason} />.
+          The chain breaks at entry {fault.id}: <UserText text={fault.reason} />.
         </p>
       </Notice>
     );
   return (
     <Notice tone="good" alert>
       <p>
-        {counted(count, "entry", "entries")} checked here, {from} to {length}: each fits its hash and is linked to the
-        one before it.{" "}
+        {formatCount(count, "entry", "entries")} checked here, {from} to {length}: each fits its hash and is linked to
+        the one before it.{" "}
         {held
           ? "The newest receipt of this browser is among them, so nothing before it was cut off or rewritten."
           : "Without a receipt, entries removed from the end or a rewritten log would not show."}

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import type { Change } from "../core/api_types.ts";
-import { figure, signed } from "../core/format.ts";
+import { formatNumber, formatSigned } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
-import { type ShortChange, shortly } from "../domain/sentences.ts";
-import { statusMark } from "../domain/statuses.ts";
-import { Mark } from "./mark.tsx";
-import { Given, Sentence } from "./text.tsx";
+import { type ShortChange, describeBriefly } from "../domain/sentences.ts";
+import { statusBadge } from "../domain/statuses.ts";
+import { StatusBadge } from "./badge.tsx";
+import { UserText, Sentence } from "./text.tsx";
 import { Age } from "./time.tsx";
 
-type Shown = ShortChange &
+type RowChange = ShortChange &
   Pick<
     Change,
     "change_id" | "status" | "resolution" | "summary" | "affected_users" | "expected_delta_k" | "created_at"
@@ -20,25 +20,25 @@ export const ChangeRow = ({
   drift,
   children,
 }: {
-  change: Shown;
+  change: RowChange;
   drift: unknown;
   children?: ComponentChildren;
 }) => (
   <article class="change-row">
-    <Mark of={statusMark({ ...change, drift })} />
+    <StatusBadge of={statusBadge({ ...change, drift })} />
     <div class="change-name">
       <a data-row href={changeHref(change.change_id)}>
-        <Given text={change.summary || change.change_id} />
+        <UserText text={change.summary || change.change_id} />
       </a>
       <p class="quiet">
-        <Sentence parts={shortly(change)} />
+        <Sentence parts={describeBriefly(change)} />
       </p>
     </div>
     <span class="quiet reach">
-      {change.affected_users === null ? "People affected: unknown" : `${figure(change.affected_users)} affected`}
+      {change.affected_users === null ? "People affected: unknown" : `${formatNumber(change.affected_users)} affected`}
     </span>
     <span class="quiet gain">
-      {change.expected_delta_k === null ? "" : `expects ${signed(change.expected_delta_k)}`}
+      {change.expected_delta_k === null ? "" : `expects ${formatSigned(change.expected_delta_k)}`}
     </span>
     <span class="quiet when">
       {children}

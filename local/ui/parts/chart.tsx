@@ -1,10 +1,10 @@
 /** A KPI over time, with levels to compare it with and marks for what was done. */
 import type { FindRow } from "../core/api_types.ts";
-import { dateTime, formatDay, figure } from "../core/format.ts";
+import { formatDateTime, formatDay, formatNumber } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
-import type { Fed } from "../domain/kpi_series.ts";
+import type { KpiPoint } from "../domain/kpi_series.ts";
 import { Table } from "./table.tsx";
-import { Given } from "./text.tsx";
+import { UserText } from "./text.tsx";
 
 /** A level to compare with. */
 export interface ChartLine {
@@ -14,7 +14,7 @@ export interface ChartLine {
 }
 
 /** A moment, in seconds. */
-export interface ChartMark {
+export interface ChartEvent {
   kind: "apply" | "rollback";
   label: string;
   at: number;
@@ -33,9 +33,9 @@ export function Chart({
   marks,
 }: {
   label: string;
-  points: readonly Fed[];
+  points: readonly KpiPoint[];
   lines: readonly ChartLine[];
-  marks: readonly ChartMark[];
+  marks: readonly ChartEvent[];
 }) {
   const values = [...points, ...lines].map(({ value }) => value);
   const [low, high] = widen(values, Math.abs(values[0] ?? 1) * 0.1 || 1);
@@ -58,7 +58,7 @@ export function Chart({
           <path class="fed" d={points.map(({ at, value }) => `M${x(at)} ${y(value)}h0`).join("")} />
         </svg>
         {[high, (high + low) / 2, low].map((value) => (
-          <small key={value}>{figure(Number(value.toPrecision(3)))}</small>
+          <small key={value}>{formatNumber(Number(value.toPrecision(3)))}</small>
         ))}
         <p>
           <small>{formatDay(from * 1000)}</small> <small>{formatDay(to * 1000)}</small>
@@ -71,17 +71,17 @@ export function Chart({
               <svg class="sample" viewBox="0 0 26 8" aria-hidden="true">
                 <path class={`level ${kind}`} d="M0 4h26" />
               </svg>{" "}
-              {name} {figure(value)}
+              {name} {formatNumber(value)}
             </li>
           ))}
           {marks.map(({ kind, label: name, at, change }) => (
             <li key={`${kind} ${at} ${change?.change_id}`} class={kind}>
-              <span class={`stroke ${kind}`} aria-hidden="true" /> {name} {dateTime(at * 1000)}
+              <span class={`stroke ${kind}`} aria-hidden="true" /> {name} {formatDateTime(at * 1000)}
               {change && (
                 <>
                   {": "}
                   <a href={changeHref(change.change_id)}>
-                    <Given text={change.summary || change.target} />
+                    <UserText text={change.summary || change.target} />
                   </a>
                 </>
               )}
@@ -89,7 +89,9 @@ export function Chart({
           ))}
         </ul>
         <p class="readout quiet">
-          {newest ? `Newest value ${figure(newest.value)}, fed ${dateTime(newest.at * 1000)}.` : "Nothing was fed yet."}
+          {newest
+            ? `Newest value ${formatNumber(newest.value)}, fed ${formatDateTime(newest.at * 1000)}.`
+            : "Nothing was fed yet."}
         </p>
       </figcaption>
       <details>
@@ -97,7 +99,9 @@ export function Chart({
         <Table
           columns={["Fed at", "Value"]}
           numbers={["Value"]}
-          rows={points.slice(-50).map(({ at, value, entry }) => [entry, [dateTime(at * 1000), figure(value)]])}
+          rows={points
+            .slice(-50)
+            .map(({ at, value, entry }) => [entry, [formatDateTime(at * 1000), formatNumber(value)]])}
         />
       </details>
     </figure>

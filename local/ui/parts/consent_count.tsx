@@ -1,18 +1,23 @@
 import type { Change, ChangeDetail } from "../core/api_types.ts";
-import { counted } from "../core/format.ts";
+import { formatCount } from "../core/format.ts";
 import { countApprovals } from "../domain/sentences.ts";
 
-type Counted = Pick<Change, "status" | "approvals" | "required_approvers"> & Partial<Pick<ChangeDetail, "missing">>;
+type CountedChange = Pick<Change, "status" | "approvals" | "required_approvers"> &
+  Partial<Pick<ChangeDetail, "missing">>;
 
 /** "1 of 2 consents", for what still waits: those that count today where the service says what is missing. */
-export function ConsentCount({ change: { status, approvals, required_approvers, missing } }: { change: Counted }) {
+export function ConsentCount({
+  change: { status, approvals, required_approvers, missing },
+}: {
+  change: CountedChange;
+}) {
   if (status !== "pending_consent") return null;
-  const { given, needed } = missing
+  const { received, needed } = missing
     ? countApprovals({ required_approvers, missing })
-    : { given: approvals.filter(({ emergency }) => !emergency).length, needed: required_approvers };
+    : { received: approvals.filter(({ emergency }) => !emergency).length, needed: required_approvers };
   return (
     <span>
-      {given} of {counted(needed, "consent")}
+      {received} of {formatCount(needed, "consent")}
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import { modals } from "../core/hooks.tsx";
+import { openDialogs } from "../core/hooks.tsx";
 
 /** A dialog over the page. Escape closes it unless it is busy; the browser then gives the focus back. */
 export function Dialog({
@@ -22,11 +22,11 @@ export function Dialog({
   useLayoutEffect(() => {
     const shown = dialog.current!;
     shown.showModal();
-    modals.set(modals.get() + 1);
+    openDialogs.set(openDialogs.get() + 1);
     shown.querySelector<HTMLElement>('[data-first="true"]')?.focus();
     return () => {
       open.current = false;
-      modals.set(modals.get() - 1);
+      openDialogs.set(openDialogs.get() - 1);
       shown.close();
     };
   }, []);

@@ -1,12 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
-import { counted, figure, pretty } from "../core/format.ts";
+import { formatCount, formatNumber, formatJson } from "../core/format.ts";
 import { type ChangedPath, listChangedPaths } from "../domain/changed_paths.ts";
-import type { Side } from "../domain/held.ts";
+import type { TargetValue } from "../domain/target_value.ts";
 import { type Block, diffLines, type DiffLine, foldUnchanged, isPatch, patchLines } from "../domain/text_diff.ts";
 import { CodeLine } from "./text.tsx";
 
 const SIGN = { same: " ", before: "−", after: "+" } as const;
-const SAID = { same: "", before: "removed: ", after: "added: " } as const;
+const SPOKEN_SIGN = { same: "", before: "removed: ", after: "added: " } as const;
 
 /** More lines than these are shown on request: a page with thousands of them takes seconds to open. */
 const MAX_LINES = 400;
@@ -32,8 +32,8 @@ function Diff({ before, after, label }: { before: string | undefined; after: str
 }
 
 /** The values of two sides, or the lines of a patch, which needs no other side. */
-export function ValueDiff({ before, after, label }: { before: Side; after: Side; label: string }) {
-  const text = (side: Side) => (side?.value === undefined ? undefined : pretty(side.value));
+export function ValueDiff({ before, after, label }: { before: TargetValue; after: TargetValue; label: string }) {
+  const text = (side: TargetValue) => (side?.value === undefined ? undefined : formatJson(side.value));
   if (isPatch(after?.value)) return <Patch text={after.value.patch} label={label} />;
   return <Diff before={text(before)} after={text(after)} label={label} />;
 }
@@ -46,7 +46,7 @@ function Paths({ of }: { of: readonly ChangedPath[] }) {
   return (
     <>
       <p>
-        <strong>{counted(of.length, "value")}</strong> {of.length === 1 ? "changes" : "change"}:
+        <strong>{formatCount(of.length, "value")}</strong> {of.length === 1 ? "changes" : "change"}:
       </p>
       <ul class="changed-paths">
         {of.slice(0, MAX_PATHS).map(({ path, before, after }) => (
@@ -54,16 +54,16 @@ function Paths({ of }: { of: readonly ChangedPath[] }) {
             <code>
               <CodeLine text={path || "the value"} />
             </code>{" "}
-            <Side of={before} tag="del" /> → <Side of={after} tag="ins" />
+            <PathValue of={before} tag="del" /> → <PathValue of={after} tag="ins" />
           </li>
         ))}
-        {of.length > MAX_PATHS && <li>and {figure(of.length - MAX_PATHS)} more, below</li>}
+        {of.length > MAX_PATHS && <li>and {formatNumber(of.length - MAX_PATHS)} more, below</li>}
       </ul>
     </>
   );
 }
 
-const Side = ({ of, tag: Tag }: { of: string | undefined; tag: "del" | "ins" }) =>
+const PathValue = ({ of, tag: Tag }: { of: string | undefined; tag: "del" | "ins" }) =>
   of === undefined ? (
     <span class="quiet">nothing</span>
   ) : (
@@ -75,22 +75,22 @@ const Side = ({ of, tag: Tag }: { of: string | undefined; tag: "del" | "ins" }) 
   );
 
 function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) {
-  const [whole, setWhole] = useState(false);
+  const [showsAll, setWhole] = useState(false);
   const count = (side: DiffLine["side"]): number => lines.filter((line) => line.side === side).length;
-  const blocks = foldUnchanged(whole ? lines : lines.slice(0, cutAt(lines)));
+  const blocks = foldUnchanged(showsAll ? lines : lines.slice(0, cutAt(lines)));
   const cut = lines.length - blocks.reduce((sum, block) => sum + block.lines.length, 0);
   return (
     <>
       <p class="quiet">
-        {counted(count("after"), "line")} added, {figure(count("before"))} removed
+        {formatCount(count("after"), "line")} added, {formatNumber(count("before"))} removed
       </p>
       <div class="diff" role="region" aria-label={label}>
         {blocks.map((block, index) =>
-          block.folded ? <Gap key={index} block={block} /> : <Shown key={index} of={block.lines} />,
+          block.folded ? <Gap key={index} block={block} /> : <DiffLines key={index} of={block.lines} />,
         )}
         {cut > 0 && (
           <button type="button" class="gap" onClick={() => setWhole(true)}>
-            Show {counted(cut, "more line")}
+            Show {formatCount(cut, "more line")}
           </button>
         )}
       </div>
@@ -108,15 +108,15 @@ function cutAt(lines: readonly DiffLine[]): number {
 /** Unchanged lines, folded until they are asked for. */
 function Gap({ block: { lines } }: { block: Block }) {
   const [open, setOpen] = useState(false);
-  if (open) return <Shown of={lines} />;
+  if (open) return <DiffLines of={lines} />;
   return (
     <button type="button" class="gap" onClick={() => setOpen(true)}>
-      Show {counted(lines.length, "unchanged line")}
+      Show {formatCount(lines.length, "unchanged line")}
     </button>
   );
 }
 
-const Shown = ({ of }: { of: readonly DiffLine[] }) => (
+const DiffLines = ({ of }: { of: readonly DiffLine[] }) => (
   <>
     {of.map((line, index) => (
       <Line key={index} line={line} />
@@ -135,7 +135,7 @@ const Line = ({ line: { side, text, changed } }: { line: DiffLine }) => {
       <span class="gutter" aria-hidden="true">
         {SIGN[side]}
       </span>
-      <span class="unseen">{SAID[side]}</span>
+      <span class="unseen">{SPOKEN_SIGN[side]}</span>
       {side === "before" ? <del>{content}</del> : side === "after" ? <ins>{content}</ins> : content}
     </div>
   );

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getStream, type Query } from "../core/api.ts";
-import { bytes } from "../core/format.ts";
+import { formatBytes } from "../core/format.ts";
 import { Failure, Notice } from "./notice.tsx";
 
 /** Saves an answer of the service as a file; a link would carry no token. */
@@ -22,22 +22,22 @@ export function Download({
   const running = useRef<AbortController>();
   useEffect(() => () => running.current?.abort(), []);
   const isBusy = size !== undefined;
-  const take = async () => {
+  const download = async () => {
     if (isBusy) return running.current!.abort();
     const { signal } = (running.current = new AbortController());
     setError(undefined);
     setSaved("");
     setSize(0);
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
     try {
       const reader = (await getStream(path, query, signal)).body!.getReader();
       let read = 0;
-      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-        pieces.push(piece.value);
-        setSize((read += piece.value.length));
+      for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+        chunks.push(chunk.value);
+        setSize((read += chunk.value.length));
       }
-      save(new Blob(pieces), name);
-      setSaved(`Saved ${name}, ${bytes(read)}.`);
+      save(new Blob(chunks), name);
+      setSaved(`Saved ${name}, ${formatBytes(read)}.`);
     } catch (failure) {
       if (!signal.aborted) setError(failure);
     }
@@ -45,8 +45,8 @@ export function Download({
   };
   return (
     <div class="download">
-      <button type="button" class="secondary small" aria-busy={isBusy} onClick={() => void take()}>
-        {isBusy ? `Stop (${bytes(size)} so far)` : label}
+      <button type="button" class="secondary small" aria-busy={isBusy} onClick={() => void download()}>
+        {isBusy ? `Stop (${formatBytes(size)} so far)` : label}
       </button>
       <Failure error={error} alert />
       {saved && (

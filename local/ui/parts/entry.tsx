@@ -1,7 +1,7 @@
 import { shorten } from "../../../lib/kit/quote.ts";
 import { describe, inOneSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry } from "../core/api_types.ts";
-import { pretty } from "../core/format.ts";
+import { formatJson } from "../core/format.ts";
 import { Code, Sentence } from "./text.tsx";
 
 const MAX_REASON = 200;
@@ -18,16 +18,16 @@ export function EntryText({ entry, withReason = false }: { entry: AuditEntry; wi
       </span>{" "}
       <details class="inline">
         <summary>Detail</summary>
-        <Code label={`Detail of entry ${entry.id}`}>{readable(entry.detail)}</Code>
+        <Code label={`Detail of entry ${entry.id}`}>{formatDetail(entry.detail)}</Code>
       </details>
     </div>
   );
 }
 
 /** Detail is JSON text where it carries facts; anything else is shown as it is. */
-function readable(detail: string): string {
+function formatDetail(detail: string): string {
   try {
-    return pretty(JSON.parse(detail));
+    return formatJson(JSON.parse(detail));
   } catch {
     return detail;
   }

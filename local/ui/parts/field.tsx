@@ -10,11 +10,15 @@ interface Labelled {
 /** A labelled control with its hint and its error, tied together for those who do not see them. */
 function Labelled({ label, hint, error, children }: Labelled & { children: (ids: Ids) => ComponentChildren }) {
   const id = useId();
-  const said = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children({ id, ...(said ? { "aria-describedby": said } : {}), ...(error ? { "aria-invalid": "true" } : {}) })}
+      {children({
+        id,
+        ...(describedBy ? { "aria-describedby": describedBy } : {}),
+        ...(error ? { "aria-invalid": "true" } : {}),
+      })}
       {hint && (
         <small id={`${id}-hint`} class="quiet">
           {hint}
@@ -35,7 +39,7 @@ interface Ids {
   "aria-invalid"?: "true";
 }
 
-type Given<E extends HTMLElement> = Labelled &
+type TextProps<E extends HTMLElement> = Labelled &
   Omit<JSX.HTMLAttributes<E>, "label" | "onInput" | "value"> & {
     value: string;
     onValue: (value: string) => void;
@@ -46,7 +50,7 @@ type Given<E extends HTMLElement> = Labelled &
 /** A control for text, which takes the direction of what is typed. */
 const textControl = (
   tag: "input" | "textarea",
-  { label, hint, error, value, onValue, first, ...rest }: Given<HTMLInputElement> | Given<HTMLTextAreaElement>,
+  { label, hint, error, value, onValue, first, ...rest }: TextProps<HTMLInputElement> | TextProps<HTMLTextAreaElement>,
 ) => (
   <Labelled label={label} hint={hint} error={error}>
     {(ids) => {
@@ -60,7 +64,7 @@ type Attributes = JSX.InputHTMLAttributes<HTMLInputElement>;
 
 /** One line of text. */
 export const Line = (
-  props: Given<HTMLInputElement> &
+  props: TextProps<HTMLInputElement> &
     Pick<
       Attributes,
       "type" | "inputMode" | "autocomplete" | "maxLength" | "required" | "list" | "name" | "placeholder"
@@ -69,7 +73,7 @@ export const Line = (
 
 /** Several lines of text. */
 export const Lines = (
-  props: Given<HTMLTextAreaElement> &
+  props: TextProps<HTMLTextAreaElement> &
     Pick<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, "rows" | "maxLength" | "required" | "name" | "placeholder">,
 ) => textControl("textarea", props);
 
@@ -162,7 +166,7 @@ export const FieldList = <N extends string>({
       };
       if (options) return <Choice {...field} options={options} />;
       return rows ? (
-        textControl("textarea", { ...field, rows } as unknown as Given<HTMLTextAreaElement>)
+        textControl("textarea", { ...field, rows } as unknown as TextProps<HTMLTextAreaElement>)
       ) : (
         <Line {...field} />
       );

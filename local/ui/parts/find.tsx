@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
 import type { ChatAnswer } from "../core/api_types.ts";
-import { figure } from "../core/format.ts";
-import { useRested } from "../core/hooks.tsx";
+import { formatNumber } from "../core/format.ts";
+import { useDebounced } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { changeHref, navigate, href } from "../core/router.tsx";
-import { useFound } from "../core/shared.ts";
-import { asPrefix, describeFault } from "../domain/find_answer.ts";
-import { shortly } from "../domain/sentences.ts";
-import { statusMark } from "../domain/statuses.ts";
+import { useFind } from "../core/shared.ts";
+import { makePrefixQuery, describeQueryFault } from "../domain/find_answer.ts";
+import { describeBriefly } from "../domain/sentences.ts";
+import { statusBadge } from "../domain/statuses.ts";
 import { Dialog } from "./dialog.tsx";
 import { Line } from "./field.tsx";
-import { Mark } from "./mark.tsx";
+import { StatusBadge } from "./badge.tsx";
 import { Failure } from "./notice.tsx";
-import { DialogEnd, useSending } from "./sending.tsx";
-import { Given, Sentence } from "./text.tsx";
+import { FormButtons, useSubmit } from "./form_submit.tsx";
+import { UserText, Sentence } from "./text.tsx";
 
 const Answer = lazy(() => import("./answer.tsx").then((part) => part.Answer));
 
@@ -25,14 +25,14 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
   const [text, setText] = useState("");
   const [answer, setAnswer] = useState<ChatAnswer | undefined>();
   const typed = text.trim();
-  const query = asPrefix(useRested(typed));
+  const query = makePrefixQuery(useDebounced(typed));
   const isQuery = query !== "" && query.length <= MAX_QUERY;
-  const { data, error, loading } = useFound(isQuery ? query : null, { limit: SHOWN, concerns: () => false });
-  const isLooking = typed !== "" && (loading || query !== asPrefix(typed));
+  const { data, error, loading } = useFind(isQuery ? query : null, { limit: SHOWN, concerns: () => false });
+  const isLooking = typed !== "" && (loading || query !== makePrefixQuery(typed));
   const rows = (!isLooking && data?.rows) || [];
   const named = pages.filter(([, title]) => title.toLowerCase().includes(typed.toLowerCase()));
-  const fault = describeFault(error);
-  const asking = useSending(
+  const fault = describeQueryFault(error);
+  const asking = useSubmit(
     async () => setAnswer(await import("./answer.tsx").then(({ askService }) => askService({ message: typed }))),
     () => {},
   );
@@ -63,12 +63,12 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
           {rows.map((row) => (
             <li key={row.change_id}>
               <a href={changeHref(row.change_id)}>
-                <Given text={row.summary} />
+                <UserText text={row.summary} />
                 <small class="quiet">
-                  <Sentence parts={shortly(row)} />
+                  <Sentence parts={describeBriefly(row)} />
                 </small>
               </a>
-              <Mark of={statusMark(row)} />
+              <StatusBadge of={statusBadge(row)} />
             </li>
           ))}
           {named.map(([to, title]) => (
@@ -84,7 +84,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
         )}
         {data && data.total > SHOWN && !isLooking && (
           <p>
-            <a href={href(["changes"], { q: query })}>All {figure(data.total)} in Changes</a>
+            <a href={href(["changes"], { q: query })}>All {formatNumber(data.total)} in Changes</a>
           </p>
         )}
       </form>
@@ -96,7 +96,7 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
       {typed !== "" && (
         <form onSubmit={asking.send}>
           <Failure error={asking.error} alert />
-          <DialogEnd verb="Ask the service" busy={asking.busy} />
+          <FormButtons verb="Ask the service" busy={asking.busy} />
         </form>
       )}
     </Dialog>

@@ -1,12 +1,12 @@
 /** Notices of the page, apart from its content. */
 import type { ComponentChildren } from "preact";
-import { isAbsent, isRuntimeOff, NotDone, Refused, Unreachable } from "../core/api.ts";
+import { isAbsent, isRuntimeOff, NotSentError, ServiceError, UnreachableError } from "../core/api.ts";
 import { adminToken } from "../core/session.ts";
-import { explain } from "../domain/refusals.ts";
+import { explainError } from "../domain/error_text.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
 import { CopyBlock } from "./copy.tsx";
-import { Sign } from "./mark.tsx";
-import { Given } from "./text.tsx";
+import { Icon } from "./badge.tsx";
+import { UserText } from "./text.tsx";
 
 const SHAPE: Readonly<Record<Tone, Shape>> = { quiet: "dash", wait: "ring", good: "check", bad: "bang", warn: "bang" };
 
@@ -22,7 +22,7 @@ export function Notice({
 }) {
   return (
     <div class={`notice ${tone}`} role={alert ? "alert" : undefined}>
-      <Sign shape={SHAPE[tone]} />
+      <Icon shape={SHAPE[tone]} />
       <div>{children}</div>
     </div>
   );
@@ -32,23 +32,23 @@ export function Notice({
 export function Failure({
   error,
   alert = false,
-  tokenHint: hint = tokenHint("under “You”"),
+  tokenHint: hint = describeToken("under “You”"),
 }: {
   error: unknown;
   alert?: boolean;
   tokenHint?: string;
 }) {
   if (error === undefined) return null;
-  if (error instanceof Refused) {
-    const { fields = [], code } = error.refusal;
+  if (error instanceof ServiceError) {
+    const { fields = [], code } = error.body;
     return (
       <Notice tone="bad" alert={alert}>
-        <p>{fields.length > 1 ? "Nothing was taken, since:" : <Given text={explain(error.refusal)} />}</p>
+        <p>{fields.length > 1 ? "Nothing was taken, since:" : <UserText text={explainError(error.body)} />}</p>
         {fields.length > 1 && (
           <ul>
             {fields.map(({ field, message }) => (
               <li key={field}>
-                <code>{field}</code> <Given text={message} />
+                <code>{field}</code> <UserText text={message} />
               </li>
             ))}
           </ul>
@@ -60,7 +60,7 @@ export function Failure({
   return (
     <Notice tone="bad" alert={alert}>
       <p>
-        {error instanceof Unreachable || error instanceof NotDone
+        {error instanceof UnreachableError || error instanceof NotSentError
           ? error.message
           : "This page failed to read the answer."}
       </p>
@@ -69,7 +69,7 @@ export function Failure({
 }
 
 /** Advice when the service wants its token; one that was sent is the wrong one. */
-export const tokenHint = (where: string): string =>
+export const describeToken = (where: string): string =>
   adminToken.get() === ""
     ? `Enter the token ${where} and try again.`
     : `The token that was sent is not the right one. Enter it again ${where}.`;
@@ -87,7 +87,8 @@ export function Pending({ error, what }: { error: unknown; what: string }) {
   return <Failure error={error} />;
 }
 
-export const START = "countersign serve --product-intent product_intent.json --product-config data/product_config.json";
+export const START_COMMAND =
+  "countersign serve --product-intent product_intent.json --product-config data/product_config.json";
 
 const INTENT = `{
   "product_id": "my-product",
@@ -104,7 +105,7 @@ export const RuntimeOff = () => (
       This service was started without a product intent, so there is nothing to govern yet. Stop it and start it with
       one:
     </p>
-    <CopyBlock label="Start command" text={START} />
+    <CopyBlock label="Start command" text={START_COMMAND} />
     <p>
       The smallest <code>product_intent.json</code> names the product and who stands for it:
     </p>

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import type { Outcome } from "../core/api_types.ts";
-import { signed } from "../core/format.ts";
+import { formatSigned } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
-import { useFound } from "../core/shared.ts";
-import { titled } from "../domain/statuses.ts";
+import { useFind } from "../core/shared.ts";
+import { formatTitle } from "../domain/statuses.ts";
 import { Table } from "./table.tsx";
-import { Given, ShortId } from "./text.tsx";
+import { UserText, ShortId } from "./text.tsx";
 import { Moment } from "./time.tsx";
 import { Verdict } from "./verdict.tsx";
 
@@ -19,7 +19,7 @@ const NAMED = 200;
 /** A table of what was expected of applied changes and what was measured. */
 export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
   const [shown, setShown] = useState(STEP);
-  const { data: found } = useFound(EVER_APPLIED, { limit: NAMED });
+  const { data: found } = useFind(EVER_APPLIED, { limit: NAMED });
   const names = new Map(found?.rows.map((row) => [row.change_id, row]));
   return (
     <>
@@ -31,15 +31,15 @@ export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
           [
             <a data-row href={changeHref(one.change_id)}>
               {names.has(one.change_id) ? (
-                <Given text={names.get(one.change_id)!.summary || names.get(one.change_id)!.target} />
+                <UserText text={names.get(one.change_id)!.summary || names.get(one.change_id)!.target} />
               ) : (
                 <ShortId of={one.change_id} />
               )}
             </a>,
             <Moment at={one.applied_at} />,
-            one.kpi === null ? <span class="quiet">none named</span> : titled(one.kpi),
-            one.expected_delta_k === null ? "–" : signed(one.expected_delta_k),
-            one.realised_delta === null ? "–" : signed(one.realised_delta),
+            one.kpi === null ? <span class="quiet">none named</span> : formatTitle(one.kpi),
+            one.expected_delta_k === null ? "–" : formatSigned(one.expected_delta_k),
+            one.realised_delta === null ? "–" : formatSigned(one.realised_delta),
             <Verdict of={one} />,
           ],
         ])}

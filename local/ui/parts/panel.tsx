@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { useArrival } from "../core/hooks.tsx";
+import { useHeadingFocus } from "../core/hooks.tsx";
 import { Boundary } from "./boundary.tsx";
 import { Pending } from "./notice.tsx";
 
@@ -31,7 +31,7 @@ export function Panel({
 /** The one heading of a page. */
 export function Heading({ children }: { children: ComponentChildren }) {
   return (
-    <h1 tabIndex={-1} {...useArrival()}>
+    <h1 tabIndex={-1} {...useHeadingFocus()}>
       {children}
     </h1>
   );

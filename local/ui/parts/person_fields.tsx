@@ -4,7 +4,7 @@ import { adminToken } from "../core/session.ts";
 import { Line } from "./field.tsx";
 
 /** Properties of both fields. */
-interface Given {
+interface FieldProps {
   value: string;
   onValue: (value: string) => void;
   hint?: string;
@@ -14,16 +14,16 @@ interface Given {
 }
 
 /** A person's name, as it will be recorded with their decisions. */
-export const NameField = ({ hint = "Stands in the audit log, and is kept for this browser.", ...rest }: Given) => (
+export const NameField = ({ hint = "Stands in the audit log, and is kept for this browser.", ...rest }: FieldProps) => (
   <Line label="Your name" hint={hint} autocomplete="username" maxLength={200} {...rest} />
 );
 
 /** The service's token. */
-export const TokenField = ({ hint = "Kept for this tab.", ...rest }: Given) => (
+export const TokenField = ({ hint = "Kept for this tab.", ...rest }: FieldProps) => (
   <Line label="Admin token" hint={hint} type="password" autocomplete="current-password" {...rest} />
 );
 
 /** The token of this tab, which is kept as it is typed. */
-export const KeptTokenField = () => (
-  <TokenField value={useValue(adminToken)} onValue={(given) => adminToken.set(given.trim())} />
+export const StoredTokenField = () => (
+  <TokenField value={useValue(adminToken)} onValue={(entered) => adminToken.set(entered.trim())} />
 );

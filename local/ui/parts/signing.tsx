@@ -1,17 +1,17 @@
 /** Signing dialog: the statement in words, and the passkey or the SSH key that signs it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { dateTime } from "../core/format.ts";
+import { formatDateTime } from "../core/format.ts";
 import { useIntent } from "../core/shared.ts";
-import { listShownKeys, passkeyPlaces, passkeysHere } from "../domain/keys.ts";
+import { listShownKeys, listPasskeyUrls, listUsablePasskeys } from "../domain/keys.ts";
 import { hasPasskeys } from "../domain/passkeys.ts";
-import type { Matter } from "../domain/statement.ts";
+import type { Signable } from "../domain/statement.ts";
 import { CopyBlock } from "./copy.tsx";
 import { Lines } from "./field.tsx";
 import { Failure, Notice } from "./notice.tsx";
 import { Facts } from "./panel.tsx";
-import { Code, Given } from "./text.tsx";
-import { type Prove, useSignature, withPasskey } from "./use_signature.tsx";
+import { Code, UserText } from "./text.tsx";
+import { type Prove, useSignature, signWithPasskey } from "./use_signature.tsx";
 
 /** Whose signature of what is wanted, and who takes its proof: `undefined` while there is none to be had. */
 export interface SigningProps {
@@ -30,7 +30,7 @@ export function Signing({
   onProve,
   children,
 }: SigningProps & {
-  matter: Matter;
+  matter: Signable;
   facts: readonly (readonly [string, ComponentChildren])[];
   children: ComponentChildren;
 }) {
@@ -38,7 +38,7 @@ export function Signing({
   const [signature, setSignature] = useState("");
   const intent = useIntent();
   const keys = listShownKeys(name, intent.data?.keys);
-  const passkeys = hasPasskeys() ? passkeysHere(keys, location.origin) : [];
+  const passkeys = hasPasskeys() ? listUsablePasskeys(keys, location.origin) : [];
   const hasSsh = keys.some(({ type }) => type === "ssh");
   const bySsh = hasSsh && (prefersSsh || passkeys.length === 0);
   const { statement, problem, at, moved, over, renew, prove } = useSignature(matter, intent, { held: bySsh, error });
@@ -50,7 +50,7 @@ export function Signing({
     problem === undefined &&
     (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !over : passkeys.length > 0);
   useLayoutEffect(() => {
-    const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : withPasskey(passkeys);
+    const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : signWithPasskey(passkeys);
     onProve(able ? () => prove(sign) : undefined);
   }, [able, bySsh, signature, name, passkeys.length]);
 
@@ -58,9 +58,11 @@ export function Signing({
     <section class="signing" aria-label="What you sign">
       <h3>What you sign</h3>
       <p>
-        <Given text={name} /> {children}
+        <UserText text={name} /> {children}
       </p>
-      <Facts of={[...facts, ["Intent", <Given text={intent.data?.version ?? "…"} />], ["Time", dateTime(at)]]} />
+      <Facts
+        of={[...facts, ["Intent", <UserText text={intent.data?.version ?? "…"} />], ["Time", formatDateTime(at)]]}
+      />
       {problem === undefined && (
         <details>
           <summary>Show what is signed</summary>
@@ -74,9 +76,9 @@ export function Signing({
         </Notice>
       )}
       {bySsh && (
-        <BySsh text={text} at={at} over={over} renew={renew} signature={signature} onSignature={setSignature} />
+        <SshSigning text={text} at={at} over={over} renew={renew} signature={signature} onSignature={setSignature} />
       )}
-      {passkeys.length === 0 && !hasSsh && <Elsewhere places={passkeyPlaces(keys, location)} />}
+      {passkeys.length === 0 && !hasSsh && <PasskeyElsewhere places={listPasskeyUrls(keys, location)} />}
       {passkeys.length > 0 && hasSsh && (
         <button type="button" class="link" onClick={() => preferSsh(!prefersSsh)}>
           {bySsh ? "Sign with a passkey instead" : "Sign with an SSH key instead"}
@@ -87,28 +89,28 @@ export function Signing({
 }
 
 /** A browser gives a passkey only to the address that it was made for. */
-const Elsewhere = ({ places }: { places: readonly string[] }) => (
+const PasskeyElsewhere = ({ places }: { places: readonly string[] }) => (
   <Notice tone="warn">
     <p>Your passkey can be asked for only where it was made. Go on with this page there:</p>
     <ul class="plain">
-      {places.map((place) => (
-        <li key={place}>
-          <a href={place}>{new URL(place).origin}</a>
+      {places.map((url) => (
+        <li key={url}>
+          <a href={url}>{new URL(url).origin}</a>
         </li>
       ))}
     </ul>
   </Notice>
 );
 
-const TAKEN_MS = 10 * 60_000;
+const VALID_MS = 10 * 60_000;
 
 const SSH_SIGNATURE = /^-----BEGIN SSH SIGNATURE-----\s[^-]+-----END SSH SIGNATURE-----$/;
 
 /** Text as one word of a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A command that signs the statement elsewhere, and a place for what it gives. */
-function BySsh({
+function SshSigning({
   text,
   at,
   over,
@@ -136,10 +138,10 @@ function BySsh({
     );
   return (
     <>
-      <p>Sign it in a terminal, with the path of your key, until {dateTime(Date.parse(at) + TAKEN_MS)}:</p>
+      <p>Sign it in a terminal, with the path of your key, until {formatDateTime(Date.parse(at) + VALID_MS)}:</p>
       <CopyBlock
         label="Command that signs"
-        text={`printf %s ${quoted(text)} | ssh-keygen -Y sign -f ~/.ssh/id_ed25519_sk -n countersign-consent`}
+        text={`printf %s ${quoteForShell(text)} | ssh-keygen -Y sign -f ~/.ssh/id_ed25519_sk -n countersign-consent`}
       />
       <Lines
         label="Signature"

@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import { findActiveFreeze } from "../../../lib/changes/rules/in_force.ts";
 import { useNow } from "../core/hooks.tsx";
 import { navigate, href } from "../core/router.tsx";
-import { useFound, useServiceState } from "../core/shared.ts";
-import { shortly } from "../domain/sentences.ts";
+import { useFind, useServiceState } from "../core/shared.ts";
+import { describeBriefly } from "../domain/sentences.ts";
 import { Dialog } from "./dialog.tsx";
-import { ServiceDialog } from "./freeze.tsx";
+import { ServiceDialog } from "./service_dialog.tsx";
 import { Pending } from "./notice.tsx";
-import { Given, Sentence } from "./text.tsx";
+import { UserText, Sentence } from "./text.tsx";
 import { Age } from "./time.tsx";
 
 const SHOWN = 8;
@@ -17,7 +17,7 @@ const SHOWN = 8;
 export function StopDialog({ onClose }: { onClose: () => void }) {
   const [freezing, setFreezing] = useState(false);
   const { data: state } = useServiceState();
-  const { data, error } = useFound("is:applied sort:applied", { limit: SHOWN, concerns: () => false });
+  const { data, error } = useFind("is:applied sort:applied", { limit: SHOWN, concerns: () => false });
   const freeze = findActiveFreeze(state?.freeze, useNow());
   if (freezing) return <ServiceDialog act="freeze" onClose={onClose} />;
   return (
@@ -33,9 +33,9 @@ export function StopDialog({ onClose }: { onClose: () => void }) {
         {data?.rows.map((row) => (
           <li key={row.change_id} class="applied-row">
             <span>
-              <Given text={row.summary || row.target} />
+              <UserText text={row.summary || row.target} />
               <small class="quiet">
-                <Sentence parts={shortly(row)} />, <Age at={row.applied_at!} />
+                <Sentence parts={describeBriefly(row)} />, <Age at={row.applied_at!} />
               </small>
             </span>
             <button

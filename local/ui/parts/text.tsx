@@ -1,53 +1,53 @@
 /** Whatever somebody wrote, shown as text and nothing else. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { briefId, figure, pretty } from "../core/format.ts";
+import { shortenId, formatNumber, formatJson } from "../core/format.ts";
 import type { Part } from "../../../lib/wording/part.ts";
 
 /** Characters that turn the direction of what follows them, or hide in it: shown by name, so that nothing reads as what it is not. */
 // oxlint-disable-next-line no-misleading-character-class
-const TURNING = /([\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff])/u;
+const INVISIBLE = /([\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff])/u;
 
-const nameOf = (character: string): string =>
+const codePointName = (character: string): string =>
   `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
-function visible(text: string): ComponentChildren {
-  if (!TURNING.test(text)) return text;
-  return text.split(TURNING).map((piece, index) =>
+function showInvisible(text: string): ComponentChildren {
+  if (!INVISIBLE.test(text)) return text;
+  return text.split(INVISIBLE).map((part, index) =>
     index % 2 === 1 ? (
       <span key={index} class="invisible" title="An invisible character">
-        {nameOf(piece)}
+        {codePointName(part)}
       </span>
     ) : (
-      piece
+      part
     ),
   );
 }
 
 /** An id, an address or a target reads from left to right in every script; a phrase has its own direction. */
-const directionOf = (text: string, code: boolean): "ltr" | "auto" => (code || !/\s/u.test(text) ? "ltr" : "auto");
+const textDirection = (text: string, code: boolean): "ltr" | "auto" => (code || !/\s/u.test(text) ? "ltr" : "auto");
 
 /** A name, an id, a line: isolated, so that its direction ends with it. */
-export function Given({ text, code = false }: { text: string; code?: boolean }) {
-  const given = <bdi dir={directionOf(text, code)}>{visible(text)}</bdi>;
-  return code ? <code>{given}</code> : given;
+export function UserText({ text, code = false }: { text: string; code?: boolean }) {
+  const isolated = <bdi dir={textDirection(text, code)}>{showInvisible(text)}</bdi>;
+  return code ? <code>{isolated}</code> : isolated;
 }
 
 /** The strings of JSON text. */
 const JSON_STRING = /("(?:[^"\\\n]|\\.)*")/u;
 
 /** Starts and ends of marked text. */
-type Marked = readonly (readonly [start: number, end: number])[];
+type Ranges = readonly (readonly [start: number, end: number])[];
 
 /** A line that is read by its columns: each string in it is isolated, so that a key stays before its value. */
-export function CodeLine({ text, marked }: { text: string; marked?: Marked | undefined }) {
+export function CodeLine({ text, marked }: { text: string; marked?: Ranges | undefined }) {
   let end = 0;
   return (
     <bdi dir="ltr">
-      {text.split(JSON_STRING).map((piece, index) => {
+      {text.split(JSON_STRING).map((part, index) => {
         const start = end;
-        end += piece.length;
-        const shown = marked ? withMarks(piece, start, marked) : visible(piece);
+        end += part.length;
+        const shown = marked ? highlightRanges(part, start, marked) : showInvisible(part);
         return index % 2 === 1 ? <bdi key={index}>{shown}</bdi> : shown;
       })}
     </bdi>
@@ -55,20 +55,20 @@ export function CodeLine({ text, marked }: { text: string; marked?: Marked | und
 }
 
 /** Marks the parts of a piece of a line that begins at `start`. */
-function withMarks(piece: string, start: number, marked: Marked): ComponentChildren {
+function highlightRanges(part: string, start: number, marked: Ranges): ComponentChildren {
   const shown: ComponentChildren[] = [];
   let at = 0;
   for (const [from, to] of marked) {
-    const [first, last] = [Math.max(from - start, at), Math.min(to - start, piece.length)];
+    const [first, last] = [Math.max(from - start, at), Math.min(to - start, part.length)];
     if (first >= last) continue;
-    shown.push(visible(piece.slice(at, first)), <mark key={first}>{visible(piece.slice(first, last))}</mark>);
+    shown.push(showInvisible(part.slice(at, first)), <mark key={first}>{showInvisible(part.slice(first, last))}</mark>);
     at = last;
   }
-  return [...shown, visible(piece.slice(at))];
+  return [...shown, showInvisible(part.slice(at))];
 }
 
 /** The last part of a change's id, on one line. */
-export const ShortId = ({ of }: { of: string }) => <span class="short-id">{briefId(of)}</span>;
+export const ShortId = ({ of }: { of: string }) => <span class="short-id">{shortenId(of)}</span>;
 
 const LONG = 1200;
 
@@ -80,11 +80,11 @@ export function Prose({ text, empty = "Nothing was written." }: { text: string; 
   return (
     <>
       <p class="prose" dir="auto">
-        {visible(cut ? `${text.slice(0, LONG - 100).toWellFormed()}…` : text)}
+        {showInvisible(cut ? `${text.slice(0, LONG - 100).toWellFormed()}…` : text)}
       </p>
       {cut && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          Show all {figure(text.length)} characters
+          Show all {formatNumber(text.length)} characters
         </button>
       )}
     </>
@@ -97,8 +97,8 @@ export function Sentence({ parts }: { parts: readonly Part[] }) {
     <>
       {parts.map((part, index) => {
         if (typeof part === "string") return part;
-        const given = <Given key={index} text={part.given} code={part.code ?? false} />;
-        return part.quoted ? <>“{given}”</> : given;
+        const isolated = <UserText key={index} text={part.given} code={part.code ?? false} />;
+        return part.quoted ? <>“{isolated}”</> : isolated;
       })}
     </>
   );
@@ -116,4 +116,4 @@ export function Code({ children, label }: { children: string; label: string }) {
 }
 
 /** A value as JSON. */
-export const Json = ({ of, label }: { of: unknown; label: string }) => <Code label={label}>{pretty(of)}</Code>;
+export const Json = ({ of, label }: { of: unknown; label: string }) => <Code label={label}>{formatJson(of)}</Code>;

@@ -1,4 +1,4 @@
-import { dateTime, fromNow } from "../core/format.ts";
+import { formatDateTime, formatRelativeTime } from "../core/format.ts";
 import { useNow } from "../core/hooks.tsx";
 
 /** When something was: how long ago, and the exact time on asking. */
@@ -7,7 +7,7 @@ export function Age({ at }: { at: string | number }) {
   const iso = new Date(at).toISOString();
   return (
     <time dateTime={iso} title={iso}>
-      {fromNow(at, now)}
+      {formatRelativeTime(at, now)}
     </time>
   );
 }
@@ -15,6 +15,6 @@ export function Age({ at }: { at: string | number }) {
 /** When something was: day and time. */
 export const Moment = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
-    {dateTime(at)}
+    {formatDateTime(at)}
   </time>
 );

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../core/api_types.ts";
 import { href } from "../core/router.tsx";
 import { makeSteps } from "../domain/timeline.ts";
-import { Sign } from "./mark.tsx";
+import { Icon } from "./badge.tsx";
 import { Panel } from "./panel.tsx";
 import { Prose, Sentence } from "./text.tsx";
 import { Moment } from "./time.tsx";
@@ -10,9 +10,9 @@ import { Moment } from "./time.tsx";
 export const Timeline = ({ entries }: { entries: readonly AuditEntry[] }) => (
   <Panel title="History">
     <ol class="timeline">
-      {makeSteps(entries).map(({ id, at, what, proven, note, shape, tone, change_id }) => (
+      {makeSteps(entries).map(({ id, at, sentence: what, proof: proven, note, shape, tone, change_id }) => (
         <li key={id} class={tone}>
-          <Sign shape={shape} />
+          <Icon shape={shape} />
           <div>
             <p>
               <Sentence parts={what} />.

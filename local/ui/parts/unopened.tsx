@@ -1,10 +1,10 @@
 import type { Change } from "../core/api_types.ts";
-import { useUnopened } from "../domain/plan.ts";
-import { Given } from "./text.tsx";
+import { useUnopenedEntries } from "../domain/plan.ts";
+import { UserText } from "./text.tsx";
 
 /** Says which differences of a plan the reader has not opened. */
-export function Unopened({ change }: { change: Change }) {
-  const left = useUnopened(change);
+export function UnopenedEntries({ change }: { change: Change }) {
+  const left = useUnopenedEntries(change);
   if (!change.sets) return null;
   return (
     <p class="whole" role="status">
@@ -15,7 +15,7 @@ export function Unopened({ change }: { change: Change }) {
           <strong>
             {left.length} of {change.sets.length} not opened
           </strong>
-          : <Given text={left.map(({ target }) => target).join(", ")} />.
+          : <UserText text={left.map(({ target }) => target).join(", ")} />.
         </>
       )}
     </p>

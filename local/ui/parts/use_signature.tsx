@@ -1,39 +1,39 @@
 /** The statement of something as it stands now, and its proof when it is asked for. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { IntentView } from "../core/api_types.ts";
-import { type Fields, Refused, serviceTime } from "../core/api.ts";
+import { type Fields, ServiceError, getServiceTime } from "../core/api.ts";
 import { useNow } from "../core/hooks.tsx";
 import type { Resource } from "../core/resource.tsx";
 import type { Passkey } from "../domain/keys.ts";
 import { signChallenge } from "../domain/passkeys.ts";
-import type { Matter, Statement } from "../domain/statement.ts";
+import type { Signable, Statement } from "../domain/statement.ts";
 
 /** A statement is rebuilt after this time, so that its reader has time left; the service takes one for ten minutes. */
 const FRESH_MS = 4 * 60_000;
-const TAKEN_MS = 9.5 * 60_000;
+const VALID_MS = 9.5 * 60_000;
 
-const timeNow = (): string => new Date(serviceTime()).toISOString();
+const timeNow = (): string => new Date(getServiceTime()).toISOString();
 
 /** Gives the fields that prove a decision: `proof` and `at`. */
 export type Prove = () => Promise<Fields>;
 
 /** Makes the statement; `held` keeps its time, as somebody signs it elsewhere. `error` is why the last proof was refused. */
 export function useSignature(
-  matter: Matter,
+  signable: Signable,
   { data: intent, reload }: Resource<IntentView>,
   { held, error }: { held: boolean; error: unknown },
 ) {
   const now = useNow();
   const [at, setAt] = useState(timeNow);
-  const [made, setMade] = useState<{ statement?: Statement; problem?: unknown }>({});
-  const [moved, setMoved] = useState(false);
+  const [result, setMade] = useState<{ statement?: Statement; problem?: unknown }>({});
+  const [intentChanged, setMoved] = useState(false);
   const signed = useRef<{ text: string; proof: string }>();
   const hash = useRef<string>();
   const manifest_hash = intent?.manifest_hash;
-  const latest = useRef({ matter, manifest_hash, at });
-  latest.current = { matter, manifest_hash, at };
-  const age = now + (serviceTime() - Date.now()) - Date.parse(at);
-  const over = age > TAKEN_MS;
+  const latest = useRef({ matter: signable, manifest_hash, at });
+  latest.current = { matter: signable, manifest_hash, at };
+  const age = now + (getServiceTime() - Date.now()) - Date.parse(at);
+  const over = age > VALID_MS;
   const renew = () => {
     signed.current = undefined;
     setAt(timeNow());
@@ -48,7 +48,7 @@ export function useSignature(
     hash.current = manifest_hash;
   }, [manifest_hash]);
   useEffect(() => {
-    if (!(error instanceof Refused) || error.refusal.code !== "proof_invalid") return;
+    if (!(error instanceof ServiceError) || error.body.code !== "proof_invalid") return;
     // A statement that is signed elsewhere stays: its signature may have been mispasted.
     if (held) signed.current = undefined;
     else renew();
@@ -56,25 +56,25 @@ export function useSignature(
   }, [error]);
   useEffect(() => {
     let gone = false;
-    const show = (next: typeof made) => gone || setMade(next);
+    const show = (next: typeof result) => gone || setMade(next);
     if (manifest_hash !== undefined)
-      matter.stated(manifest_hash, at).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
+      signable.makeStatement(manifest_hash, at).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
     return () => void (gone = true);
-  }, [matter.key, manifest_hash, at]);
+  }, [signable.key, manifest_hash, at]);
 
   /** Signed once, a statement is sent with that proof again and again. */
   const prove = async (sign: (statement: Statement) => Promise<object>): Promise<Fields> => {
     const stated = latest.current;
-    const statement = await stated.matter.stated(stated.manifest_hash!, stated.at);
+    const statement = await stated.matter.makeStatement(stated.manifest_hash!, stated.at);
     if (signed.current?.text !== statement.text)
       signed.current = { text: statement.text, proof: JSON.stringify(await sign(statement)) };
     return { proof: signed.current.proof, at: stated.at };
   };
-  return { at, ...made, moved, over, renew, prove };
+  return { at, ...result, moved: intentChanged, over, renew, prove };
 }
 
 /** Has a statement signed with a passkey. */
-export const withPasskey =
+export const signWithPasskey =
   (keys: readonly Passkey[]) =>
   ({ challenge }: Statement): Promise<object> =>
     signChallenge(keys, challenge);

@@ -1,11 +1,11 @@
 /** A verdict, with what keeps it from being the change's own. */
 import type { Outcome } from "../core/api_types.ts";
 import { listCaveats } from "../../../lib/changes/rules/outcome_words.ts";
-import { dateTime } from "../core/format.ts";
+import { formatDateTime } from "../core/format.ts";
 import { VERDICT } from "../domain/statuses.ts";
-import { Mark } from "./mark.tsx";
+import { StatusBadge } from "./badge.tsx";
 
-const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
+const END_REASONS: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
   horizon: "final",
   rollback: "rolled back",
   guardrail: "rolled back by a guardrail",
@@ -15,11 +15,11 @@ const ENDED: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = {
 /** The mark; in brackets whether it is final, with whom the movement is shared, and whose figure it is. */
 export function Verdict({ of: outcome }: { of: Outcome }) {
   const { ended_by, verdict, judged_from } = outcome;
-  const open = verdict === "too_early" ? `judged from ${dateTime(judged_from)}` : "so far";
-  const notes = [ended_by === null ? open : ENDED[ended_by], ...listCaveats(outcome)];
+  const open = verdict === "too_early" ? `judged from ${formatDateTime(judged_from)}` : "so far";
+  const notes = [ended_by === null ? open : END_REASONS[ended_by], ...listCaveats(outcome)];
   return (
     <>
-      <Mark of={VERDICT[verdict]} />
+      <StatusBadge of={VERDICT[verdict]} />
       <span class="quiet"> ({notes.join("; ")})</span>
     </>
   );

@@ -1,30 +1,30 @@
 import { useRef, useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
-import { canCall } from "../core/api.ts";
+import { fetchPermissions } from "../core/api.ts";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useIntent, useWhoami } from "../core/shared.ts";
 import { Dialog } from "./dialog.tsx";
 import { NameField, TokenField } from "./person_fields.tsx";
-import { Given } from "./text.tsx";
+import { UserText } from "./text.tsx";
 
 /** Asks who sits here: a name for decisions, and the token if the service wants one. */
 export function YouDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState(useValue(personName));
   const [token, setToken] = useState(useValue(adminToken));
   const { data: me } = useWhoami();
-  const named = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
+  const proxyName = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
   const { data: intent } = useIntent();
   const [fault, setFault] = useState<string | undefined>();
   const [busy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const keep = async (event: Event) => {
+  const save = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
-    const given = token.trim();
-    if (given !== "" && given !== adminToken.get() && intent) {
+    const entered = token.trim();
+    if (entered !== "" && entered !== adminToken.get() && intent) {
       setBusy(true);
-      const may = await canCall({ "x-svc-admin-token": given });
+      const may = await fetchPermissions({ "x-svc-admin-token": entered });
       setBusy(false);
       // A caller who may write at all may feed KPIs.
       if (may && may !== "unknown" && !may.includes("kpi")) {
@@ -33,13 +33,13 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
       }
     }
     personName.set(name.trim());
-    adminToken.set(given);
+    adminToken.set(entered);
     onClose();
   };
   return (
     <Dialog title="Who are you?" onClose={onClose}>
-      <form ref={form} onSubmit={(event) => void keep(event)}>
-        {named === null ? (
+      <form ref={form} onSubmit={(event) => void save(event)}>
+        {proxyName === null ? (
           <NameField
             hint="Recorded in the audit log with each of your decisions, for example ana@acme.example. Kept for this browser."
             value={name}
@@ -48,7 +48,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
           />
         ) : (
           <p>
-            The proxy in front of this service says that you are <Given text={named} />.
+            The proxy in front of this service says that you are <UserText text={proxyName} />.
           </p>
         )}
         <TokenField
@@ -59,7 +59,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
             setToken(text);
             setFault(undefined);
           }}
-          first={named !== null}
+          first={proxyName !== null}
         />
         <p>
           <a href={href(["you"])} onClick={onClose}>

@@ -1,14 +1,14 @@
 import type { AuditVerdict } from "../../core/api_types.ts";
 import { get, type Query } from "../../core/api.ts";
-import { brief, figure } from "../../core/format.ts";
-import { receiptFor } from "../../domain/receipts.ts";
-import { words } from "../../domain/statuses.ts";
+import { shortenHash, formatNumber } from "../../core/format.ts";
+import { findReceipt } from "../../domain/receipts.ts";
+import { humanizeName } from "../../domain/statuses.ts";
 import { useResource } from "../../core/resource.tsx";
 import { ChainCheck } from "../../parts/chain_check.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { Notice, Pending } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 
 const NOT_CHECKED: Readonly<Record<string, string>> = {
   tail_truncation: "entries removed from the end",
@@ -17,12 +17,12 @@ const NOT_CHECKED: Readonly<Record<string, string>> = {
 
 /** Lets this browser check the chain, which need not believe the service, and the service too. */
 export function Verify({ origin }: { origin: string }) {
-  const receipt = receiptFor(origin);
+  const receipt = findReceipt(origin);
   return (
     <Panel title="Verify">
       <p class="quiet">
         {receipt
-          ? `Verified against this browser's newest receipt: entry ${figure(receipt.length)}, ${brief(receipt.head)}`
+          ? `Verified against this browser's newest receipt: entry ${formatNumber(receipt.length)}, ${shortenHash(receipt.head)}`
           : "This browser has no receipt of this log yet. It gets one with your first decision."}
       </p>
       <ChainCheck from={1} origin={origin} label="Check in this browser" />
@@ -48,19 +48,22 @@ const VerdictText = ({
     <p>
       {valid ? (
         <>
-          The service finds all {figure(length)} entries sound, up to <code title={head}>{brief(head)}</code>.
+          The service finds all {formatNumber(length)} entries sound, up to{" "}
+          <code title={head}>{shortenHash(head)}</code>.
         </>
       ) : (
         <>
           {first_invalid === null
             ? "The chain holds, but the rest does not: "
             : `The chain breaks at entry ${first_invalid}: `}
-          <Given text={reason ?? "the service does not say why"} />.
+          <UserText text={reason ?? "the service does not say why"} />.
         </>
       )}
     </p>
     {not_checked.length > 0 && (
-      <p class="quiet">This cannot show {not_checked.map((one) => NOT_CHECKED[one] ?? words(one)).join(" or ")}.</p>
+      <p class="quiet">
+        This cannot show {not_checked.map((one) => NOT_CHECKED[one] ?? humanizeName(one)).join(" or ")}.
+      </p>
     )}
   </Notice>
 );

@@ -1,9 +1,9 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
-import { Refused } from "../../core/api.ts";
+import { ServiceError } from "../../core/api.ts";
 import { useNow } from "../../core/hooks.tsx";
-import { describeStanding } from "../../domain/sentences.ts";
+import { describeStatus } from "../../domain/sentences.ts";
 import { Notice } from "../../parts/notice.tsx";
-import { Given, Sentence } from "../../parts/text.tsx";
+import { UserText, Sentence } from "../../parts/text.tsx";
 
 /** Says that a change is another one by now, and why the decision was refused if it was. */
 export function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown }) {
@@ -12,11 +12,11 @@ export function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown
     <Notice tone="warn" alert>
       <p>
         <strong>Changed since you opened it.</strong> Nothing of yours was recorded.{" "}
-        <Sentence parts={describeStanding(now, time)} />
+        <Sentence parts={describeStatus(now, time)} />
       </p>
-      {error instanceof Refused && (
+      {error instanceof ServiceError && (
         <p class="quiet">
-          <Given text={error.message} />
+          <UserText text={error.message} />
         </p>
       )}
     </Notice>

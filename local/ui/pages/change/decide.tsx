@@ -3,53 +3,53 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Decision, Operation } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
-import { brief } from "../../core/format.ts";
+import { shortenHash } from "../../core/format.ts";
 import { useNow } from "../../core/hooks.tsx";
-import { onNews } from "../../core/live.ts";
+import { subscribeToEvents } from "../../core/live.ts";
 import { listCautions } from "../../domain/cautions.ts";
-import { type ChangeAction, CHANGE_ACTIONS, makeFields, makeMatter } from "../../domain/change_actions.ts";
-import { formatSentence } from "../../domain/refusals.ts";
-import { describeRequest, shortly } from "../../domain/sentences.ts";
-import { ActDialog, OneTap, type Sending, type Signed } from "../../parts/act.tsx";
-import { Named } from "../../parts/change_name.tsx";
+import { type ChangeAction, CHANGE_ACTIONS, makeActionFields, makeSignable } from "../../domain/change_actions.ts";
+import { formatSentence } from "../../domain/error_text.ts";
+import { describeRequest, describeBriefly } from "../../domain/sentences.ts";
+import { ActionDialog, OneTapForm, type SendOptions, type StatementTexts } from "../../parts/action_dialog.tsx";
+import { LinkedMessage } from "../../parts/change_name.tsx";
 import { Cautions } from "../../parts/cautions.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { Given, Sentence } from "../../parts/text.tsx";
-import { Unopened } from "../../parts/unopened.tsx";
+import { UserText, Sentence } from "../../parts/text.tsx";
+import { UnopenedEntries } from "../../parts/unopened.tsx";
 import { ChangedSince } from "./changed_since.tsx";
-import { HeldNow, HostLook } from "./host_look.tsx";
+import { CurrentValue, HostPreview } from "./host_preview.tsx";
 
 type Answer = Decision | Operation;
 
 /** A decision and its answer. */
-export interface Decided {
+export interface DecisionResult {
   action: ChangeAction;
   answer: Answer;
 }
 
-type Deciding = Omit<Sending<Answer>, "onDone" | "revision"> & {
+type DecisionProps = Omit<SendOptions<Answer>, "onDone" | "revision"> & {
   change: ChangeDetail;
-  onDone: (decided: Decided) => void;
+  onDone: (decided: DecisionResult) => void;
 };
 
-const signedOf = (action: ChangeAction, change: ChangeDetail, over_drift?: true): Signed => ({
-  matter: makeMatter(action, change, over_drift),
+const makeStatementTexts = (action: ChangeAction, change: ChangeDetail, over_drift?: true): StatementTexts => ({
+  signable: makeSignable(action, change, over_drift),
   says: (
     <>
-      {CHANGE_ACTIONS[action].says}: <Sentence parts={shortly(change)} />
+      {CHANGE_ACTIONS[action].says}: <Sentence parts={describeBriefly(change)} />
     </>
   ),
-  facts: [["Content", <code title={change.digest}>{brief(change.digest)}</code>]],
+  facts: [["Content", <code title={change.digest}>{shortenHash(change.digest)}</code>]],
 });
 
 /** Approves with a key of the person whose name this is. */
-export const ApproveInOneTap = ({ change, name, onDone, ...sending }: Deciding & { name: string }) => (
-  <OneTap<Answer>
+export const ApproveInOneTap = ({ change, name, onDone, ...sending }: DecisionProps & { name: string }) => (
+  <OneTapForm<Answer>
     {...sending}
     of={CHANGE_ACTIONS.approve}
     name={name}
-    fields={makeFields("approve", change)}
-    signed={signedOf("approve", change)}
+    fields={makeActionFields("approve", change)}
+    signed={makeStatementTexts("approve", change)}
     revision={change.revision}
     onDone={(answer) => onDone({ action: "approve", answer })}
   />
@@ -63,13 +63,13 @@ export function DecideDialog({
   onNext,
   onRefused,
   onClose,
-}: Deciding & {
+}: DecisionProps & {
   action: ChangeAction;
-  onNext: ((decided: Decided) => void) | undefined;
+  onNext: ((decided: DecisionResult) => void) | undefined;
   onClose: () => void;
 }) {
-  const act = CHANGE_ACTIONS[action];
-  const { now: newer, look, inDoubt } = useNewer(opened);
+  const actionForm = CHANGE_ACTIONS[action];
+  const { now: newer, reread, inDoubt } = useNewer(opened);
   // A rollback that met a foreign edit is on record: the change is the same one, and is rolled back over the edit.
   const [drifted, setDrifted] = useState(false);
   const [isOver, setOver] = useState(false);
@@ -79,10 +79,10 @@ export function DecideDialog({
   const now = useNow();
   const isOperation = action === "apply" || action === "rollback";
   return (
-    <ActDialog<Answer>
-      of={{ ...act, isNoteRequired: act.isNoteRequired || over_drift === true }}
-      fields={makeFields(action, change, over_drift)}
-      signed={signedOf(action, change, over_drift)}
+    <ActionDialog<Answer>
+      of={{ ...actionForm, isNoteRequired: actionForm.isNoteRequired || over_drift === true }}
+      fields={makeActionFields(action, change, over_drift)}
+      signed={makeStatementTexts(action, change, over_drift)}
       mustSign={over_drift === true}
       revision={change.revision}
       wide={isOperation || action === "restore"}
@@ -91,9 +91,9 @@ export function DecideDialog({
       onDone={(answer) => onDone({ action, answer })}
       onNext={onNext && ((answer) => onNext({ action, answer }))}
       onRefused={onRefused}
-      onStale={async ({ refusal }) => {
+      onStale={async ({ body: refusal }) => {
         if (refusal.code === "target_drifted") setDrifted(true);
-        await look();
+        await reread();
       }}
       onClose={onClose}
       lead={(askToken) => (
@@ -102,17 +102,17 @@ export function DecideDialog({
             <Sentence parts={describeRequest(change)} />
           </p>
           <p>
-            <Given text={change.summary} />
+            <UserText text={change.summary} />
           </p>
           {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
-          {action === "approve" && <Unopened change={change} />}
-          {isOperation && <HostLook change={change} operation={action} onToken={askToken} />}
-          {action === "restore" && <HeldNow change={change} />}
+          {action === "approve" && <UnopenedEntries change={change} />}
+          {isOperation && <HostPreview change={change} operation={action} onToken={askToken} />}
+          {action === "restore" && <CurrentValue change={change} />}
           {change.gates
             .filter(({ state }) => state === "warn")
             .map(({ gate, message }) => (
               <Notice key={gate} tone="warn">
-                <Named text={formatSentence(message)} related={change.related} />
+                <LinkedMessage text={formatSentence(message)} related={change.related} />
               </Notice>
             ))}
         </>
@@ -126,7 +126,7 @@ export function DecideDialog({
           </label>
         )
       }
-    </ActDialog>
+    </ActionDialog>
   );
 }
 
@@ -134,18 +134,18 @@ export function DecideDialog({
 function useNewer(change: ChangeDetail) {
   const [now, setNow] = useState<ChangeDetail | undefined>();
   const inDoubt = useRef(false);
-  const look = async () => {
+  const reread = async () => {
     const path = `api/product/changes/${encodeURIComponent(change.change_id)}`;
     const found = await get<ChangeDetail>(path).catch(() => undefined);
     if (found && found.revision !== change.revision && !inDoubt.current) setNow(found);
   };
   useEffect(
     () =>
-      onNews((news) => {
+      subscribeToEvents((event) => {
         if (inDoubt.current) return;
-        if (news === null || (news.type === "audit" && news.data.change_id === change.change_id)) void look();
+        if (event === null || (event.type === "audit" && event.data.change_id === change.change_id)) void reread();
       }),
     [],
   );
-  return { now, look, inDoubt };
+  return { now, reread, inDoubt };
 }

@@ -1,19 +1,19 @@
 import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
-import { dateTime, ended } from "../../core/format.ts";
-import { listWays } from "../../domain/again.ts";
+import { formatDateTime, endSentence } from "../../core/format.ts";
+import { listFollowUps } from "../../domain/follow_ups.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
-import { listObstacles } from "../../domain/offers.ts";
-import { Named } from "../../parts/change_name.tsx";
-import { Sign } from "../../parts/mark.tsx";
-import { Unopened } from "../../parts/unopened.tsx";
-import { Ways } from "./ways.tsx";
+import { listObstacles } from "../../domain/allowed_actions.ts";
+import { LinkedMessage } from "../../parts/change_name.tsx";
+import { Icon } from "../../parts/badge.tsx";
+import { UnopenedEntries } from "../../parts/unopened.tsx";
+import { FollowUpLinks } from "./follow_up_links.tsx";
 import type { ComponentChildren } from "preact";
 
 const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 
 /** Messages of the service when it rejected this person. */
-export type Refusals = Partial<Record<ChangeAction, string>>;
+export type Rejections = Partial<Record<ChangeAction, string>>;
 
 /** The allowed actions, and the others with the reason; `tap` is a consent that is given here, without a dialog. */
 export function DecisionBar({
@@ -26,7 +26,7 @@ export function DecisionBar({
 }: {
   change: ChangeDetail;
   offers: readonly ChangeAction[];
-  refusals: Refusals;
+  refusals: Rejections;
   tap?: ComponentChildren;
   /** Its time is nearly over. */
   soon: boolean;
@@ -34,18 +34,18 @@ export function DecisionBar({
 }) {
   const obstacles = listObstacles(change);
   // Actions of a drifted change stand next to the picture of it.
-  const ways = !change.drift && listWays(change).length > 0;
+  const hasFollowUps = !change.drift && listFollowUps(change).length > 0;
   const isUnusual = (action: ChangeAction) => action === "approve_emergency" && !isUrgent(change, soon);
   const shown = offers.filter((action) => !isUnusual(action));
   const unusual = offers.filter(isUnusual);
   const choose = (action: ChangeAction) => {
-    const { label, look } = CHANGE_ACTIONS[action];
+    const { label, style } = CHANGE_ACTIONS[action];
     const withNote = action === "approve" && tap !== undefined;
     return (
       <button
         key={action}
         type="button"
-        class={withNote ? "secondary" : look && STYLE[look]}
+        class={withNote ? "secondary" : style && STYLE[style]}
         onClick={() => onDecide(action)}
       >
         {withNote ? "Approve with a note…" : `${label}…`}
@@ -55,27 +55,27 @@ export function DecisionBar({
   return (
     <section class="decision-bar" aria-label="Decision">
       {tap}
-      {tap && <Unopened change={change} />}
+      {tap && <UnopenedEntries change={change} />}
       {isReviewDue(change) && (
         <p class="whole">
-          It was approved as an emergency, and the consent is to be reviewed by {dateTime(change.review!.due_at)}.
+          It was approved as an emergency, and the consent is to be reviewed by {formatDateTime(change.review!.due_at)}.
           {offers.includes("accept_emergency") && " Was it right?"}
         </p>
       )}
-      {(shown.length > 0 || ways) && (
+      {(shown.length > 0 || hasFollowUps) && (
         <div class="buttons">
           {shown.map(choose)}
-          {ways && <Ways change={change} />}
+          {hasFollowUps && <FollowUpLinks change={change} />}
         </div>
       )}
       <ul class="refused">
         {offers
           .filter((action) => refusals[action])
           .map((action) => (
-            <Closed
+            <Obstacle
               key={action}
               label={`${CHANGE_ACTIONS[action].label} was refused`}
-              reason={ended(refusals[action]!)}
+              reason={endSentence(refusals[action]!)}
               related={change.related}
             />
           ))}
@@ -91,7 +91,7 @@ export function DecisionBar({
           <summary>Why not?</summary>
           <ul class="refused">
             {obstacles.map(([title, reason]) => (
-              <Closed key={title} label={title} reason={reason} related={change.related} />
+              <Obstacle key={title} label={title} reason={reason} related={change.related} />
             ))}
           </ul>
         </details>
@@ -104,11 +104,11 @@ export function DecisionBar({
 const isUrgent = ({ gates }: ChangeDetail, soon: boolean): boolean =>
   soon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
 
-const Closed = ({ label, reason, related }: { label: string; reason: string; related: readonly Related[] }) => (
+const Obstacle = ({ label, reason, related }: { label: string; reason: string; related: readonly Related[] }) => (
   <li>
-    <Sign shape="cross" />
+    <Icon shape="cross" />
     <span>
-      <strong>{label}:</strong> <Named text={reason} related={related} />
+      <strong>{label}:</strong> <LinkedMessage text={reason} related={related} />
     </span>
   </li>
 );

@@ -2,10 +2,10 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 import { Age, Moment } from "../../parts/time.tsx";
-import { HeldNow } from "./host_look.tsx";
-import { Ways } from "./ways.tsx";
+import { CurrentValue } from "./host_preview.tsx";
+import { FollowUpLinks } from "./follow_up_links.tsx";
 
 /** The panel of a drifted change; `onRestore` opens the dialog of a restore. */
 export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore: () => void }) {
@@ -14,9 +14,10 @@ export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore
   return (
     <Panel title="Changed outside Countersign" class="drifted">
       <p>
-        The current value of <Given text={drift!.target} code /> was never approved; noticed <Age at={drift!.since} />.
+        The current value of <UserText text={drift!.target} code /> was never approved; noticed{" "}
+        <Age at={drift!.since} />.
       </p>
-      <HeldNow change={change} />
+      <CurrentValue change={change} />
       {contested !== undefined && (
         <p>
           It was restored three times within an hour, and changed each time: another program sets it. Stop that program,
@@ -29,7 +30,7 @@ export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore
             Restore the consented value…
           </button>
         )}
-        <Ways change={change} />
+        <FollowUpLinks change={change} />
       </div>
       <p class="quiet">
         A restore needs no new consent. Where it is refused,{" "}

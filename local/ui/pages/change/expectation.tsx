@@ -1,15 +1,15 @@
 /** Is it worth it? What is expected, against what came of changes like it, and what the KPI has done since. */
 import { capitalize } from "../../../../lib/wording/part.ts";
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
-import { counted, figure, signed } from "../../core/format.ts";
+import { formatCount, formatNumber, formatSigned } from "../../core/format.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { href } from "../../core/router.tsx";
 import { useServiceState } from "../../core/shared.ts";
 import { readOutcomes } from "../../domain/outcomes.ts";
 import { listOperations } from "../../domain/kpi_operations.ts";
-import { goalDirection, readKpiSeries } from "../../domain/kpi_series.ts";
-import { spoken, titled, words } from "../../domain/statuses.ts";
+import { findGoalDirection, readKpiSeries } from "../../domain/kpi_series.ts";
+import { humanizeSentence, formatTitle, humanizeName } from "../../domain/statuses.ts";
 import { Chart, type ChartLine } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Verdict } from "../../parts/verdict.tsx";
@@ -30,7 +30,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
           "The proposer expects no gain"
         ) : (
           <>
-            The proposer expects <strong>{signed(expected)}</strong>
+            The proposer expects <strong>{formatSigned(expected)}</strong>
           </>
         )}
         {kpi === null ? (
@@ -38,7 +38,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
         ) : (
           <>
             {" "}
-            on <a href={href(["kpis"], { kpi })}>{words(kpi)}</a>.
+            on <a href={href(["kpis"], { kpi })}>{humanizeName(kpi)}</a>.
           </>
         )}
       </p>
@@ -46,12 +46,12 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
         <p>
           <Verdict of={outcome} />
           <br />
-          {capitalize([spoken(outcome.words)])}
+          {capitalize([humanizeSentence(outcome.words)])}
           {outcome.later && ` Later it ${outcome.later.words}.`}
           {outcome.side_effects.length > 0 &&
-            ` Other KPIs since the apply: ${spoken(outcome.side_effects.map(({ words: moved }) => moved).join("; "))}.`}
+            ` Other KPIs since the apply: ${humanizeSentence(outcome.side_effects.map(({ words: moved }) => moved).join("; "))}.`}
           {(outcome.baseline_age_hours ?? 0) > STALE_HOURS &&
-            ` Its value at the apply was ${figure(outcome.baseline_age_hours! / 24)} days old.`}
+            ` Its value at the apply was ${formatNumber(outcome.baseline_age_hours! / 24)} days old.`}
         </p>
       )}
       {kpi !== null && <KpiChart kpi={kpi} change={change} intent={intent} />}
@@ -72,22 +72,22 @@ function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; 
   if (points.length === 0)
     return (
       <p class="quiet">
-        {titled(kpi)} was never fed. <a href={href(["kpis"], { kpi })}>Feed it</a>, or the outcome stays open.
+        {formatTitle(kpi)} was never fed. <a href={href(["kpis"], { kpi })}>Feed it</a>, or the outcome stays open.
       </p>
     );
-  const direction = goalDirection(kpi, state?.goals ?? []);
+  const direction = findGoalDirection(kpi, state?.goals ?? []);
   return (
     <Chart
-      label={`${titled(kpi)} over time, with the baseline of this change`}
+      label={`${formatTitle(kpi)} over time, with the baseline of this change`}
       points={points}
-      lines={linesOf(kpi, change, intent, points.at(-1)!.value, direction)}
+      lines={listChartLines(kpi, change, intent, points.at(-1)!.value, direction)}
       marks={listOperations([change]).map(({ change: _, ...mark }) => mark)}
     />
   );
 }
 
 /** Before the apply the newest value stands for the baseline. */
-function linesOf(
+function listChartLines(
   kpi: string,
   change: ChangeDetail,
   intent: IntentView | undefined,
@@ -111,15 +111,15 @@ function linesOf(
 function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
   if (!evidence) return kpi === null ? null : <p class="quiet">No peer has seen a change like this one.</p>;
   const { n, mean_delta, shared = 0, effective_n, verdicts, match } = evidence;
-  const seen = Object.entries(verdicts)
+  const verdictCounts = Object.entries(verdicts)
     .filter(([, count]) => count > 0)
     .map(([verdict, count]) => `${count} ${verdict}`)
     .join(", ");
   return (
     <p>
-      Peers: {counted(n, "change", "changes")} {match === "target" ? "on this target" : "next to this target"} gave{" "}
-      <strong>{signed(mean_delta)}</strong> on average ({seen}
-      {shared > 0 && `; ${shared} shared with other changes there`}; by trust worth {figure(effective_n)}).
+      Peers: {formatCount(n, "change", "changes")} {match === "target" ? "on this target" : "next to this target"} gave{" "}
+      <strong>{formatSigned(mean_delta)}</strong> on average ({verdictCounts}
+      {shared > 0 && `; ${shared} shared with other changes there`}; by trust worth {formatNumber(effective_n)}).
     </p>
   );
 }
@@ -132,7 +132,7 @@ function Precedents({ change: { change_id, kpi } }: { change: ChangeDetail }) {
   if (named.length === 0) return <p class="quiet">No other change named this KPI.</p>;
   return (
     <>
-      <h3>Other changes that named {words(kpi!)}</h3>
+      <h3>Other changes that named {humanizeName(kpi!)}</h3>
       <OutcomeTable outcomes={named} />
     </>
   );

@@ -1,10 +1,10 @@
 import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
 import type { ComponentChildren } from "preact";
 import type { ChangeDetail } from "../../core/api_types.ts";
-import { counted, dateTime, figure, people } from "../../core/format.ts";
+import { formatCount, formatDateTime, formatNumber, formatPeople } from "../../core/format.ts";
 import { href } from "../../core/router.tsx";
 import { isUnstated } from "../../domain/sentences.ts";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 
 const NOT_STATED = "not stated";
 
@@ -20,7 +20,7 @@ export function ChangeFacts({ change }: { change: ChangeDetail }) {
     <ul class="chips" aria-label="Facts">
       <Chip name="Kind">{change.kind.replaceAll("_", " ")}</Chip>
       <Chip name="People affected" warns={affected === null && !erased}>
-        {affected === null ? (erased ? "erased" : NOT_STATED) : people(affected)}
+        {affected === null ? (erased ? "erased" : NOT_STATED) : formatPeople(affected)}
       </Chip>
       <Chip name="Undo" warns={unstated("reversible") || !reversible}>
         {unstated("reversible") ? NOT_STATED : reversible ? "possible" : "not possible"}
@@ -29,12 +29,12 @@ export function ChangeFacts({ change }: { change: ChangeDetail }) {
         {unstated("risk") ? NOT_STATED : risk}
       </Chip>
       <Chip name="Tier">
-        {tier}, {needed === 0 ? "approved by the intent" : counted(needed, "approval")}
+        {tier}, {needed === 0 ? "approved by the intent" : formatCount(needed, "approval")}
       </Chip>
       {change.stages && (
         <Chip name="Rollout">
-          {counted(change.stages.steps.length, "step")}, from {figure(change.stages.steps[0]!.share / 100)}% of the
-          users
+          {formatCount(change.stages.steps.length, "step")}, from {formatNumber(change.stages.steps[0]!.share / 100)}%
+          of the users
         </Chip>
       )}
       {mandate !== undefined && (
@@ -49,12 +49,13 @@ export function ChangeFacts({ change }: { change: ChangeDetail }) {
       )}
       {change.apply_when !== undefined && !change.automation_stopped && (
         <Chip warns>
-          Applies by itself {change.apply_when === "approved" ? "once approved" : `at ${dateTime(change.apply_when)}`}
+          Applies by itself{" "}
+          {change.apply_when === "approved" ? "once approved" : `at ${formatDateTime(change.apply_when)}`}
         </Chip>
       )}
       {change.tier_reason !== undefined && change.tier_reason !== null && !isReviewDue(change) && (
         <Chip>
-          <Given text={change.tier_reason} />
+          <UserText text={change.tier_reason} />
         </Chip>
       )}
     </ul>

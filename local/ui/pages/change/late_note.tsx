@@ -2,21 +2,21 @@
 import { useEffect, useState } from "preact/hooks";
 import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
-import { brief } from "../../core/format.ts";
-import { decisionMatter } from "../../domain/statement.ts";
-import { type Act, ActDialog } from "../../parts/act.tsx";
+import { shortenHash } from "../../core/format.ts";
+import { makeSignableDecision } from "../../domain/statement.ts";
+import { type ActionForm, ActionDialog } from "../../parts/action_dialog.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
-const ACT = {
+const LATE_NOTE = {
   path: "api/product/note",
   decision: "note",
-  explained: "It is an entry of its own, under your name and dated now. Content and decisions stay as they are.",
+  explanation: "It is an entry of its own, under your name and dated now. Content and decisions stay as they are.",
   isNoteRequired: true,
 } as const;
 
 const ITEMS = {
   rationale: {
-    ...ACT,
+    ...LATE_NOTE,
     label: "Add a late rationale",
     title: "Add a late rationale?",
     says: "adds this late rationale",
@@ -24,13 +24,13 @@ const ITEMS = {
     noteLabel: "Rationale",
   },
   note: {
-    ...ACT,
+    ...LATE_NOTE,
     label: "Add a late note",
     title: "Add a late note?",
     says: "adds this late note",
     noteHint: "What spoke for the decision? It stays on record, marked late.",
   },
-} as const satisfies Record<string, Act>;
+} as const satisfies Record<string, ActionForm>;
 
 /** Lists the reasons that a decided change lacks, with a form for each. A minor change needs no note. */
 export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: () => void }) {
@@ -60,12 +60,13 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
         </p>
       ))}
       {item && (
-        <ActDialog
+        <ActionDialog
           of={ITEMS[item]}
           fields={{ change_id: change.change_id, item }}
           signed={{
-            matter: ({ name, note }) => decisionMatter(change, { decision: "note", approver: name, note, item }),
-            facts: [["Content", <code title={change.digest}>{brief(change.digest)}</code>]],
+            signable: ({ name, note }) =>
+              makeSignableDecision(change, { decision: "note", approver: name, note, item }),
+            facts: [["Content", <code title={change.digest}>{shortenHash(change.digest)}</code>]],
           }}
           onClose={() => add(undefined)}
           onDone={done}

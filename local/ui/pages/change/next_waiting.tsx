@@ -1,14 +1,14 @@
 /** The change that waits next for the reader, after a decision and by keys. */
 import { useRef } from "preact/hooks";
 import type { InboxItem } from "../../core/api_types.ts";
-import { figure } from "../../core/format.ts";
+import { formatNumber } from "../../core/format.ts";
 import { type KeyAction, useValue } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref, navigate, href } from "../../core/router.tsx";
 import { personName } from "../../core/session.ts";
 import { readInbox } from "../../domain/inbox.ts";
-import { shortly, asPlain } from "../../domain/sentences.ts";
-import { Given } from "../../parts/text.tsx";
+import { describeBriefly, toPlainText } from "../../domain/sentences.ts";
+import { UserText } from "../../parts/text.tsx";
 
 interface Neighbours {
   next: InboxItem | undefined;
@@ -23,11 +23,11 @@ export function useNeighbours(id: string): Neighbours {
   const { data } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
   const waiting = data ? [...data.reviews, ...data.mine] : [];
   // A decided change is no longer in the list: its place was where it stood before.
-  const place = useRef(0);
+  const lastIndex = useRef(0);
   const at = waiting.findIndex(({ change_id }) => change_id === id);
-  if (at !== -1) place.current = at;
-  const next = at === -1 ? (waiting[place.current] ?? waiting[0]) : waiting[at + 1];
-  const before = waiting[(at === -1 ? place.current : at) - 1];
+  if (at !== -1) lastIndex.current = at;
+  const next = at === -1 ? (waiting[lastIndex.current] ?? waiting[0]) : waiting[at + 1];
+  const before = waiting[(at === -1 ? lastIndex.current : at) - 1];
   const left = data && data.reviews.length + (data.totals.waiting_for_you ?? data.totals.pending) - (at === -1 ? 0 : 1);
   const open = (item: InboxItem | undefined) => item && navigate(changeHref(item.change_id));
   return {
@@ -52,8 +52,9 @@ export function NextWaiting({ of: { next, left } }: { of: Neighbours }) {
     );
   return (
     <p>
-      Next: <a href={changeHref(next.change_id)}>{<Given text={next.title || asPlain(shortly(next))} />}</a> (
-      {figure(left)} left)
+      Next:{" "}
+      <a href={changeHref(next.change_id)}>{<UserText text={next.title || toPlainText(describeBriefly(next))} />}</a> (
+      {formatNumber(left)} left)
     </p>
   );
 }

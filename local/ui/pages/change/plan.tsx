@@ -3,33 +3,40 @@ import { useState } from "preact/hooks";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import { isSameTarget } from "../../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
-import { counted, pretty } from "../../core/format.ts";
+import { formatCount, formatJson } from "../../core/format.ts";
 import { listChangedPaths } from "../../domain/changed_paths.ts";
 import { findReplaced } from "../../domain/change_history.ts";
-import { type Entry, type EntryResult, listResults, markLeft, markOpened, readLeft } from "../../domain/plan.ts";
-import type { Side } from "../../domain/held.ts";
-import { titled } from "../../domain/statuses.ts";
+import {
+  type Entry,
+  type EntryResult,
+  listResults,
+  resultBadge,
+  recordOpened,
+  readFailedResults,
+} from "../../domain/plan.ts";
+import type { TargetValue } from "../../domain/target_value.ts";
+import { formatTitle } from "../../domain/statuses.ts";
 import { ValueDiff } from "../../parts/diff.tsx";
-import { Mark } from "../../parts/mark.tsx";
-import { CodeLine, Given } from "../../parts/text.tsx";
-import { Unopened } from "../../parts/unopened.tsx";
-import { Asked, useHostLook } from "./ask_host.tsx";
+import { StatusBadge } from "../../parts/badge.tsx";
+import { CodeLine, UserText } from "../../parts/text.tsx";
+import { UnopenedEntries } from "../../parts/unopened.tsx";
+import { DryRunStatus, useDryRun } from "./use_dry_run.tsx";
 
 /** Shows what a plan changes: against what its systems hold while it waits, otherwise against what was set before. */
 export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>
-  isLive(shown.change.status) ? <Waiting {...shown} /> : <Entries {...shown} />;
+  isLive(shown.change.status) ? <WaitingPlan {...shown} /> : <PlanEntries {...shown} />;
 
-function Waiting({ change, history }: { change: ChangeDetail; history: readonly Change[] }) {
-  const look = useHostLook(change, "apply");
+function WaitingPlan({ change, history }: { change: ChangeDetail; history: readonly Change[] }) {
+  const dryRun = useDryRun(change, "apply");
   return (
     <>
-      {look?.adapter && <Asked look={look} />}
-      <Entries change={change} history={history} held={listResults(look?.seen?.answer.adapter)} />
+      {dryRun?.adapter && <DryRunStatus look={dryRun} />}
+      <PlanEntries change={change} history={history} held={listResults(dryRun?.seen?.answer.adapter)} />
     </>
   );
 }
 
-function Entries({
+function PlanEntries({
   change,
   history,
   held = [],
@@ -39,27 +46,27 @@ function Entries({
   held?: readonly EntryResult[];
 }) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-  const left = readLeft(change);
+  const left = readFailedResults(change);
   const sets = change.sets!;
   const show = (index: number, isOpen: boolean) => {
-    if (isOpen) markOpened(change, index);
+    if (isOpen) recordOpened(change, index);
     setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((one) => one !== index)));
   };
-  const before = (entry: Entry): Side => {
+  const before = (entry: Entry): TargetValue => {
     const holds = held.find((one) => isSameTarget(one, entry))?.holds;
     return holds === undefined ? findReplaced(change, history, entry) : holds;
   };
   return (
     <>
-      {isLive(change.status) && <Unopened change={change} />}
+      {isLive(change.status) && <UnopenedEntries change={change} />}
       <ul class="rows plan">
         {sets.map((entry, index) => (
           <li key={index}>
             <details open={open.has(index)} onToggle={({ currentTarget }) => show(index, currentTarget.open)}>
               <summary>
                 <span>
-                  <EntryName of={entry} /> <Short before={before(entry)} after={entry.value} />
-                  <Left of={left.find((one) => isSameTarget(one, entry))} change={change} />
+                  <EntryName of={entry} /> <ShortDifference before={before(entry)} after={entry.value} />
+                  <FailedResult of={left.find((one) => isSameTarget(one, entry))} change={change} />
                 </span>
               </summary>
               {open.has(index) && (
@@ -82,7 +89,7 @@ function Entries({
 
 const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" | "target"> }) => (
   <>
-    <Given text={target} code /> <span class="quiet">for</span> <Given text={tenant_id} />
+    <UserText text={target} code /> <span class="quiet">for</span> <UserText text={tenant_id} />
   </>
 );
 
@@ -90,11 +97,11 @@ const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" 
 const MAX_SHORT = 40;
 
 /** Sums up a difference in a few words: both values where they are short, otherwise how many members change. */
-function Short({ before, after }: { before: Side; after: unknown }) {
+function ShortDifference({ before, after }: { before: TargetValue; after: unknown }) {
   const [from, to] = [before ? JSON.stringify(before.value) : undefined, JSON.stringify(after)];
   if (from === to) return <span class="quiet">no difference</span>;
-  const paths = before ? listChangedPaths(pretty(before.value), pretty(after)) : undefined;
-  if (paths) return <span class="quiet">{counted(paths.length, "value changes", "values change")}</span>;
+  const paths = before ? listChangedPaths(formatJson(before.value), formatJson(after)) : undefined;
+  if (paths) return <span class="quiet">{formatCount(paths.length, "value changes", "values change")}</span>;
   if ((from ?? to).length > MAX_SHORT || to.length > MAX_SHORT)
     return <span class="quiet">{from === undefined ? "new" : "changes"}</span>;
   return (
@@ -105,11 +112,11 @@ function Short({ before, after }: { before: Side; after: unknown }) {
 }
 
 /** How a failed operation left a target. */
-const Left = ({ of, change }: { of: EntryResult | undefined; change: Change }) =>
+const FailedResult = ({ of, change }: { of: EntryResult | undefined; change: Change }) =>
   of ? (
     <>
       {" "}
-      <Mark of={markLeft(of, change)} /> {of.error && <Given text={of.error} />}
+      <StatusBadge of={resultBadge(of, change)} /> {of.error && <UserText text={of.error} />}
     </>
   ) : null;
 
@@ -120,7 +127,7 @@ export const PlanDryRun = ({ answer: { adapter }, operation }: { answer: Operati
     <ul class="plain">
       {listResults(adapter).map((one, index) => (
         <li key={index}>
-          <EntryName of={one} />: {(RESULTS[one.result ?? ""] ?? titled(one.result ?? "unknown")).toLowerCase()}
+          <EntryName of={one} />: {(RESULTS[one.result ?? ""] ?? formatTitle(one.result ?? "unknown")).toLowerCase()}
         </li>
       ))}
     </ul>

@@ -2,7 +2,7 @@
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { Facts } from "../../parts/panel.tsx";
-import { Given, Json } from "../../parts/text.tsx";
+import { UserText, Json } from "../../parts/text.tsx";
 import { Timeline } from "../../parts/timeline.tsx";
 import { Verification } from "./verification.tsx";
 
@@ -26,10 +26,10 @@ function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | un
           <Facts
             wide
             of={[
-              ["Change", <Given text={change.change_id} code />],
+              ["Change", <UserText text={change.change_id} code />],
               ["Revision", String(change.revision)],
-              ["Digest of what is consented to", <Given text={change.digest} code />],
-              ["Intent in force", <Given text={intent?.manifest_hash ?? "unknown"} code />],
+              ["Digest of what is consented to", <UserText text={change.digest} code />],
+              ["Intent in force", <UserText text={intent?.manifest_hash ?? "unknown"} code />],
             ]}
           />
           <Json label="The change as JSON" of={record} />

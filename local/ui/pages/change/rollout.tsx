@@ -1,6 +1,6 @@
 /** A rollout in steps: how far it is, what it waits for, and how much worse each KPI can be. */
 import type { ChangeDetail } from "../../core/api_types.ts";
-import { counted } from "../../core/format.ts";
+import { formatCount } from "../../core/format.ts";
 import {
   type Band,
   describeAdvance,
@@ -9,8 +9,8 @@ import {
   listBands,
   formatShare,
 } from "../../domain/rollout.ts";
-import { type Shape, titled } from "../../domain/statuses.ts";
-import { Mark, Sign } from "../../parts/mark.tsx";
+import { type Shape, formatTitle } from "../../domain/statuses.ts";
+import { StatusBadge, Icon } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Age, Moment } from "../../parts/time.tsx";
 
@@ -34,10 +34,10 @@ export function Rollout({ change }: { change: ChangeDetail }) {
       )}
       <ol class="rollout-steps">
         {stages!.steps.map((step, index) => (
-          <Step key={index} of={step} state={stateOf(index, change)} needs={rollout?.estimate[index]} />
+          <Step key={index} of={step} state={findStepState(index, change)} needs={rollout?.estimate[index]} />
         ))}
         <li>
-          <Sign shape={change.status === "applied" && exposure?.waits_for === null ? "check" : "ring"} />
+          <Icon shape={change.status === "applied" && exposure?.waits_for === null ? "check" : "ring"} />
           <span>
             <strong>Everybody</strong>
           </span>
@@ -48,7 +48,7 @@ export function Rollout({ change }: { change: ChangeDetail }) {
           <h3>Measured at {formatShare(stages!.steps[newest!.step]!.share)}</h3>
           <ul class="plain bands">
             {bands.map((band) => (
-              <BandOf key={band.kpi} band={band} />
+              <BandItem key={band.kpi} band={band} />
             ))}
           </ul>
           <p class="quiet">
@@ -65,14 +65,14 @@ function describeEnd({ status, exposure, stages }: ChangeDetail): string {
   if (status === "applied") return exposure ? "Everybody has the new value." : "It is not rolled out any more.";
   if (status === "rolled_back") return "It was taken back; everybody has what was there before.";
   if (status === "denied") return "It was never begun.";
-  return `One consent covers ${counted(stages!.steps.length, "step")} and then everybody. It is rolled back by itself where a KPI is worse than allowed.`;
+  return `One consent covers ${formatCount(stages!.steps.length, "step")} and then everybody. It is rolled back by itself where a KPI is worse than allowed.`;
 }
 
 type StepState = "done" | "current" | "ahead";
 
 const SHAPES: Readonly<Record<StepState, Shape>> = { done: "check", current: "half", ahead: "ring" };
 
-function stateOf(index: number, change: ChangeDetail): StepState {
+function findStepState(index: number, change: ChangeDetail): StepState {
   const at = change.status === "applied" ? (change.exposure?.step ?? -1) : -1;
   return index < at ? "done" : index === at ? "current" : "ahead";
 }
@@ -87,25 +87,25 @@ const Step = ({
   needs: NonNullable<ChangeDetail["rollout"]>["estimate"][number] | undefined;
 }) => (
   <li class={state} aria-current={state === "current" ? "step" : undefined}>
-    <Sign shape={SHAPES[state]} />
+    <Icon shape={SHAPES[state]} />
     <span>
       <strong>{formatShare(of.share)}</strong>, goes on {describeAdvance(of)}.{" "}
       {state !== "done" && needs?.users != null && needs.users > 0 && (
         <span class="quiet">
-          At most {counted(needs.users, "user")} with the value
-          {needs.days !== null && `, about ${counted(needs.days, "day")}`}.
+          At most {formatCount(needs.users, "user")} with the value
+          {needs.days !== null && `, about ${formatCount(needs.days, "day")}`}.
         </span>
       )}
     </span>
   </li>
 );
 
-const BandOf = ({ band }: { band: Band }) => (
+const BandItem = ({ band }: { band: Band }) => (
   <li>
     <p>
-      <strong>{titled(band.kpi)}</strong> <Mark of={band.mark} />
+      <strong>{formatTitle(band.kpi)}</strong> <StatusBadge of={band.badge} />
     </p>
-    <Picture band={band} />
+    <BandPicture band={band} />
     <p>{band.words.charAt(0).toUpperCase() + band.words.slice(1)}</p>
   </li>
 );
@@ -115,10 +115,10 @@ const MAX_ALLOWANCES = 4;
 const WIDTH = 400;
 
 /** The band between both bounds on a line from better to worse, with a stroke at no difference and one at what is allowed. */
-function Picture({ band: { at_least, at_most, allowed } }: { band: Band }) {
+function BandPicture({ band: { at_least, at_most, allowed } }: { band: Band }) {
   const widest = Math.max(Math.abs(at_least ?? Infinity), Math.abs(at_most ?? Infinity), allowed) * 1.1;
   const reach = Math.min(widest, allowed > 0 ? allowed * MAX_ALLOWANCES : Number.MAX_VALUE) || 1;
-  const x = (given: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + given / reach))));
+  const x = (value: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + value / reach))));
   const [from, to] = [at_least === null ? 0 : x(at_least), at_most === null ? WIDTH : x(at_most)];
   return (
     <svg class="band" viewBox={`0 0 ${WIDTH} 28`} preserveAspectRatio="none" aria-hidden="true">

@@ -1,32 +1,32 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
-import { nothingSet } from "../../domain/cautions.ts";
+import { describeNoValue } from "../../domain/cautions.ts";
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
-import { inRelation } from "../../domain/again.ts";
+import { listRelated } from "../../domain/follow_ups.ts";
 import { readHistory, findReplaced } from "../../domain/change_history.ts";
 import { isPatch } from "../../domain/text_diff.ts";
-import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
+import { type Badge as MarkOf, formatTitle } from "../../domain/statuses.ts";
 import { Cautions } from "../../parts/cautions.tsx";
-import { ChangeNames, Named } from "../../parts/change_name.tsx";
+import { ChangeNames, LinkedMessage } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
-import { Mark } from "../../parts/mark.tsx";
+import { StatusBadge } from "../../parts/badge.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Given, Prose, Sentence } from "../../parts/text.tsx";
+import { UserText, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
-import { HostLook } from "./host_look.tsx";
+import { HostPreview } from "./host_preview.tsx";
 
 const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChanges));
 
 /** The new value of the change, compared with the earlier one, and the reason. */
-export function WhatChanges({ change }: { change: ChangeDetail }) {
+export function ValuePanel({ change }: { change: ChangeDetail }) {
   const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && findReplaced(change, history);
-  const known = history ? <OnRecord change={change} before={before} /> : <Failure error={error} />;
-  const live = inRelation(change, "live");
+  const known = history ? <RecordedDifference change={change} before={before} /> : <Failure error={error} />;
+  const live = listRelated(change, "live");
   const named = [change, ...live].map(({ change_id }) => change_id);
   const others = (history ?? []).filter(({ change_id }) => !named.includes(change_id)).slice(0, 5);
   return (
@@ -43,12 +43,12 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
       ) : isPatch(change.value) ? (
         <>
           {known}
-          <HostLook change={change} />
+          <HostPreview change={change} />
         </>
       ) : (
-        <HostLook change={change} before={before}>
+        <HostPreview change={change} before={before}>
           {change.value !== undefined && known}
-        </HostLook>
+        </HostPreview>
       )}
       {!change.erased && !isLive(change.status) && change.value_hint !== undefined && (
         <Cautions of={[[change.value_hint]]} />
@@ -77,10 +77,10 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
 }
 
 /** The new value of the change, compared with the one that the service itself set there before. */
-const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) =>
+const RecordedDifference = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof findReplaced> }) =>
   change.value === undefined ? (
     <p>
-      <Sentence parts={nothingSet(change.target)} />
+      <Sentence parts={describeNoValue(change.target)} />
     </p>
   ) : (
     <>
@@ -92,7 +92,7 @@ const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType
             </>
           ) : (
             <>
-              Nothing was set at <Given text={change.target} code /> through this service before; the change sets:
+              Nothing was set at <UserText text={change.target} code /> through this service before; the change sets:
             </>
           )}
         </p>
@@ -108,7 +108,7 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
   return (
     <>
       <p class="quiet">
-        Said late, by <Given text={late.actor ?? "somebody"} />, <Moment at={late.at} />:
+        Said late, by <UserText text={late.actor ?? "somebody"} />, <Moment at={late.at} />:
       </p>
       <Prose text={late.note} />
     </>
@@ -119,9 +119,9 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
 const isAwaited = (gate: Gate["gate"], { status }: ChangeDetail): boolean =>
   status === "pending_consent" && (gate === "consent" || gate === "owners");
 
-const WAITS: MarkOf = { word: "Waits", shape: "quarter", tone: "wait" };
+const AWAITED_BADGE: MarkOf = { word: "Waits", shape: "quarter", tone: "wait" };
 
-const GATE: Readonly<Record<Gate["state"], MarkOf>> = {
+const GATE_BADGES: Readonly<Record<Gate["state"], MarkOf>> = {
   pass: { shape: "check", tone: "good", word: "Passes" },
   block: { shape: "cross", tone: "bad", word: "Blocks" },
   warn: { shape: "bang", tone: "warn", word: "Warns" },
@@ -134,9 +134,9 @@ export const Gates = ({ change }: { change: ChangeDetail }) =>
       <ul class="gates">
         {change.gates.map(({ gate, state, message }) => (
           <li key={gate}>
-            <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
+            <StatusBadge of={isAwaited(gate, change) ? AWAITED_BADGE : GATE_BADGES[state]} />
             <span>
-              <strong>{titled(gate)}</strong> <Named text={message} related={change.related} />
+              <strong>{formatTitle(gate)}</strong> <LinkedMessage text={message} related={change.related} />
             </span>
           </li>
         ))}

@@ -1,26 +1,26 @@
 /** Which change takes whose place, as both pages say it. */
 import { isLive } from "../../../../lib/changes/rules/in_force.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
-import { inRelation, isLeftOpen } from "../../domain/again.ts";
-import { ChangeMark, ChangeName } from "../../parts/change_name.tsx";
+import { listRelated, isSupersededButOpen } from "../../domain/follow_ups.ts";
+import { ChangeBadge, ChangeName } from "../../parts/change_name.tsx";
 import { Notice } from "../../parts/notice.tsx";
 
 /** Earlier and later changes; `onWithdraw` where the change may be withdrawn. */
 export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWithdraw: (() => void) | undefined }) {
-  const [before] = inRelation(change, "supersedes");
-  const after = inRelation(change, "superseded_by");
-  const [owner] = inRelation(change, "holds");
+  const [before] = listRelated(change, "supersedes");
+  const after = listRelated(change, "superseded_by");
+  const [owner] = listRelated(change, "holds");
   const taken = change.status === "applied" && owner !== undefined && !after.includes(owner);
   return (
     <>
       {before && (
         <p>
-          Proposed in place of <ChangeName of={before} />. <ChangeMark of={before} />
+          Proposed in place of <ChangeName of={before} />. <ChangeBadge of={before} />
         </p>
       )}
       {after.map((one) => (
         <p key={one.change_id}>
-          {saidOf(one)} <ChangeName of={one} />. <ChangeMark of={one} />
+          {describeSuccession(one)} <ChangeName of={one} />. <ChangeBadge of={one} />
         </p>
       ))}
       {taken && (
@@ -28,7 +28,7 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
           Its target is now what <ChangeName of={owner} /> made it.
         </p>
       )}
-      {isLeftOpen(change) && (
+      {isSupersededButOpen(change) && (
         <Notice tone="warn">
           <p>
             <strong>This one is still open</strong>, and can be decided as before.{" "}
@@ -48,5 +48,5 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
   );
 }
 
-const saidOf = ({ status }: Related): string =>
+const describeSuccession = ({ status }: Related): string =>
   status === "applied" ? "Superseded by" : isLive(status) ? "To be superseded by" : "Was to be superseded by";

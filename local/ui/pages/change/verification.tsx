@@ -3,7 +3,7 @@ import type { ChangeDetail } from "../../core/api_types.ts";
 import { hasOwnHash } from "../../domain/audit_check.ts";
 import { ChainCheck } from "../../parts/chain_check.tsx";
 import { Download } from "../../parts/download.tsx";
-import { Mark } from "../../parts/mark.tsx";
+import { StatusBadge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/panel.tsx";
 
 /** Checks the entries of a change in this browser, and the chain from the first of them on; offers the proof as files. */
@@ -21,7 +21,7 @@ export function Verification({ change: { change_id, audit_entries: entries } }: 
       </p>
       {altered.map(({ id }) => (
         <p key={id}>
-          Entry {id}: <Mark of={{ word: "altered", shape: "bang", tone: "bad" }} />
+          Entry {id}: <StatusBadge of={{ word: "altered", shape: "bang", tone: "bad" }} />
         </p>
       ))}
       {entries.length > 0 && (

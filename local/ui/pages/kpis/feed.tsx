@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
-import { actMatter } from "../../domain/statement.ts";
-import { titled } from "../../domain/statuses.ts";
-import { type Act, ActDialog } from "../../parts/act.tsx";
+import { makeSignableAction } from "../../domain/statement.ts";
+import { formatTitle } from "../../domain/statuses.ts";
+import { type ActionForm, ActionDialog } from "../../parts/action_dialog.tsx";
 import { Line } from "../../parts/field.tsx";
 
-const FEED: Act = {
+const FEED: ActionForm = {
   label: "Save",
   title: "Enter KPI values",
   path: "api/product/kpi",
   decision: "feed_kpis",
   says: "enters these KPI values",
-  explained: "Fields left empty keep their value. One invalid number rejects them all.",
+  explanation: "Fields left empty keep their value. One invalid number rejects them all.",
   noteHint: "Where do the values come from?",
   isNameless: true,
 };
@@ -21,12 +21,12 @@ export function FeedDialog({ names, onClose }: { names: readonly string[]; onClo
   const stated = Object.entries(values).flatMap(([kpi, text]) => (text.trim() ? [[kpi, text.trim()] as const] : []));
   const kpis = Object.fromEntries(stated.map(([kpi, text]) => [kpi, Number(text)]));
   return (
-    <ActDialog
+    <ActionDialog
       of={FEED}
       fields={Object.fromEntries(stated)}
       signed={{
-        matter: ({ name, note }) => actMatter({ decision: "feed_kpis", actor: name, note, kpis }),
-        facts: stated.map(([kpi, text]) => [titled(kpi), text]),
+        signable: ({ name, note }) => makeSignableAction({ decision: "feed_kpis", actor: name, note, kpis }),
+        facts: stated.map(([kpi, text]) => [formatTitle(kpi), text]),
       }}
       onClose={onClose}
       onDone={onClose}
@@ -36,7 +36,7 @@ export function FeedDialog({ names, onClose }: { names: readonly string[]; onClo
           {names.map((kpi, index) => (
             <Line
               key={kpi}
-              label={titled(kpi)}
+              label={formatTitle(kpi)}
               inputMode="decimal"
               value={values[kpi] ?? ""}
               onValue={(text) => setValues({ ...values, [kpi]: text })}
@@ -46,6 +46,6 @@ export function FeedDialog({ names, onClose }: { names: readonly string[]; onClo
           ))}
         </div>
       )}
-    </ActDialog>
+    </ActionDialog>
   );
 }

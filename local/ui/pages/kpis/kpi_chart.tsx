@@ -1,21 +1,21 @@
-import { dateTime, figure } from "../../core/format.ts";
+import { formatDateTime, formatNumber } from "../../core/format.ts";
 import { changeHref } from "../../core/router.tsx";
-import { useFound } from "../../core/shared.ts";
-import { type Fall, findFall, listOperations, listQueries } from "../../domain/kpi_operations.ts";
-import type { Fed } from "../../domain/kpi_series.ts";
-import { titled } from "../../domain/statuses.ts";
+import { useFind } from "../../core/shared.ts";
+import { type Fall, findFall, listOperations, listOperationQueries } from "../../domain/kpi_operations.ts";
+import type { KpiPoint } from "../../domain/kpi_series.ts";
+import { formatTitle } from "../../domain/statuses.ts";
 import { Chart } from "../../parts/chart.tsx";
-import type { ChartLine, ChartMark } from "../../parts/chart.tsx";
-import { Given } from "../../parts/text.tsx";
+import type { ChartLine, ChartEvent } from "../../parts/chart.tsx";
+import { UserText } from "../../parts/text.tsx";
 
 const MAX_FOUND = 200;
 const DAY_S = 86_400;
 
 /** Finds every apply and rollback in the period of these values; undefined while they are not all known. */
-export function useOperations(points: readonly Fed[]): ChartMark[] | undefined {
-  const [applied = null, rolledBack = null] = listQueries(points);
-  const first = useFound(applied, { limit: MAX_FOUND });
-  const second = useFound(rolledBack, { limit: MAX_FOUND });
+export function useOperations(points: readonly KpiPoint[]): ChartEvent[] | undefined {
+  const [applied = null, rolledBack = null] = listOperationQueries(points);
+  const first = useFind(applied, { limit: MAX_FOUND });
+  const second = useFind(rolledBack, { limit: MAX_FOUND });
   if (first.loading || second.loading) return undefined;
   return listOperations([...(first.data?.rows ?? []), ...(second.data?.rows ?? [])], (points[0]?.at ?? 0) - DAY_S);
 }
@@ -29,15 +29,15 @@ export function KpiChart({
   direction,
 }: {
   kpi: string;
-  points: readonly Fed[];
+  points: readonly KpiPoint[];
   lines: readonly ChartLine[];
-  marks: readonly ChartMark[];
+  marks: readonly ChartEvent[];
   direction: 1 | -1;
 }) {
   const fall = findFall(points, direction, marks);
   return (
     <>
-      <Chart label={`${titled(kpi)} over time`} points={points} lines={lines} marks={marks} />
+      <Chart label={`${formatTitle(kpi)} over time`} points={points} lines={lines} marks={marks} />
       {fall && <BeforeFall kpi={kpi} fall={fall} />}
     </>
   );
@@ -48,16 +48,16 @@ function BeforeFall({ kpi, fall: { from, to, before } }: { kpi: string; fall: Fa
     <>
       <h3>Largest move for the worse</h3>
       <p>
-        {titled(kpi)} went from {figure(from.value)} ({dateTime(from.at * 1000)}) to {figure(to.value)} (
-        {dateTime(to.at * 1000)}).{" "}
+        {formatTitle(kpi)} went from {formatNumber(from.value)} ({formatDateTime(from.at * 1000)}) to{" "}
+        {formatNumber(to.value)} ({formatDateTime(to.at * 1000)}).{" "}
         {before.length === 0 ? "Nothing was applied before it in this period." : "Before it, newest first:"}
       </p>
       <ul class="plain">
         {before.map(({ label, at, change }) => (
           <li key={`${label} ${at}`}>
-            {dateTime(at * 1000)}, {label.toLowerCase()}:{" "}
+            {formatDateTime(at * 1000)}, {label.toLowerCase()}:{" "}
             <a href={changeHref(change!.change_id)}>
-              <Given text={change!.summary || change!.target} />
+              <UserText text={change!.summary || change!.target} />
             </a>
           </li>
         ))}

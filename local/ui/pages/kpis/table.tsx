@@ -1,12 +1,12 @@
 import type { State } from "../../core/api_types.ts";
-import { figure, percent } from "../../core/format.ts";
-import { href, refine } from "../../core/router.tsx";
-import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
-import { Mark } from "../../parts/mark.tsx";
+import { formatNumber, formatPercent } from "../../core/format.ts";
+import { href, replaceQuery } from "../../core/router.tsx";
+import { type Badge as MarkOf, formatTitle } from "../../domain/statuses.ts";
+import { StatusBadge } from "../../parts/badge.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Age } from "../../parts/time.tsx";
 
-const GOAL: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
+const GOAL_BADGES: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
   no_data: { word: "No data", shape: "dash", tone: "quiet" },
   stale: { word: "Not fed for a week", shape: "dash", tone: "warn" },
   behind: { word: "Behind", shape: "bang", tone: "bad" },
@@ -34,19 +34,21 @@ export function KpiTable({
         const goal = state.goals.find((one) => one.kpi === kpi);
         const choose = (event: Event) => {
           event.preventDefault();
-          refine(["kpis"], { kpi });
+          replaceQuery(["kpis"], { kpi });
         };
         const cells = [
           <a data-row href={href(["kpis"], { kpi })} onClick={choose}>
-            {titled(kpi)}
+            {formatTitle(kpi)}
           </a>,
-          numberOr(part?.value),
-          numberOr(goal?.baseline ?? part?.baseline),
-          numberOr(goal?.target ?? part?.target),
+          formatOptional(part?.value),
+          formatOptional(goal?.baseline ?? part?.baseline),
+          formatOptional(goal?.target ?? part?.target),
           goal ? (
-            <Mark of={GOAL[goal.status]} />
+            <StatusBadge of={GOAL_BADGES[goal.status]} />
           ) : (
-            <span class="quiet">{part?.reason ?? (part ? `${percent(part.attainment)} attained` : "never fed")}</span>
+            <span class="quiet">
+              {part?.reason ?? (part ? `${formatPercent(part.attainment)} attained` : "never fed")}
+            </span>
           ),
           part ? <Age at={part.at} /> : "never",
         ];
@@ -56,5 +58,5 @@ export function KpiTable({
   );
 }
 
-const numberOr = (given: number | null | undefined): string =>
-  given === null || given === undefined ? "–" : figure(given);
+const formatOptional = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "–" : formatNumber(value);

@@ -1,61 +1,61 @@
 /** Decisions on a mandate: it is signed or resumed in one tap, narrowed and revoked in a dialog. */
 import { useState } from "preact/hooks";
 import type { MandateDetail } from "../../core/api_types.ts";
-import { decideMandate } from "../../domain/mandates.ts";
-import { type Act, ActDialog, OneTap } from "../../parts/act.tsx";
+import { makeSignableMandate } from "../../domain/mandates.ts";
+import { type ActionForm, ActionDialog, OneTapForm } from "../../parts/action_dialog.tsx";
 import { CheckList, Line } from "../../parts/field.tsx";
 
-const ACT = { person: "approver", noteHint: "Why? It stays on record." } as const;
+const BASE = { person: "approver", noteHint: "Why? It stays on record." } as const;
 
-const ACTS = {
+const MANDATE_ACTIONS = {
   sign: {
-    ...ACT,
+    ...BASE,
     label: "Sign",
     title: "Sign this mandate?",
     path: "api/product/mandate-sign",
     decision: "mandate",
     says: "lets this agent do all that stands above, alone",
-    explained: "",
+    explanation: "",
   },
   resume: {
-    ...ACT,
+    ...BASE,
     label: "Resume",
     title: "Resume this mandate?",
     path: "api/product/mandate-resume",
     decision: "mandate_resume",
     says: "resumes this mandate",
-    explained: "",
+    explanation: "",
   },
   narrow: {
-    ...ACT,
+    ...BASE,
     label: "Narrow",
     title: "Narrow this mandate?",
     path: "api/product/mandate-narrow",
     decision: "mandate_narrow",
     says: "narrows this mandate",
-    explained: "Bounds only become smaller. For more, make a new mandate.",
+    explanation: "Bounds only become smaller. For more, make a new mandate.",
   },
   revoke: {
-    ...ACT,
+    ...BASE,
     label: "Revoke",
     title: "Revoke this mandate?",
     path: "api/product/mandate-revoke",
     decision: "mandate_revoke",
     says: "revokes this mandate",
-    explained: "It ends now. What it approved and what is not applied yet needs people.",
+    explanation: "It ends now. What it approved and what is not applied yet needs people.",
   },
-} as const satisfies Record<string, Act>;
+} as const satisfies Record<string, ActionForm>;
 
 /** Has a draft, or the resumption of a suspended mandate, signed. */
 export function SignMandate({ mandate, name, onDone }: { mandate: MandateDetail; name: string; onDone: () => void }) {
-  const act = ACTS[mandate.state === "draft" ? "sign" : "resume"];
+  const form = MANDATE_ACTIONS[mandate.state === "draft" ? "sign" : "resume"];
   return (
-    <OneTap
-      of={act}
+    <OneTapForm
+      of={form}
       name={name}
       fields={{ mandate_id: mandate.mandate_id }}
       signed={{
-        matter: (by) => decideMandate(act.decision, mandate, by),
+        signable: (by) => makeSignableMandate(form.decision, mandate, by),
         facts: [["Mandate", <code>{mandate.mandate_id}</code>]],
       }}
       onDone={onDone}
@@ -89,16 +89,16 @@ export function DecideMandate({
   const numbers = NUMBERS.flatMap(([bound]) => (text[bound]?.trim() ? [[bound, Number(text[bound])] as const] : []));
   const until = text["until"] ? { until: new Date(text["until"]).toISOString() } : {};
   const narrow = action === "narrow" ? { ...Object.fromEntries(numbers), ...left, ...until } : undefined;
-  const act = ACTS[action];
+  const form = MANDATE_ACTIONS[action];
   const field = (bound: string) => ({
     value: text[bound] ?? "",
-    onValue: (given: string) => setText({ ...text, [bound]: given }),
+    onValue: (values: string) => setText({ ...text, [bound]: values }),
   });
   return (
-    <ActDialog
-      of={act}
+    <ActionDialog
+      of={form}
       fields={{ mandate_id: mandate.mandate_id, narrow: narrow && JSON.stringify(narrow) }}
-      signed={{ matter: (by) => decideMandate(act.decision, mandate, by, narrow) }}
+      signed={{ signable: (by) => makeSignableMandate(form.decision, mandate, by, narrow) }}
       onClose={onClose}
       onDone={onDone}
     >
@@ -118,14 +118,14 @@ export function DecideMandate({
             ))}
             <Line label="Ends" hint="Earlier than now. Empty: as it is." type="datetime-local" {...field("until")} />
             {LISTS.map((bound) => {
-              const given = mandate[bound];
-              if (given === "all" || given.length < 2) return null;
+              const values = mandate[bound];
+              if (values === "all" || values.length < 2) return null;
               return (
                 <CheckList
                   key={bound}
                   legend={`Keep these ${bound}`}
-                  options={given}
-                  chosen={left[bound] ?? given}
+                  options={values}
+                  chosen={left[bound] ?? values}
                   onChosen={(chosen) => setLeft({ ...left, [bound]: chosen })}
                 />
               );
@@ -133,6 +133,6 @@ export function DecideMandate({
           </>
         )
       }
-    </ActDialog>
+    </ActionDialog>
   );
 }

@@ -8,23 +8,23 @@ import { useValue } from "../../core/hooks.tsx";
 import { navigate, href } from "../../core/router.tsx";
 import { personName } from "../../core/session.ts";
 import { useFindHelp, useIntent } from "../../core/shared.ts";
-import { readValue } from "../../domain/kinds.ts";
+import { parseValue } from "../../domain/kinds.ts";
 import { describeBounds, useMandates } from "../../domain/mandates.ts";
-import { titled } from "../../domain/statuses.ts";
+import { formatTitle } from "../../domain/statuses.ts";
 import { CheckList, type FieldData, FieldList, Suggestions } from "../../parts/field.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { DialogEnd, useKeys, useSending } from "../../parts/sending.tsx";
-import { Given } from "../../parts/text.tsx";
+import { FormButtons, useIdempotencyKeys, useSubmit } from "../../parts/form_submit.tsx";
+import { UserText } from "../../parts/text.tsx";
 
 const DAY_MS = 86_400_000;
 
 /** Splits at commas and lines. */
-const listOf = (text = ""): string[] => text.split(/[,\n]/).flatMap((one) => one.trim() || []);
+const splitList = (text = ""): string[] => text.split(/[,\n]/).flatMap((one) => one.trim() || []);
 
-const numberIn = (text: string | undefined): number | undefined => (text?.trim() ? Number(text) : undefined);
+const parseNumber = (text: string | undefined): number | undefined => (text?.trim() ? Number(text) : undefined);
 
-const momentIn = (text: string | undefined): string | undefined => {
+const parseTime = (text: string | undefined): string | undefined => {
   const at = new Date(text ?? "");
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
 };
@@ -33,17 +33,17 @@ type Texts = Readonly<Record<string, string>>;
 
 /** Returns the bounds that are typed; names of KPIs stand behind `floor `. */
 function readBounds(text: Texts, kinds: readonly string[], schema: string | undefined) {
-  const step = numberIn(text["step"]);
+  const step = parseNumber(text["step"]);
   const { by, unit, tenants = "" } = text;
   const max_step = by &&
-    step !== undefined && { [by]: by === "relative" ? step / 100 : step, hours: numberIn(text["hours"]) ?? 24 };
+    step !== undefined && { [by]: by === "relative" ? step / 100 : step, hours: parseNumber(text["hours"]) ?? 24 };
   const floors = Object.entries(text).filter(([name, floor]) => name.startsWith("floor ") && floor.trim() !== "");
   const kpi_floor = Object.fromEntries(floors.map(([name, floor]) => [name.slice("floor ".length), Number(floor)]));
   return {
     agent: (text["agent"] ?? "").trim(),
-    targets: listOf(text["targets"]),
+    targets: splitList(text["targets"]),
     kinds,
-    tenants: tenants.trim() === "all" ? ("all" as const) : listOf(tenants),
+    tenants: tenants.trim() === "all" ? ("all" as const) : splitList(tenants),
     ...((schema !== undefined || max_step) && {
       limits: {
         ...(schema && { schema: JSON.parse(schema) as object }),
@@ -51,15 +51,15 @@ function readBounds(text: Texts, kinds: readonly string[], schema: string | unde
         ...(unit && { unit }),
       },
     }),
-    max_affected_users: numberIn(text["max_affected_users"]),
-    max_per_day: numberIn(text["max_per_day"]),
-    max_open: numberIn(text["max_open"]),
+    max_affected_users: parseNumber(text["max_affected_users"]),
+    max_per_day: parseNumber(text["max_per_day"]),
+    max_open: parseNumber(text["max_open"]),
     ...(floors.length > 0 && { kpi_floor }),
-    until: momentIn(text["until"]),
+    until: parseTime(text["until"]),
   };
 }
 
-const listPlaces = ({ max_days }: MandatesRule): FieldData[] => [
+const listScopeFields = ({ max_days }: MandatesRule): FieldData[] => [
   { name: "agent", label: "Agent", list: "agents", required: true },
   { name: "targets", label: "Targets", hint: "Patterns, with commas between them.", required: true },
   { name: "tenants", label: "Tenants", hint: "Names, with commas between them; or all.", required: true },
@@ -99,17 +99,17 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
     hours: "24",
     until: new Date(Date.now() + Math.min(rule.max_days, 7) * DAY_MS).toISOString().slice(0, 16),
   }));
-  const key = useKeys();
-  const { json: schema, fault } = readValue("config", text["schema"] ?? "");
+  const key = useIdempotencyKeys();
+  const { json: schema, fault } = parseValue("config", text["schema"] ?? "");
   const bounds = readBounds(text, kinds, schema);
-  const { send, busy, error, faultOf } = useSending(
+  const { send, busy, error, faultOf } = useSubmit(
     async () => {
       if (fault) return;
       const stated = Object.entries({ ...bounds, note: text["note"] || undefined, actor: actor || undefined });
       const fields = Object.fromEntries(
-        stated.map(([name, given]) => [
+        stated.map(([name, value]) => [
           name,
-          given === undefined || typeof given === "string" ? given : JSON.stringify(given),
+          value === undefined || typeof value === "string" ? value : JSON.stringify(value),
         ]),
       );
       if (bounds.tenants === "all") fields["tenants"] = '"all"';
@@ -120,17 +120,17 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
     },
     () => {},
   );
-  const form = { values: text, faultOf, onValue: (name: string, given: string) => setText({ ...text, [name]: given }) };
-  const floors = Object.keys(intent?.kpis ?? {}).map((kpi): FieldData => ({ name: `floor ${kpi}`, label: titled(kpi), inputMode: "decimal" })); // prettier-ignore
+  const form = { values: text, faultOf, onValue: (name: string, value: string) => setText({ ...text, [name]: value }) };
+  const floors = Object.keys(intent?.kpis ?? {}).map((kpi): FieldData => ({ name: `floor ${kpi}`, label: formatTitle(kpi), inputMode: "decimal" })); // prettier-ignore
   const { max_per_day = rule.max_per_day, max_open = rule.max_open } = bounds;
   return (
     <Panel title="Draft a mandate">
       <form onSubmit={send}>
         <div class="grid">
-          <FieldList {...form} of={listPlaces(rule)} />
+          <FieldList {...form} of={listScopeFields(rule)} />
           <Suggestions id="agents" names={help?.fields.find(({ field }) => field === "agent")?.values} />
         </div>
-        <CheckList legend="Kinds of changes" options={KINDS} chosen={kinds} onChosen={setKinds} show={titled} />
+        <CheckList legend="Kinds of changes" options={KINDS} chosen={kinds} onChosen={setKinds} show={formatTitle} />
         <div class="grid">
           <FieldList {...form} of={listLimits(rule, text["by"])} />
         </div>
@@ -157,22 +157,22 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
         )}
         <FieldList {...form} of={PURPOSE} />
         <h3>What it would allow</h3>
-        <Allows
+        <BoundsList
           of={describeBounds({ ...bounds, agent: bounds.agent || "The agent", max_per_day, max_open } as never)}
         />
         <Failure error={error} alert />
-        <DialogEnd verb="Make the draft" busy={busy} />
+        <FormButtons verb="Make the draft" busy={busy} />
       </form>
     </Panel>
   );
 }
 
 /** The sentences of a mandate. */
-export const Allows = ({ of }: { of: readonly string[] }) => (
+export const BoundsList = ({ of }: { of: readonly string[] }) => (
   <ul class="reasons" aria-label="What it allows">
     {of.map((sentence) => (
       <li key={sentence}>
-        <Given text={sentence} />
+        <UserText text={sentence} />
       </li>
     ))}
   </ul>

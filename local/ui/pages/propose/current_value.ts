@@ -1,5 +1,5 @@
 import { get } from "../../core/api.ts";
-import { useRested } from "../../core/hooks.tsx";
+import { useDebounced } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
 import type { Draft } from "../../domain/draft.ts";
 
@@ -10,7 +10,7 @@ interface ValuePage {
 /** Returns the value that approved changes have set at the draft's target; `null`: nothing; undefined while that is not known. */
 export function useCurrentValue({ tenant_id, target }: Draft): { value: unknown } | null | undefined {
   const query = { tenant_id: tenant_id.trim(), target: target.trim(), limit: 1 };
-  const rested = useRested(JSON.stringify(query));
+  const rested = useDebounced(JSON.stringify(query));
   const isComplete = rested === JSON.stringify(query) && query.tenant_id !== "" && query.target !== "";
   const { data } = useResource(isComplete && !query.target.includes("*") ? `value ${rested}` : null, (signal) =>
     get<ValuePage>("api/product/values", query, signal),

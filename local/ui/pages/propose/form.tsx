@@ -4,8 +4,8 @@ import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import { useFindHelp } from "../../core/shared.ts";
 import { addEntry, type Draft, type DraftField, type EntryDraft, removeEntry } from "../../domain/draft.ts";
-import { KINDS, readValue } from "../../domain/kinds.ts";
-import { titled, words } from "../../domain/statuses.ts";
+import { KINDS, parseValue } from "../../domain/kinds.ts";
+import { formatTitle, humanizeName } from "../../domain/statuses.ts";
 import { Choice, type FieldData, FieldList, Line, Suggestions } from "../../parts/field.tsx";
 
 /** The form's name, for the button that stands outside it: below what the policy will say. */
@@ -47,7 +47,7 @@ const PROPOSER: FieldData<"proposer">[] = [
 ];
 
 const listFacts = (kpis: readonly string[]): FieldData<DraftField>[] => [
-  { name: "kpi", label: "KPI", hint: "What will show whether it was worth it.", options: [["", "none"], ...kpis.map((kpi) => [kpi, words(kpi)] as const)] }, // prettier-ignore
+  { name: "kpi", label: "KPI", hint: "What will show whether it was worth it.", options: [["", "none"], ...kpis.map((kpi) => [kpi, humanizeName(kpi)] as const)] }, // prettier-ignore
   { name: "expected_delta_k", label: "Expected gain", hint: "Improvement you expect, e.g. 0.02", inputMode: "decimal" },
   { name: "affected_users", label: "People affected", inputMode: "numeric" },
   { name: "reversible", label: "Can it be undone?", options: [["", "not stated"], ["true", "yes"], ["false", "no"]] }, // prettier-ignore
@@ -110,7 +110,7 @@ export function ProposalForm({
                 onChange={() => onDraft({ ...draft, kind: name as Kind })}
               />
               <span>
-                <strong>{titled(name)}</strong> <small class="quiet">{meaning}</small>
+                <strong>{formatTitle(name)}</strong> <small class="quiet">{meaning}</small>
               </span>
             </label>
           ))}
@@ -170,7 +170,7 @@ function PlanEntries({
             of={[
               { ...TENANT, label: `Tenant of target ${index + 1}` },
               { ...TARGET, label: `Target ${index + 1}` },
-              valueField(kind, readValue(kind, entry.value).fault),
+              valueField(kind, parseValue(kind, entry.value).fault),
             ]}
             values={entry}
             onValue={(name, text) =>

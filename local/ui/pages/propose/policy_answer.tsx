@@ -1,8 +1,8 @@
 import type { Policy, PolicyAnswer as Answer } from "../../core/api_types.ts";
-import { counted, readable } from "../../core/format.ts";
+import { formatCount, localizeTimes } from "../../core/format.ts";
 import { listValueRules } from "../../domain/value_rules.ts";
 import { Notice } from "../../parts/notice.tsx";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 
 /** Shows the tier that the service gives the draft, whose consent that needs, and the rules for its value. */
 export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Policy | undefined }) {
@@ -11,14 +11,14 @@ export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Polic
     return (
       <Notice tone="bad">
         <p>
-          <Given text={readable(preview.refused)} />
+          <UserText text={localizeTimes(preview.refused)} />
         </p>
       </Notice>
     );
   const rules = listValueRules(answer);
   const needed = preview?.missing.map(({ count, of, rule }) => {
     const from = rule.startsWith("owners ") || of.length > 0 ? ` from ${of.join(" or ") || "nobody who may"}` : "";
-    return `${counted(count, "approval")}${from}`;
+    return `${formatCount(count, "approval")}${from}`;
   });
   return (
     <>
@@ -26,7 +26,12 @@ export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Polic
         <>
           <p>
             It will be a <strong>{preview.tier}</strong> change and{" "}
-            {needed.length === 0 ? "approved by the intent itself" : <Given text={`needs ${needed.join(", and ")}`} />}.
+            {needed.length === 0 ? (
+              "approved by the intent itself"
+            ) : (
+              <UserText text={`needs ${needed.join(", and ")}`} />
+            )}
+            .
           </p>
           {preview.tier_reason !== null && <p>{preview.tier_reason}</p>}
           {needed.length > 0 && policy?.consent_ttl_hours !== undefined && (
@@ -38,7 +43,7 @@ export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Polic
         <ul class="reasons" aria-label="Allowed values">
           {rules.map((rule) => (
             <li key={rule}>
-              <Given text={rule} />
+              <UserText text={rule} />
             </li>
           ))}
         </ul>

@@ -2,15 +2,15 @@
 import { useState } from "preact/hooks";
 import type { ActionList, ActionName, ActionRecord, PeerRow, Peers, State } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
-import { counted, figure, percent } from "../../core/format.ts";
+import { formatCount, formatNumber, formatPercent } from "../../core/format.ts";
 import { changeHref, href } from "../../core/router.tsx";
-import { type Mark as MarkOf, titled, words } from "../../domain/statuses.ts";
-import { Mark } from "../../parts/mark.tsx";
+import { type Badge as MarkOf, formatTitle, humanizeName } from "../../domain/statuses.ts";
+import { StatusBadge } from "../../parts/badge.tsx";
 import { Failure } from "../../parts/notice.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { ReadPanel } from "../../parts/read_panel.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Given, Json, ShortId } from "../../parts/text.tsx";
+import { UserText, Json, ShortId } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
 
 const MAX_GAPS = 3;
@@ -18,16 +18,18 @@ const MAX_GAPS = 3;
 /** The four figures of the service, each with its reasons. */
 export function Figures({ state }: { state: State }) {
   const { E, M, R, N } = state.dimensions;
-  const causes = Object.entries(R.causes).flatMap(([cause, count]) => (count > 0 ? [`${words(cause)} ${count}×`] : []));
+  const causes = Object.entries(R.causes).flatMap(([cause, count]) =>
+    count > 0 ? [`${humanizeName(cause)} ${count}×`] : [],
+  );
   const effect = E.parts.map(({ kpi, attainment, reason }) => (
     <p key={kpi}>
-      <a href={href(["kpis"], { kpi })}>{titled(kpi)}</a> {reason ?? `is ${percent(attainment)} of the way`}
+      <a href={href(["kpis"], { kpi })}>{formatTitle(kpi)}</a> {reason ?? `is ${formatPercent(attainment)} of the way`}
     </p>
   ));
   const memory = (
     <>
-      {figure(M.present)} of {figure(M.expected)} things that should be on record of{" "}
-      {counted(M.closed, "closed change")} are.
+      {formatNumber(M.present)} of {formatNumber(M.expected)} things that should be on record of{" "}
+      {formatCount(M.closed, "closed change")} are.
       {M.gaps.slice(0, MAX_GAPS).map(({ change_id, missing }) => (
         <p key={change_id}>
           <a href={changeHref(change_id)} title={change_id}>
@@ -39,24 +41,25 @@ export function Figures({ state }: { state: State }) {
     </>
   );
   const reliability = [
-    `${figure(R.failed)} of ${counted(R.n, "apply", "applies")} failed in 30 days`,
+    `${formatNumber(R.failed)} of ${formatCount(R.n, "apply", "applies")} failed in 30 days`,
     causes.length > 0 && `: ${causes.join(", ")}`,
-    R.interval && `. 95% confidence: ${percent(R.interval.low)} to ${percent(R.interval.high)}`,
+    R.interval && `. 95% confidence: ${formatPercent(R.interval.low)} to ${formatPercent(R.interval.high)}`,
     ".",
   ];
   const items = N.items.map(
-    ({ item, open, overdue }) => `${words(item)}: ${figure(open)}${overdue > 0 ? `, ${figure(overdue)} overdue` : ""}`,
+    ({ item, open, overdue }) =>
+      `${humanizeName(item)}: ${formatNumber(open)}${overdue > 0 ? `, ${formatNumber(overdue)} overdue` : ""}`,
   );
-  const need = `${figure(N.overdue)} of ${counted(N.open, "open item")} ${N.overdue === 1 ? "is" : "are"} overdue (${items.join("; ")}).`; // prettier-ignore
+  const need = `${formatNumber(N.overdue)} of ${formatCount(N.open, "open item")} ${N.overdue === 1 ? "is" : "are"} overdue (${items.join("; ")}).`; // prettier-ignore
   return (
     <Panel title="Figures">
       <Facts
         wide
         of={[
-          [`Effect: ${percent(state.E)}`, effect.length > 0 ? effect : "No KPI has data."],
-          [`Memory: ${percent(state.M)}`, M.closed > 0 ? memory : "No change was closed in 90 days."],
-          [`Reliability: ${percent(state.R)}`, R.n > 0 ? reliability : "Nothing was applied in 30 days."],
-          [`Need: ${percent(state.N)}, less is better`, N.open > 0 ? need : "Nothing is open."],
+          [`Effect: ${formatPercent(state.E)}`, effect.length > 0 ? effect : "No KPI has data."],
+          [`Memory: ${formatPercent(state.M)}`, M.closed > 0 ? memory : "No change was closed in 90 days."],
+          [`Reliability: ${formatPercent(state.R)}`, R.n > 0 ? reliability : "Nothing was applied in 30 days."],
+          [`Need: ${formatPercent(state.N)}, less is better`, N.open > 0 ? need : "Nothing is open."],
         ]}
       />
     </Panel>
@@ -84,18 +87,18 @@ export const PeerTable = () => (
             rows={peers.map((peer) => [
               peer.address,
               [
-                <Given text={peer.instance_id ?? peer.address} />,
-                <Mark of={PEER[peer.state]} />,
-                words(peer.relation ?? "not known yet"),
-                peer.trust === null ? null : figure(peer.trust),
+                <UserText text={peer.instance_id ?? peer.address} />,
+                <StatusBadge of={PEER[peer.state]} />,
+                humanizeName(peer.relation ?? "not known yet"),
+                peer.trust === null ? null : formatNumber(peer.trust),
                 peer.last_seen_at === null ? "never" : <Age at={peer.last_seen_at} />,
-                words(peer.log ?? "unknown"),
+                humanizeName(peer.log ?? "unknown"),
               ],
             ])}
           />
         )}
         <p class="quiet">
-          This is <Given text={self.instance_id ?? "an instance without a product"} code />.
+          This is <UserText text={self.instance_id ?? "an instance without a product"} code />.
         </p>
       </>
     )}
@@ -147,7 +150,7 @@ function ActionRows({ of: { actions, available = ACTIONS }, reload }: { of: Acti
             aria-busy={running === action}
             onClick={() => void run(action)}
           >
-            {titled(action)}
+            {formatTitle(action)}
           </button>
         ))}
       </div>
@@ -157,7 +160,7 @@ function ActionRows({ of: { actions, available = ACTIONS }, reload }: { of: Acti
           <li key={one.action_id}>
             <details class="inline">
               <summary>
-                <Mark of={ACTION[one.status]} /> {titled(one.action)}{" "}
+                <StatusBadge of={ACTION[one.status]} /> {formatTitle(one.action)}{" "}
                 <span class="quiet">
                   <Age at={one.started_at} />
                   {one.duration_ms !== null && `, ${one.duration_ms} ms`}

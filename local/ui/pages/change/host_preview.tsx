@@ -3,21 +3,21 @@ import type { ComponentChildren } from "preact";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
-import { readHeld, type Side } from "../../domain/held.ts";
+import { readHostValue, type TargetValue } from "../../domain/target_value.ts";
 import { listResults } from "../../domain/plan.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
-import { Asked, type HostOperation, useHostLook } from "./ask_host.tsx";
+import { DryRunStatus, type HostOperation, useDryRun } from "./use_dry_run.tsx";
 import { useSetter } from "./use_setter.tsx";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
-const Undoing = lazy(() => import("./undoing.tsx").then((part) => part.Undoing));
+const Undoing = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
 
 /** The look of a change; `before`: what the service set there last. Below it what is known without the host. */
-export function HostLook({
+export function HostPreview({
   change,
   operation = "apply",
   onToken,
@@ -27,12 +27,12 @@ export function HostLook({
   change: ChangeDetail;
   operation?: HostOperation;
   onToken?: () => void;
-  before?: Side;
+  before?: TargetValue;
   children?: ComponentChildren;
 }) {
-  const look = useHostLook(change, operation, onToken);
-  if (look === undefined) return <>{children}</>;
-  const { seen, adapter } = look;
+  const dryRun = useDryRun(change, operation, onToken);
+  if (dryRun === undefined) return <>{children}</>;
+  const { seen, adapter } = dryRun;
   const answer = seen?.answer;
   const isPlan = answer !== undefined && listResults(answer.adapter).length > 0;
   return (
@@ -44,23 +44,24 @@ export function HostLook({
         </Notice>
       ) : (
         <div class="dry-run" aria-live="polite">
-          <Asked look={look} />
+          <DryRunStatus look={dryRun} />
           {isPlan && <PlanDryRun answer={answer} operation={operation} />}
           {answer && !change.sets && operation === "rollback" && <Undoing change={change} answer={answer} />}
-          {answer && !change.sets && operation === "apply" && <Found answer={answer} before={before} />}
+          {answer && !change.sets && operation === "apply" && <ApplyPreview answer={answer} before={before} />}
         </div>
       )}
-      {(!answer || readHeld(answer) === undefined) && children}
+      {(!answer || readHostValue(answer) === undefined) && children}
     </>
   );
 }
 
-const isSame = (a: Side, b: Side): boolean => !!a && !!b && canonicalJson(a.value) === canonicalJson(b.value);
+const isSame = (a: TargetValue, b: TargetValue): boolean =>
+  !!a && !!b && canonicalJson(a.value) === canonicalJson(b.value);
 
 /** The value that an apply replaces, and the new one. */
-function Found({ answer, before }: { answer: Operation; before: Side }) {
+function ApplyPreview({ answer, before }: { answer: Operation; before: TargetValue }) {
   const { change, adapter } = answer;
-  const host = readHeld(answer);
+  const host = readHostValue(answer);
   const after = change.value === undefined ? undefined : { value: change.value };
   return (
     <>
@@ -95,22 +96,22 @@ function Found({ answer, before }: { answer: Operation; before: Side }) {
 }
 
 /** Shows the consented value of a change and what its target holds instead. */
-export function HeldNow({ change }: { change: ChangeDetail }) {
-  const look = useHostLook(change, "rollback");
-  if (look === undefined || look.adapter === null) return null;
-  const held = look.seen && readHeld(look.seen.answer);
+export function CurrentValue({ change }: { change: ChangeDetail }) {
+  const dryRun = useDryRun(change, "rollback");
+  if (dryRun === undefined || dryRun.adapter === null) return null;
+  const current = dryRun.seen && readHostValue(dryRun.seen.answer);
   return (
     <div class="dry-run">
-      <Asked look={look} />
-      {held === undefined ? (
-        <HeldByDigest change={change} digest={change.drift?.held_digest} />
+      <DryRunStatus look={dryRun} />
+      {current === undefined ? (
+        <CurrentValueByDigest change={change} digest={change.drift?.held_digest} />
       ) : (
         <>
           <p>
             Consented value (−)
-            {held === null ? ". The target holds nothing now." : ", and what the target holds now (+):"}
+            {current === null ? ". The target holds nothing now." : ", and what the target holds now (+):"}
           </p>
-          <ValueDiff label="Consented value, and what the target holds now" before={change} after={held} />
+          <ValueDiff label="Consented value, and what the target holds now" before={change} after={current} />
         </>
       )}
     </div>
@@ -118,7 +119,7 @@ export function HeldNow({ change }: { change: ChangeDetail }) {
 }
 
 /** Names the change that set the held value, or shows its digest, for a reader who may not see the value. */
-function HeldByDigest({ change, digest }: { change: ChangeDetail; digest: string | null | undefined }) {
+function CurrentValueByDigest({ change, digest }: { change: ChangeDetail; digest: string | null | undefined }) {
   const setter: Change | undefined = useSetter(change, digest ?? undefined)?.by;
   if (digest === undefined) return null;
   if (digest === null) return <p>The host product held nothing there when it was asked last.</p>;

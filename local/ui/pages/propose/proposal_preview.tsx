@@ -2,24 +2,24 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { IntentView, PolicyAnswer as PolicyReply } from "../../core/api_types.ts";
 import { get, type Query } from "../../core/api.ts";
-import { counted } from "../../core/format.ts";
-import { useRested } from "../../core/hooks.tsx";
+import { formatCount } from "../../core/format.ts";
+import { useDebounced } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
-import { useFound } from "../../core/shared.ts";
+import { useFind } from "../../core/shared.ts";
 import { listCautions } from "../../domain/cautions.ts";
-import { readValue } from "../../domain/kinds.ts";
+import { parseValue } from "../../domain/kinds.ts";
 import { Cautions } from "../../parts/cautions.tsx";
 import { ChangeNames } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 import { useCurrentValue } from "./current_value.ts";
 import { PolicyAnswer } from "./policy_answer.tsx";
-import { type Draft, makeProposalFields, readStated, splitDraft } from "../../domain/draft.ts";
+import { type Draft, makeProposalFields, readStatedFields, splitDraft } from "../../domain/draft.ts";
 
 /** Preview of the intent's rules, before anything is sent; the button that sends is below. */
-export function Foretelling({
+export function ProposalPreview({
   draft,
   intent,
   except,
@@ -32,14 +32,14 @@ export function Foretelling({
   children: ComponentChildren;
 }) {
   const targets = splitDraft(draft);
-  const setsNothing = targets.every(({ value }) => value.trim() === "");
-  const { affected_users, reversible, risk } = readStated(draft);
+  const hasNoValue = targets.every(({ value }) => value.trim() === "");
+  const { affected_users, reversible, risk } = readStatedFields(draft);
   const unstated = Object.entries({ risk, reversible, affected_users }).flatMap(([field, stated]) =>
     stated === undefined ? [field as "risk"] : [],
   );
   const cautions = listCautions({
     target: draft.target.trim(),
-    ...(setsNothing && { sets_nothing: true as const }),
+    ...(hasNoValue && { sets_nothing: true as const }),
     unstated,
   });
   return (
@@ -48,7 +48,7 @@ export function Foretelling({
         <section key={index}>
           {draft.sets && (
             <h3>
-              <Given text={one.target || `Target ${index + 1}`} code /> for <Given text={one.tenant_id} />
+              <UserText text={one.target || `Target ${index + 1}`} code /> for <UserText text={one.tenant_id} />
             </h3>
           )}
           <TargetPreview
@@ -81,7 +81,7 @@ function TargetPreview({
 }) {
   const answer = usePolicyAnswer(draft);
   const current = useCurrentValue(draft);
-  const { json } = readValue(draft.kind, draft.value);
+  const { json } = parseValue(draft.kind, draft.value);
   return (
     <>
       <div aria-live="polite">{answer && <PolicyAnswer answer={answer} policy={policy} />}</div>
@@ -103,9 +103,9 @@ function TargetPreview({
 /** Reads the answer of the rules to the draft, once it names its target and the typing rests. */
 function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
   const { apply_when, proposer } = makeProposalFields(draft);
-  const typed = JSON.stringify({ ...readStated(draft), apply_when, proposer });
-  const rested = useRested(typed);
-  const { target } = readStated(draft);
+  const typed = JSON.stringify({ ...readStatedFields(draft), apply_when, proposer });
+  const rested = useDebounced(typed);
+  const { target } = readStatedFields(draft);
   const isComplete = target !== "" && !target.includes("*");
   const { data } = useResource(isComplete ? `policy ${rested}` : null, (signal) =>
     get<PolicyReply>("api/product/policy", JSON.parse(rested) as Query, signal),
@@ -129,15 +129,15 @@ function Conflicts({
   blocks: boolean;
 }) {
   const [tenant, on] = [tenant_id, target].map((name) => name.trim().replaceAll(/["*]/g, "")) as [string, string];
-  const query = useRested(tenant && on && `is:pending_consent,approved tenant:"${tenant}" target:"${on}"`);
-  const { data } = useFound(query || null, { limit: MAX_CONFLICTS });
+  const query = useDebounced(tenant && on && `is:pending_consent,approved tenant:"${tenant}" target:"${on}"`);
+  const { data } = useFind(query || null, { limit: MAX_CONFLICTS });
   const others = (data?.rows ?? []).filter(({ change_id }) => change_id !== except);
   const total = data ? data.total - (data.rows.length - others.length) : 0;
   if (total === 0) return null;
   return (
     <Notice tone="warn">
       <p>
-        {counted(total, "change", "changes")} on this target {total === 1 ? "is" : "are"} under way for this tenant
+        {formatCount(total, "change", "changes")} on this target {total === 1 ? "is" : "are"} under way for this tenant
         {blocks ? "; the intent lets no other in next to them" : ""}:
       </p>
       <ChangeNames of={others} />

@@ -1,7 +1,7 @@
 /** Asks the host product by a dry run, of which nothing is stored. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
-import { post, Refused } from "../../core/api.ts";
+import { post, ServiceError } from "../../core/api.ts";
 import { useIntent, useWhoami } from "../../core/shared.ts";
 import { Failure } from "../../parts/notice.tsx";
 import { Age } from "../../parts/time.tsx";
@@ -9,7 +9,7 @@ import { Age } from "../../parts/time.tsx";
 export type HostOperation = "apply" | "rollback";
 
 /** Asks by a dry run, by itself where the reader may, or where `onToken` can ask for the token; undefined while that is not known yet. */
-export function useHostLook(
+export function useDryRun(
   { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
   operation: HostOperation,
   onToken?: () => void,
@@ -34,7 +34,7 @@ export function useHostLook(
     } catch (failure) {
       if (own !== newest.current) return;
       setError(failure);
-      if (failure instanceof Refused && failure.refusal.code === "unauthorized") onToken?.();
+      if (failure instanceof ServiceError && failure.body.code === "unauthorized") onToken?.();
     }
     if (own === newest.current) setBusy(false);
   };
@@ -47,12 +47,12 @@ export function useHostLook(
 }
 
 /** When the host product was asked, and that it can be asked again. */
-export function Asked({
+export function DryRunStatus({
   look: { seen, error, busy, ask, may },
 }: {
-  look: NonNullable<ReturnType<typeof useHostLook>>;
+  look: NonNullable<ReturnType<typeof useDryRun>>;
 }) {
-  const moved = error instanceof Refused && error.refusal.status === 412;
+  const moved = error instanceof ServiceError && error.body.status === 412;
   return (
     <>
       <p class="quiet" aria-busy={busy}>

@@ -1,19 +1,19 @@
 /** Actions on the service itself: freeze it, lift the freeze, accept the clock. */
 import { useState } from "preact/hooks";
 import { clockBehind } from "../core/api.ts";
-import { dateTime } from "../core/format.ts";
-import { actMatter } from "../domain/statement.ts";
-import { type Act, ActDialog } from "./act.tsx";
+import { formatDateTime } from "../core/format.ts";
+import { makeSignableAction } from "../domain/statement.ts";
+import { type ActionForm, ActionDialog } from "./action_dialog.tsx";
 import { Line } from "./field.tsx";
 
-const ACTS = {
+const SERVICE_ACTIONS = {
   freeze: {
     title: "Freeze the service?",
     path: "api/product/freeze",
     label: "Freeze",
     decision: "freeze",
     says: "freezes the service",
-    explained:
+    explanation:
       "Nothing is applied until it is lifted or over, except what is approved as an emergency. A rollback is always possible.",
     noteHint: "Why? Everybody who wants to apply something will read it.",
   },
@@ -23,7 +23,7 @@ const ACTS = {
     label: "Accept the clock",
     decision: "accept_clock",
     says: "accepts the clock as it is",
-    explained:
+    explanation:
       "One entry is written that is dated before the one before it, and stands in the log for ever; after it everything is taken again. Set the clock right first.",
     noteHint: "What was wrong with the clock, and until when? It stays on record.",
   },
@@ -33,10 +33,10 @@ const ACTS = {
     label: "Lift it",
     decision: "unfreeze",
     says: "lifts the freeze",
-    explained: "What is approved can be applied again.",
+    explanation: "What is approved can be applied again.",
     noteHint: "Why now? It stays on record.",
   },
-} as const satisfies Record<string, Act>;
+} as const satisfies Record<string, ActionForm>;
 
 /** Dialog of such an action: asks for a note, and for the end of a freeze. */
 export function ServiceDialog({
@@ -44,7 +44,7 @@ export function ServiceDialog({
   onClose,
   onDone = onClose,
 }: {
-  act: keyof typeof ACTS;
+  act: keyof typeof SERVICE_ACTIONS;
   onClose: () => void;
   onDone?: () => void;
 }) {
@@ -55,12 +55,12 @@ export function ServiceDialog({
     onDone();
   };
   return (
-    <ActDialog
-      of={ACTS[act]}
+    <ActionDialog
+      of={SERVICE_ACTIONS[act]}
       fields={{ until }}
       signed={{
-        matter: ({ name, note }) => actMatter({ actor: name, note, until, decision: act }),
-        facts: until === undefined ? [] : [["Until", dateTime(until)]],
+        signable: ({ name, note }) => makeSignableAction({ actor: name, note, until, decision: act }),
+        facts: until === undefined ? [] : [["Until", formatDateTime(until)]],
       }}
       onClose={onClose}
       onDone={done}
@@ -77,6 +77,6 @@ export function ServiceDialog({
           />
         )
       }
-    </ActDialog>
+    </ActionDialog>
   );
 }

@@ -5,11 +5,11 @@ import { isLive } from "../../../lib/changes/rules/in_force.ts";
 import { findSupersedeProblem } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";
-import { readLeft } from "./plan.ts";
+import { readFailedResults } from "./plan.ts";
 import { isRollingOut } from "./rollout.ts";
 
 /** A proposal that starts from a change, in its place or for another one; `take` says whose value it begins with. */
-export interface Way {
+export interface FollowUp {
   label: "Revise" | "Propose again" | "Propose what it holds now" | "Promote";
   take?: "held";
   /** The field that names the change; absent: `supersedes`. */
@@ -17,7 +17,7 @@ export interface Way {
 }
 
 /** The ways that a change leaves; none where its content is gone. */
-export function listWays(change: ChangeDetail): Way[] {
+export function listFollowUps(change: ChangeDetail): FollowUp[] {
   const { status, drift, erased } = change;
   if (erased) return [];
   if (isLive(status)) return [{ label: "Revise" }];
@@ -31,11 +31,11 @@ const isPromotable = (change: ChangeDetail): boolean =>
   change.status === "applied" &&
   !hasNoValue(change) &&
   !isRollingOut(change) &&
-  inRelation(change, "holds").length === 0 &&
-  readLeft(change).every(({ target_holds }) => target_holds === undefined);
+  listRelated(change, "holds").length === 0 &&
+  readFailedResults(change).every(({ target_holds }) => target_holds === undefined);
 
 /** Describes the effect of a new proposal on the change that it supersedes. */
-export function describeIntention({ status, drift }: ChangeDetail, take: Way["take"]): string {
+export function describeFollowUp({ status, drift }: ChangeDetail, take: FollowUp["take"]): string {
   if (isLive(status)) return "Revises";
   return status === "applied" && drift && take === "held"
     ? "Keeps what the host product holds instead of"
@@ -43,24 +43,24 @@ export function describeIntention({ status, drift }: ChangeDetail, take: Way["ta
 }
 
 /** Why what is typed would not take its place. */
-export const whyApart = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
+export const findDraftSupersedeProblem = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
   findSupersedeProblem(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns whether it blocks the typed proposal, where the intent lets a target have one live change. */
-export const isInTheWay = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
+export const isBlockingDraft = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
   isLive(of.status) && isSameTarget(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns the related changes with a relation. */
-export const inRelation = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>
+export const listRelated = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>
   related.filter(({ relations }) => relations.includes(relation));
 
 /** Returns whether a change that still waits is superseded by another, which waits too or is applied. */
-export const isLeftOpen = (change: ChangeDetail): boolean =>
+export const isSupersededButOpen = (change: ChangeDetail): boolean =>
   isLive(change.status) &&
-  inRelation(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");
+  listRelated(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");
 
 /** Returns whether a log entry may concern a change: itself, its related changes, or a proposal for its target. */
-export function isAbout(
+export function isRelevantEntry(
   { change_id, detail, tenant, event_type }: AuditEntry,
   id: string,
   shown?: ChangeDetail,

@@ -2,23 +2,23 @@
 import type { ComponentChildren } from "preact";
 import { type MutableRef, useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry } from "../core/api_types.ts";
-import { type Fields, post, Refused, Unreachable } from "../core/api.ts";
+import { type Fields, post, ServiceError, UnreachableError } from "../core/api.ts";
 import { useValue } from "../core/hooks.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
-import { asSent, isSigned, listShownKeys } from "../domain/keys.ts";
-import { keepReceipt } from "../domain/receipts.ts";
-import type { Matter } from "../domain/statement.ts";
+import { toRecordedName, isSigned, listShownKeys } from "../domain/keys.ts";
+import { storeReceipt } from "../domain/receipts.ts";
+import type { Signable } from "../domain/statement.ts";
 import { Dialog } from "./dialog.tsx";
 import { Lines } from "./field.tsx";
-import { Failure, tokenHint } from "./notice.tsx";
-import { KeptTokenField, NameField } from "./person_fields.tsx";
-import { useKeys } from "./sending.tsx";
+import { Failure, describeToken } from "./notice.tsx";
+import { StoredTokenField, NameField } from "./person_fields.tsx";
+import { useIdempotencyKeys } from "./form_submit.tsx";
 import { Signing } from "./signing.tsx";
 import type { Prove } from "./use_signature.tsx";
 
 /** An act as a form must know it. */
-export interface Act {
+export interface ActionForm {
   /** The text of its button. */
   label: string;
   /** The title of its dialog. */
@@ -27,7 +27,7 @@ export interface Act {
   decision: string;
   /** In a statement, after the person's name. */
   says: string;
-  explained: string;
+  explanation: string;
   noteHint: string;
   noteLabel?: string;
   isNoteRequired?: boolean;
@@ -37,26 +37,26 @@ export interface Act {
   fields?: Fields;
   /** It can be done without a name; then the first key of a dialog cancels it. */
   isNameless?: boolean;
-  look?: "danger" | "secondary";
+  style?: "danger" | "secondary";
 }
 
-interface Recorded {
+interface RecordedAnswer {
   audit_entry: AuditEntry | null;
 }
 
 /** How an act is sent, and who hears of it. */
-export interface Sending<A extends Recorded> {
+export interface SendOptions<A extends RecordedAnswer> {
   /** The revision of the change that is shown. */
   revision?: number;
   onDone: (answer: A) => void;
   onRefused?: ((message: string) => void) | undefined;
   /** Called where the shown change may be out of date. */
-  onStale?: ((failure: Refused) => Promise<void>) | undefined;
+  onStale?: ((failure: ServiceError) => Promise<void>) | undefined;
 }
 
 /** A statement to sign, in words and exactly. */
-export interface Signed {
-  matter: (by: { name: string; note: string }) => Matter;
+export interface StatementTexts {
+  signable: (by: { name: string; note: string }) => Signable;
   /** In place of the words of the act. */
   says?: ComponentChildren;
   facts?: readonly (readonly [string, ComponentChildren])[];
@@ -65,11 +65,11 @@ export interface Signed {
 const STALE = [400, 404, 409, 412];
 
 /** Sends an act; `send` takes what makes its fields, which may ask a person for a key first. */
-function useAct<A extends Recorded>(path: string, { revision, onDone, onRefused, onStale }: Sending<A>) {
+function useSend<A extends RecordedAnswer>(path: string, { revision, onDone, onRefused, onStale }: SendOptions<A>) {
   const [stage, setStage] = useState<"proving" | "sending" | undefined>();
   const [error, setError] = useState<unknown>();
   const [asksToken, setAsksToken] = useState(false);
-  const key = useKeys();
+  const key = useIdempotencyKeys();
   const send = async (fieldsOf: () => Promise<Fields>): Promise<void> => {
     if (stage) return;
     setStage("proving");
@@ -78,13 +78,13 @@ function useAct<A extends Recorded>(path: string, { revision, onDone, onRefused,
       const fields = await fieldsOf();
       setStage("sending");
       const answer = await post<A>(path, fields, { revision, key: key(fields) });
-      keepReceipt(answer.audit_entry);
+      storeReceipt(answer.audit_entry);
       onDone(answer);
     } catch (failure) {
       setStage(undefined);
       setError(failure);
-      if (failure instanceof Refused) {
-        const { status, code } = failure.refusal;
+      if (failure instanceof ServiceError) {
+        const { status, code } = failure.body;
         if (code === "unauthorized") setAsksToken(true);
         if (status === 403) onRefused?.(failure.message);
         if (STALE.includes(status)) await onStale?.(failure);
@@ -95,11 +95,11 @@ function useAct<A extends Recorded>(path: string, { revision, onDone, onRefused,
 }
 
 /** A token field where one is needed, and the reason why an act failed. */
-const NotSent = ({ error, asksToken }: { error: unknown; asksToken: boolean }) => (
+const SendFailure = ({ error, asksToken }: { error: unknown; asksToken: boolean }) => (
   <>
-    {asksToken && <KeptTokenField />}
-    <Failure error={error} alert tokenHint={tokenHint("above")} />
-    {error instanceof Unreachable && (
+    {asksToken && <StoredTokenField />}
+    <Failure error={error} alert tokenHint={describeToken("above")} />
+    {error instanceof UnreachableError && (
       <p class="quiet">
         It may have arrived. Send it again as it is: the service answers a repeated request and does it once.
       </p>
@@ -108,10 +108,10 @@ const NotSent = ({ error, asksToken }: { error: unknown; asksToken: boolean }) =
 );
 
 /** The dialog of an act; `children` are its own fields, `fields` what they send. */
-export function ActDialog<A extends Recorded>({
+export function ActionDialog<A extends RecordedAnswer>({
   of,
   fields,
-  signed: { matter, says = of.says, facts = [] },
+  signed: { signable: matter, says = of.says, facts = [] },
   mustSign = false,
   lead,
   children,
@@ -121,10 +121,10 @@ export function ActDialog<A extends Recorded>({
   onClose,
   wide = false,
   ...sending
-}: Sending<A> & {
-  of: Act;
+}: SendOptions<A> & {
+  of: ActionForm;
   fields: Fields;
-  signed: Signed;
+  signed: StatementTexts;
   /** It is signed by all who have a key. */
   mustSign?: boolean;
   /** Stands above the fields; it may ask for the token. */
@@ -141,34 +141,34 @@ export function ActDialog<A extends Recorded>({
 }) {
   const { label, path, person = "actor", isNameless = false, noteLabel = "Note", isNoteRequired = false } = of;
   const { data: intent } = useIntent();
-  const kept = useValue(personName);
-  const [asksName] = useState(kept === "");
-  const [typed, setName] = useState(kept);
+  const storedName = useValue(personName);
+  const [asksName] = useState(storedName === "");
+  const [typed, setName] = useState(storedName);
   const [note, setNote] = useState("");
   const [prove, setProve] = useState<Prove | undefined>();
-  const goesOn = useRef(false);
-  const name = asSent(typed);
+  const goesToNext = useRef(false);
+  const name = toRecordedName(typed);
   const signs = mustSign ? listShownKeys(name, intent?.keys).length > 0 : isSigned(of.decision, name, intent);
-  const onDone = (answer: A) => (goesOn.current && onNext ? onNext(answer) : sending.onDone(answer));
-  const { stage, error, asksToken, askToken, send } = useAct<A>(path, { ...sending, onDone });
+  const onDone = (answer: A) => (goesToNext.current && onNext ? onNext(answer) : sending.onDone(answer));
+  const { stage, error, asksToken, askToken, send } = useSend<A>(path, { ...sending, onDone });
   const busy = stage !== undefined;
-  if (inDoubt) inDoubt.current = busy || error instanceof Unreachable;
+  if (inDoubt) inDoubt.current = busy || error instanceof UnreachableError;
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (!asksToken || !(error instanceof Refused) || error.refusal.code !== "unauthorized") return;
+    if (!asksToken || !(error instanceof ServiceError) || error.body.code !== "unauthorized") return;
     const field = form.current?.querySelector<HTMLInputElement>('[type="password"]');
     field?.focus();
     field?.select();
   }, [asksToken, error]);
   const onSubmit = (event: SubmitEvent) => {
     event.preventDefault();
-    goesOn.current = (event.submitter as HTMLButtonElement | null)?.value === "next";
+    goesToNext.current = (event.submitter as HTMLButtonElement | null)?.value === "next";
     if (busy || stale || (signs && !prove)) return;
     if (name !== "") personName.set(name);
     const stated = { ...of.fields, ...fields, [person]: name || undefined, note: note || undefined };
     void send(async () => ({ ...stated, ...(signs && (await prove!())) }));
   };
-  const faults = error instanceof Refused ? (error.refusal.fields ?? []) : [];
+  const faults = error instanceof ServiceError ? (error.body.fields ?? []) : [];
   const faultOf = (field: string) => faults.find((one) => one.field === field)?.message;
   const isReady = !signs || prove !== undefined || busy;
   const nameField = asksName && (
@@ -198,14 +198,14 @@ export function ActDialog<A extends Recorded>({
             matter={matter({ name, note })}
             facts={facts}
             error={error}
-            onProve={(given) => setProve(() => given)}
+            onProve={(next) => setProve(() => next)}
           >
             {says}
             {note === "" || noteLabel !== "Note" ? "." : ", with your note."}
           </Signing>
         )}
-        {stale ? stale(error) : <NotSent error={error} asksToken={asksToken} />}
-        <p class="quiet">{of.explained}</p>
+        {stale ? stale(error) : <SendFailure error={error} asksToken={asksToken} />}
+        <p class="quiet">{of.explanation}</p>
         <footer>
           {stale ? (
             <button type="button" onClick={onClose}>
@@ -215,7 +215,7 @@ export function ActDialog<A extends Recorded>({
             <>
               <button
                 type="submit"
-                class={of.look === "danger" ? "danger" : ""}
+                class={of.style === "danger" ? "danger" : ""}
                 disabled={!isReady}
                 aria-disabled={busy}
                 aria-busy={busy}
@@ -242,14 +242,14 @@ const buttonLabel = (label: string, name: string, signs: boolean): string =>
   signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 
 /** An act in one tap: the statement stands above the button that has it signed. */
-export function OneTap<A extends Recorded>({
+export function OneTapForm<A extends RecordedAnswer>({
   of,
   name,
   fields,
-  signed: { matter, says = of.says, facts = [] },
+  signed: { signable: matter, says = of.says, facts = [] },
   ...sending
-}: Sending<A> & { of: Act; name: string; fields: Fields; signed: Signed }) {
-  const { stage, error, asksToken, send } = useAct<A>(of.path, sending);
+}: SendOptions<A> & { of: ActionForm; name: string; fields: Fields; signed: StatementTexts }) {
+  const { stage, error, asksToken, send } = useSend<A>(of.path, sending);
   const [prove, setProve] = useState<Prove | undefined>();
   const onSubmit = (event: Event) => {
     event.preventDefault();
@@ -262,11 +262,11 @@ export function OneTap<A extends Recorded>({
         matter={matter({ name, note: "" })}
         facts={facts}
         error={error}
-        onProve={(given) => setProve(() => given)}
+        onProve={(next) => setProve(() => next)}
       >
         {says}.
       </Signing>
-      <NotSent error={error} asksToken={asksToken} />
+      <SendFailure error={error} asksToken={asksToken} />
       {prove && (
         <button type="submit" aria-disabled={stage !== undefined} aria-busy={stage !== undefined}>
           {stage === "proving" ? "Waiting for your key…" : stage ? "Sending…" : `${of.label} with your key`}

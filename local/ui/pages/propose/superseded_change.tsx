@@ -3,22 +3,22 @@ import { useEffect, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { get, post } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
-import { describeIntention, isInTheWay, type Way } from "../../domain/again.ts";
+import { describeFollowUp, isBlockingDraft, type FollowUp } from "../../domain/follow_ups.ts";
 import type { Draft } from "../../domain/draft.ts";
-import { readHeld, type Side } from "../../domain/held.ts";
-import { statusMark } from "../../domain/statuses.ts";
+import { readHostValue, type TargetValue } from "../../domain/target_value.ts";
+import { statusBadge } from "../../domain/statuses.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
-import { Mark } from "../../parts/mark.tsx";
+import { StatusBadge } from "../../parts/badge.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
 import { PendingPage } from "../../parts/panel.tsx";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
 
 /** Whose place is taken, and whose value the proposal begins with. */
-export interface Instead {
+export interface Superseding {
   of: ChangeDetail;
-  take: Way["take"];
-  held: Side;
+  take: FollowUp["take"];
+  held: TargetValue;
 }
 
 /** Reads the change, and asks the host product where its value is wanted, before the form is shown. */
@@ -28,20 +28,23 @@ export function SupersededChange({
   children,
 }: {
   id: string;
-  take: Way["take"];
-  children: (of: ChangeDetail, held: Side) => ComponentChildren;
+  take: FollowUp["take"];
+  children: (of: ChangeDetail, held: TargetValue) => ComponentChildren;
 }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const found = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
   const { data: read, error, loading } = found;
   // The form was begun from the change as it was then.
   const [of, begin] = useState<ChangeDetail | undefined>();
-  const [held, setHeld] = useState<{ held: Side; error?: unknown } | undefined>(take ? undefined : { held: undefined });
+  const [held, setHeld] = useState<{ held: TargetValue; error?: unknown } | undefined>(
+    take ? undefined : { held: undefined },
+  );
   useEffect(() => {
     if (read && !loading && !of) begin(read);
   }, [read, loading]);
   useEffect(() => {
-    if (of && take) void askHeld(of).then(setHeld, (failure: unknown) => setHeld({ held: undefined, error: failure }));
+    if (of && take)
+      void readRestoredValue(of).then(setHeld, (failure: unknown) => setHeld({ held: undefined, error: failure }));
   }, [of]);
   if (of && held)
     return (
@@ -59,25 +62,25 @@ export function SupersededChange({
   );
 }
 
-async function askHeld({ change_id, revision }: ChangeDetail): Promise<{ held: Side }> {
+async function readRestoredValue({ change_id, revision }: ChangeDetail): Promise<{ held: TargetValue }> {
   const fields = { change_id, dry_run: "true" };
-  return { held: readHeld(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
+  return { held: readHostValue(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
 
 /** Preview of the effect on the change that is superseded. */
-export function Intention({
+export function SupersedeNotice({
   of,
   take,
   held,
   draft,
   apart,
   blocks,
-}: Instead & { draft: Draft; apart: string | undefined; blocks: boolean }) {
-  const inTheWay = blocks && isInTheWay(of, draft);
+}: Superseding & { draft: Draft; apart: string | undefined; blocks: boolean }) {
+  const isBlocked = blocks && isBlockingDraft(of, draft);
   return (
-    <Notice tone={apart !== undefined || inTheWay ? "warn" : "wait"}>
+    <Notice tone={apart !== undefined || isBlocked ? "warn" : "wait"}>
       <p>
-        {describeIntention(of, take)} <ChangeName of={of} />. <Mark of={statusMark(of)} />
+        {describeFollowUp(of, take)} <ChangeName of={of} />. <StatusBadge of={statusBadge(of)} />
       </p>
       {take && !held && (
         <p>
@@ -88,11 +91,11 @@ export function Intention({
       )}
       {apart !== undefined && (
         <p>
-          As it stands this is a proposal of its own, since the other <Given text={apart.replace(/^names a/, "is a")} />
-          .
+          As it stands this is a proposal of its own, since the other{" "}
+          <UserText text={apart.replace(/^names a/, "is a")} />.
         </p>
       )}
-      {inTheWay && (
+      {isBlocked && (
         <p>The intent lets a target have one live change: the other has to be withdrawn or decided first.</p>
       )}
     </Notice>

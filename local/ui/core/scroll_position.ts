@@ -3,20 +3,20 @@
 /** How long content that is still being read is waited for. */
 const WAIT_MS = 3000;
 
-interface Place {
+interface ScrollPosition {
   top: number;
   link: string | null;
 }
 
-const places = new Map<number, Place>();
+const positions = new Map<number, ScrollPosition>();
 let newest = 0;
 let current = 0;
 let returned = false;
 
-const read = (): number | undefined => (history.state as { page?: number } | null)?.page;
+const readPageNumber = (): number | undefined => (history.state as { page?: number } | null)?.page;
 
-const enter = (): void => {
-  const known = read();
+const enterPage = (): void => {
+  const known = readPageNumber();
   returned = known !== undefined;
   if (known !== undefined) current = known;
   else {
@@ -26,33 +26,33 @@ const enter = (): void => {
 };
 
 /** Begins to note places; called once, before the first page is drawn. */
-export function followPlaces(): void {
+export function trackScrollPositions(): void {
   history.scrollRestoration = "manual";
-  newest = read() ?? 0;
-  enter();
-  const note = () => {
+  newest = readPageNumber() ?? 0;
+  enterPage();
+  const storePosition = () => {
     const link = document.activeElement?.closest("main a")?.getAttribute("href") ?? null;
-    places.set(current, { top: scrollY, link });
+    positions.set(current, { top: scrollY, link });
   };
   // The page is still the one that is left.
   addEventListener("popstate", () => {
-    note();
-    enter();
+    storePosition();
+    enterPage();
   });
 }
 
 /** Goes where the reader was when they left this page; false where they have not been on it. */
-export function restorePlace(): boolean {
-  const place = returned ? places.get(current) : undefined;
-  if (!place) return false;
+export function restoreScrollPosition(): boolean {
+  const position = returned ? positions.get(current) : undefined;
+  if (!position) return false;
   const until = Date.now() + WAIT_MS;
   const page = current;
   const attempt = () => {
     if (page !== current) return;
-    scrollTo(0, place.top);
-    const link = place.link && document.querySelector<HTMLElement>(`main a[href="${CSS.escape(place.link)}"]`);
+    scrollTo(0, position.top);
+    const link = position.link && document.querySelector<HTMLElement>(`main a[href="${CSS.escape(position.link)}"]`);
     if (link) link.focus({ preventScroll: true });
-    if ((Math.abs(scrollY - place.top) < 2 && (link || !place.link)) || Date.now() > until) return;
+    if ((Math.abs(scrollY - position.top) < 2 && (link || !position.link)) || Date.now() > until) return;
     requestAnimationFrame(attempt);
   };
   attempt();

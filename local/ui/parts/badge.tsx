@@ -1,6 +1,6 @@
 /** Signs: a shape next to every word, so that colour is never the only difference. */
 import type { JSX } from "preact";
-import type { Mark as MarkOf, Shape } from "../domain/statuses.ts";
+import type { Badge as MarkOf, Shape } from "../domain/statuses.ts";
 
 const SHAPES: Readonly<Record<Shape, JSX.Element>> = {
   ring: <circle cx="8" cy="8" r="5.5" />,
@@ -30,16 +30,16 @@ const SHAPES: Readonly<Record<Shape, JSX.Element>> = {
 };
 
 /** A shape alone, next to a word. */
-export const Sign = ({ shape }: { shape: Shape }) => (
+export const Icon = ({ shape }: { shape: Shape }) => (
   <svg class="sign" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
     {SHAPES[shape]}
   </svg>
 );
 
 /** A word with its shape. */
-export const Mark = ({ of: { word, shape, tone } }: { of: MarkOf }) => (
+export const StatusBadge = ({ of: { word, shape, tone } }: { of: MarkOf }) => (
   <span class={`mark ${tone}`}>
-    <Sign shape={shape} />
+    <Icon shape={shape} />
     {word}
   </span>
 );

@@ -3,18 +3,18 @@ import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { changeHref } from "../../core/router.tsx";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
-import { Given } from "../../parts/text.tsx";
+import { UserText } from "../../parts/text.tsx";
 import { useSetter } from "./use_setter.tsx";
 
 /** State of the target: its owner, and the digest of its earlier value (`null`: nothing). */
-interface Place {
+interface RollbackTarget {
   target_owner: string | null;
   /** The change that held it before, where that was rolled back since. */
   passes?: string;
   previous_digest?: string | null;
 }
 
-const HOST: Readonly<Record<string, string>> = {
+const HOST_STATES: Readonly<Record<string, string>> = {
   applied: "The host product shows this change now.",
   rolled_back: "The host product shows it as rolled back already.",
   absent: "The host product does not show this change now.",
@@ -23,10 +23,10 @@ const HOST: Readonly<Record<string, string>> = {
 };
 
 /** The findings of the dry run of a rollback. */
-export function Undoing({ change, answer }: { change: ChangeDetail; answer: Operation }) {
+export function RollbackPreview({ change, answer }: { change: ChangeDetail; answer: Operation }) {
   const adapter = answer.adapter!;
-  const { target_owner: owner, passes, previous_digest } = adapter.preview as Place;
-  const target = <Given text={change.target} code />;
+  const { target_owner: owner, passes, previous_digest } = adapter.preview as RollbackTarget;
+  const target = <UserText text={change.target} code />;
   if (adapter.result === "superseded")
     return (
       <p>
@@ -44,7 +44,7 @@ export function Undoing({ change, answer }: { change: ChangeDetail; answer: Oper
   return (
     <>
       <p>
-        Dry run: the target <strong>goes back to what it held before</strong>. {HOST[adapter.host ?? "silent"]}
+        Dry run: the target <strong>goes back to what it held before</strong>. {HOST_STATES[adapter.host ?? "silent"]}
       </p>
       {change.value === undefined ? (
         <p class="quiet">No value was set. Rolling back won't change {target}.</p>
@@ -76,7 +76,7 @@ function Restored({ change, digest }: { change: ChangeDetail; digest: string }) 
         Looking for what that was…
       </p>
     );
-  const target = <Given text={change.target} code />;
+  const target = <UserText text={change.target} code />;
   if (setter.by === undefined)
     return (
       <p>

@@ -2,13 +2,20 @@
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { AuditEntry, Change, ChangeDetail, Operation, Related } from "../../local/ui/core/api_types.ts";
-import { describeIntention, isAbout, isInTheWay, isLeftOpen, listWays, whyApart } from "../../local/ui/domain/again.ts";
-import { draftAgain, parseDraft, draftOfHeld, makeProposalFields } from "../../local/ui/domain/draft.ts";
-import { readHeld } from "../../local/ui/domain/held.ts";
-import { KINDS, readValue, typeValue } from "../../local/ui/domain/kinds.ts";
-import { splitMessage, unnamed } from "../../local/ui/domain/named.ts";
-import { statusMark } from "../../local/ui/domain/statuses.ts";
-import { toForm as formBody } from "../../local/ui/core/api.ts";
+import {
+  describeFollowUp,
+  isRelevantEntry,
+  isBlockingDraft,
+  isSupersededButOpen,
+  listFollowUps,
+  findDraftSupersedeProblem,
+} from "../../local/ui/domain/follow_ups.ts";
+import { draftFromChange, parseDraft, draftCurrentValue, makeProposalFields } from "../../local/ui/domain/draft.ts";
+import { readHostValue } from "../../local/ui/domain/target_value.ts";
+import { KINDS, parseValue, formatValue } from "../../local/ui/domain/kinds.ts";
+import { splitMessage, describeGate } from "../../local/ui/domain/messages.ts";
+import { statusBadge } from "../../local/ui/domain/statuses.ts";
+import { encodeForm as formBody } from "../../local/ui/core/api.ts";
 import { core } from "../support/core.ts";
 import { INTENT } from "./service.ts";
 
@@ -35,23 +42,23 @@ test.each<[string, object, string[]]>([
   ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, []],
   ["was erased", { status: "denied", erased: { at: "" } }, []],
 ])("a change that %s leaves its ways", (_, over, labels) => {
-  expect(listWays(change(over)).map(({ label }) => label)).toEqual(labels);
+  expect(listFollowUps(change(over)).map(({ label }) => label)).toEqual(labels);
 });
 
 test("what a proposal does to the other is said by where that stands", () => {
-  expect(describeIntention(change({ status: "approved" }), undefined)).toBe("Revises");
-  expect(describeIntention(change({ status: "denied" }), undefined)).toBe("Proposes again");
-  expect(describeIntention(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
-  expect(describeIntention(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
+  expect(describeFollowUp(change({ status: "approved" }), undefined)).toBe("Revises");
+  expect(describeFollowUp(change({ status: "denied" }), undefined)).toBe("Proposes again");
+  expect(describeFollowUp(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
+  expect(describeFollowUp(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
 });
 
 test("a change is left open despite any that takes its place, whatever came of later ones", () => {
   const after = (...statuses: string[]) =>
     statuses.map((status) => ({ change_id: B, status, relations: ["superseded_by"] }));
-  expect(isLeftOpen(change({ status: "approved", related: after("denied", "applied") }))).toBe(true);
-  expect(isLeftOpen(change({ status: "pending_consent", related: after("pending_consent") }))).toBe(true);
-  expect(isLeftOpen(change({ status: "approved", related: after("denied", "rolled_back") }))).toBe(false);
-  expect(isLeftOpen(change({ status: "denied", related: after("applied") }))).toBe(false);
+  expect(isSupersededButOpen(change({ status: "approved", related: after("denied", "applied") }))).toBe(true);
+  expect(isSupersededButOpen(change({ status: "pending_consent", related: after("pending_consent") }))).toBe(true);
+  expect(isSupersededButOpen(change({ status: "approved", related: after("denied", "rolled_back") }))).toBe(false);
+  expect(isSupersededButOpen(change({ status: "denied", related: after("applied") }))).toBe(false);
 });
 
 describe("the content of a change, proposed again", () => {
@@ -69,7 +76,7 @@ describe("the content of a change, proposed again", () => {
   ])("is the same: %j", async (fields) => {
     const api = await core({ intent: INTENT as never });
     const old: Change = await api.propose({ target: "limits.uploads", proposer: "pat", ...fields } as never);
-    const draft = draftAgain(old, "pat");
+    const draft = draftFromChange(old, "pat");
     const sent = Object.fromEntries(formBody({ ...makeProposalFields(draft), supersedes: old.change_id }));
     const again = await api.propose(sent);
     expect(again.digest).toBe(old.digest);
@@ -90,7 +97,7 @@ test("a value that its kind has no field for is typed as JSON", () => {
       { patch: "25" },
       { variants: { control: 99.5, treatment: 0.5 } },
     ]) {
-      const { json, fault } = readValue(kind, typeValue(kind, value));
+      const { json, fault } = parseValue(kind, formatValue(kind, value));
       expect(fault).toBeUndefined();
       expect(canonicalJson(JSON.parse(json!))).toBe(canonicalJson(value));
     }
@@ -109,24 +116,26 @@ test("what the host holds is proposed without what was expected of the other", (
     reversible: true,
     value: 10,
   });
-  expect(draftOfHeld(of, { value: 99 }, "ana")).toEqual({
+  expect(draftCurrentValue(of, { value: 99 }, "ana")).toEqual({
     ...parseDraft(new URLSearchParams({ ...AT, kpi: "csat", risk: "low", tier: "major", reversible: "true" }), "ana"),
     summary: "Keep what the host product holds at limits.uploads",
     value: "99",
   });
-  for (const nothing of [null, undefined]) expect(draftOfHeld(of, nothing, "").value).toBe("");
+  for (const nothing of [null, undefined]) expect(draftCurrentValue(of, nothing, "").value).toBe("");
 });
 
-test("of another tenant it is a proposal of its own; what is on the same target stands in the way", () => {
+test("a draft for another tenant stands alone; one for the same target is blocked", () => {
   const typed = (over: object) => ({ ...parseDraft(new URLSearchParams(AT), ""), ...over });
   const waiting = change({ status: "pending_consent" });
-  expect(whyApart(waiting, typed({}))).toBeUndefined();
-  expect(whyApart(waiting, typed({ target: "limits.seats" }))).toBeUndefined();
-  expect(whyApart(change({}), typed({ target: "limits.seats" }))).toContain("applied to limits.uploads");
-  expect(whyApart(waiting, typed({ tenant_id: "t2" }))).toContain("another tenant");
-  expect(isInTheWay(waiting, typed({ target: " LIMITS.uploads " }))).toBe(true);
-  expect(isInTheWay(waiting, typed({ tenant_id: "t2" }))).toBe(false);
-  expect(isInTheWay(change({}), typed({}))).toBe(false);
+  expect(findDraftSupersedeProblem(waiting, typed({}))).toBeUndefined();
+  expect(findDraftSupersedeProblem(waiting, typed({ target: "limits.seats" }))).toBeUndefined();
+  expect(findDraftSupersedeProblem(change({}), typed({ target: "limits.seats" }))).toContain(
+    "applied to limits.uploads",
+  );
+  expect(findDraftSupersedeProblem(waiting, typed({ tenant_id: "t2" }))).toContain("another tenant");
+  expect(isBlockingDraft(waiting, typed({ target: " LIMITS.uploads " }))).toBe(true);
+  expect(isBlockingDraft(waiting, typed({ tenant_id: "t2" }))).toBe(false);
+  expect(isBlockingDraft(change({}), typed({}))).toBe(false);
 });
 
 test("an entry is news of a change if about it, a related one, or a proposal for its target", () => {
@@ -134,7 +143,7 @@ test("an entry is news of a change if about it, a related one, or a proposal for
   const entry = (over: Partial<AuditEntry>): AuditEntry =>
     ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...over }) as AuditEntry;
   const proposed = { event_type: "change_proposed", detail: JSON.stringify({ target: "limits.uploads" }) } as const;
-  const reported = (over: Partial<AuditEntry>) => isAbout(entry(over), A, shown);
+  const reported = (over: Partial<AuditEntry>) => isRelevantEntry(entry(over), A, shown);
   expect(
     [{ change_id: A }, { change_id: "" }, { change_id: B }, { detail: `{"supersedes":"${A}"}` }, proposed].map(
       reported,
@@ -143,7 +152,7 @@ test("an entry is news of a change if about it, a related one, or a proposal for
   expect(
     [{}, { ...proposed, tenant: "t2" }, { ...proposed, event_type: "consent_decision" as const }].map(reported),
   ).toEqual(Array(3).fill(false));
-  expect(isAbout(entry(proposed), A, undefined)).toBe(false);
+  expect(isRelevantEntry(entry(proposed), A, undefined)).toBe(false);
 });
 
 test("changes in a message are links, and left out where there can be none", () => {
@@ -154,29 +163,29 @@ test("changes in a message are links, and left out where there can be none", () 
     { text: "another change", id: B },
   ]);
   expect(splitMessage("0 of 1 consent")).toEqual([{ text: "0 of 1 consent" }]);
-  expect(unnamed({ gate: "target_conflict", message: `other live changes on this target: ${A}, ${B}` })).toBe(
+  expect(describeGate({ gate: "target_conflict", message: `other live changes on this target: ${A}, ${B}` })).toBe(
     "2 other live changes on this target",
   );
-  expect(unnamed({ gate: "target_moved", message: `the target holds ${A} now` })).toBe(
+  expect(describeGate({ gate: "target_moved", message: `the target holds ${A} now` })).toBe(
     "the target holds another change now",
   );
 });
 
 test("the host's side of a look is what it holds, by the adapter's word or its preview", () => {
   const answer = (adapter: object | null): Operation => ({ adapter }) as Operation;
-  expect(readHeld(answer({ holds: { value: 1 }, preview: { before: 3, after: 2 } }))).toEqual({ value: 1 });
-  expect(readHeld(answer({ preview: { before: 3, after: 2 } }))).toEqual({ value: 3 });
-  expect(readHeld(answer({ preview: { before: null, after: 2, present_before: false } }))).toBeNull();
-  expect(readHeld(answer({ holds: null }))).toBeNull();
+  expect(readHostValue(answer({ holds: { value: 1 }, preview: { before: 3, after: 2 } }))).toEqual({ value: 1 });
+  expect(readHostValue(answer({ preview: { before: 3, after: 2 } }))).toEqual({ value: 3 });
+  expect(readHostValue(answer({ preview: { before: null, after: 2, present_before: false } }))).toBeNull();
+  expect(readHostValue(answer({ holds: null }))).toBeNull();
   for (const silent of [null, {}, { preview: null }, { preview: { would: "change" } }])
-    expect(readHeld(answer(silent))).toBeUndefined();
+    expect(readHostValue(answer(silent))).toBeUndefined();
 });
 
 test("an applied change that drifted does not look applied, and nothing else is drifted", () => {
-  expect(statusMark({ status: "applied", resolution: null, drift: EPISODE })).toMatchObject({
+  expect(statusBadge({ status: "applied", resolution: null, drift: EPISODE })).toMatchObject({
     word: "Changed outside Countersign",
     tone: "bad",
   });
-  expect(statusMark({ status: "applied", resolution: null }).word).toBe("Applied");
-  expect(statusMark({ status: "rolled_back", resolution: null, drift: EPISODE }).word).toBe("Rolled back");
+  expect(statusBadge({ status: "applied", resolution: null }).word).toBe("Applied");
+  expect(statusBadge({ status: "rolled_back", resolution: null, drift: EPISODE }).word).toBe("Rolled back");
 });

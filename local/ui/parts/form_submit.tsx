@@ -1,9 +1,9 @@
 /** The buttons of a form, the state of its request, and its idempotency keys. */
 import { useRef, useState } from "preact/hooks";
-import { type Fields, newKey, Refused } from "../core/api.ts";
+import { type Fields, newKey, ServiceError } from "../core/api.ts";
 
 /** Submit and cancel buttons of a form. A busy submit button is not `disabled`, since it would lose the focus. */
-export const DialogEnd = ({
+export const FormButtons = ({
   verb,
   busy,
   onClose,
@@ -28,7 +28,7 @@ export const DialogEnd = ({
 );
 
 /** Sends a form's request once at a time; returns whether it is busy, its error, and the error of each field. */
-export function useSending(request: () => Promise<unknown>, onDone: () => void) {
+export function useSubmit(request: () => Promise<unknown>, onDone: () => void) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const send = (event: Event) => {
@@ -40,12 +40,12 @@ export function useSending(request: () => Promise<unknown>, onDone: () => void) 
       .then(onDone, setError)
       .finally(() => setBusy(false));
   };
-  const fields = error instanceof Refused ? (error.refusal.fields ?? []) : [];
+  const fields = error instanceof ServiceError ? (error.body.fields ?? []) : [];
   return { send, busy, error, faultOf: (field: string) => fields.find((one) => one.field === field)?.message };
 }
 
 /** Returns a function that gives equal fields the same idempotency key, so that a request sent again is not done twice. */
-export function useKeys(): (fields: Fields) => string {
+export function useIdempotencyKeys(): (fields: Fields) => string {
   const sent = useRef(new Map<string, string>());
   return (fields) => {
     const body = JSON.stringify(fields);

@@ -1,6 +1,6 @@
 /** Replaces ids of changes in messages of the service, which programs read, by names for people. */
 import type { Gate } from "../core/api_types.ts";
-import { counted, readable } from "../core/format.ts";
+import { formatCount, localizeTimes } from "../core/format.ts";
 
 const ID = /\b(chg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
 
@@ -8,12 +8,12 @@ const ID = /\b(chg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
 export const splitMessage = (message: string): { text: string; id?: string }[] =>
   message
     .split(ID)
-    .map((piece, index) => (index % 2 === 0 ? { text: piece } : { text: "another change", id: piece }))
+    .map((part, index) => (index % 2 === 0 ? { text: part } : { text: "another change", id: part }))
     .filter(({ text }) => text !== "");
 
 /** A gate's message without ids, for where nothing can be a link. */
-export function unnamed({ gate, message }: Pick<Gate, "gate" | "message">): string {
-  const named = message.match(ID)?.length ?? 0;
-  if (gate === "target_conflict" && named > 0) return `${counted(named, "other live change")} on this target`;
-  return readable(message.replaceAll(ID, "another change"));
+export function describeGate({ gate, message }: Pick<Gate, "gate" | "message">): string {
+  const count = message.match(ID)?.length ?? 0;
+  if (gate === "target_conflict" && count > 0) return `${formatCount(count, "other live change")} on this target`;
+  return localizeTimes(message.replaceAll(ID, "another change"));
 }

@@ -1,12 +1,12 @@
 /** Stands before every page where reads are protected and nothing says who reads. */
 import { useState } from "preact/hooks";
-import { opensReads } from "../core/api.ts";
+import { canRead } from "../core/api.ts";
 import { adminToken, readToken } from "../core/session.ts";
 import { Line } from "./field.tsx";
 import { PageHead, Panel } from "./panel.tsx";
 
 /** Asks for a token, and finds out which of the two it is. */
-export function Gate() {
+export function SignInForm() {
   const [token, setToken] = useState("");
   const [fault, setFault] = useState<string | undefined>();
   const [busy, setBusy] = useState(false);
@@ -14,9 +14,9 @@ export function Gate() {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
-    const given = token.trim();
-    if (await opensReads({ "x-svc-admin-token": given })) adminToken.set(given);
-    else if (await opensReads({ "x-svc-read-token": given })) readToken.set(given);
+    const entered = token.trim();
+    if (await canRead({ "x-svc-admin-token": entered })) adminToken.set(entered);
+    else if (await canRead({ "x-svc-read-token": entered })) readToken.set(entered);
     else setFault("This is not a token that opens this service.");
     setBusy(false);
   };

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { lazy } from "../core/lazy.tsx";
 
-const ServiceDialog = lazy(() => import("./freeze.tsx").then((part) => part.ServiceDialog));
+const ServiceDialog = lazy(() => import("./service_dialog.tsx").then((part) => part.ServiceDialog));
 
 /** An act on the service whose own button goes once it is done: then the page takes the focus. */
-export function useServiceAct(act: "unfreeze" | "accept_clock") {
+export function useServiceAction(action: "unfreeze" | "accept_clock") {
   const [stage, setStage] = useState<"asking" | "done" | undefined>();
   useEffect(() => {
     if (stage === "done") document.querySelector<HTMLElement>("h1")?.focus();
@@ -12,7 +12,7 @@ export function useServiceAct(act: "unfreeze" | "accept_clock") {
   return {
     ask: () => setStage("asking"),
     dialog: stage === "asking" && (
-      <ServiceDialog act={act} onClose={() => setStage(undefined)} onDone={() => setStage("done")} />
+      <ServiceDialog act={action} onClose={() => setStage(undefined)} onDone={() => setStage("done")} />
     ),
   };
 }

@@ -2,7 +2,7 @@
 import type { Operation } from "../core/api_types.ts";
 
 /** A value; `null`: nothing is there; undefined: not known. */
-export type Side = { value?: unknown } | null | undefined;
+export type TargetValue = { value?: unknown } | null | undefined;
 
 /** The answer of an adapter that shows both sides. */
 interface BeforeAfter {
@@ -12,7 +12,7 @@ interface BeforeAfter {
 }
 
 /** Returns what the host product holds, as far as the answer says it; undefined where it does not. */
-export function readHeld({ adapter }: Operation): Side {
+export function readHostValue({ adapter }: Operation): TargetValue {
   if (adapter?.holds !== undefined) return adapter.holds;
   const preview = adapter?.preview;
   if (typeof preview !== "object" || preview === null || !("before" in preview && "after" in preview)) return undefined;

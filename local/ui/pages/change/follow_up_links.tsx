@@ -1,11 +1,11 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
-import { listWays } from "../../domain/again.ts";
+import { listFollowUps } from "../../domain/follow_ups.ts";
 
 /** Links to proposals that start from the change, filled with what they begin with. */
-export const Ways = ({ change }: { change: ChangeDetail }) => (
+export const FollowUpLinks = ({ change }: { change: ChangeDetail }) => (
   <>
-    {listWays(change).map(({ label, take, by = "supersedes" }) => (
+    {listFollowUps(change).map(({ label, take, by = "supersedes" }) => (
       <a key={label} class="button secondary" href={href(["propose"], { [by]: change.change_id, take })}>
         {label}…
       </a>

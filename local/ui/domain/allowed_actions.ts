@@ -1,16 +1,16 @@
 /** Acts that the service offers a reader, as the page of a change shows them. */
 import type { ChangeDetail } from "../core/api_types.ts";
-import { counted, ended, readable } from "../core/format.ts";
+import { formatCount, endSentence, localizeTimes } from "../core/format.ts";
 import type { ChangeAction } from "./change_actions.ts";
 import { countApprovals } from "./sentences.ts";
 
 /** Lists what the reader can do, in the order of the service; a restore stands with the drift. */
-export const listOffers = ({ caller }: ChangeDetail): ChangeAction[] =>
-  caller!.may.flatMap((act): ChangeAction[] =>
-    act === "review" ? ["accept_emergency", "reject_emergency"] : act === "restore" ? [] : [act],
+export const listAllowedActions = ({ caller }: ChangeDetail): ChangeAction[] =>
+  caller!.may.flatMap((action): ChangeAction[] =>
+    action === "review" ? ["accept_emergency", "reject_emergency"] : action === "restore" ? [] : [action],
   );
 
-const CLOSED: Partial<Record<string, string>> = {
+const BLOCKED_TITLES: Partial<Record<string, string>> = {
   approve: "Can't approve",
   apply: "Can't apply yet",
   rollback: "Can't roll back yet",
@@ -22,14 +22,14 @@ const CLOSED: Partial<Record<string, string>> = {
 export function listObstacles(change: ChangeDetail): [title: string, reason: string][] {
   const names = [...new Set(change.missing.flatMap(({ of }) => of))];
   const closed = change.caller!.may_not.flatMap(({ action, reasons }): [string, string][] => {
-    const title = CLOSED[action];
-    const who = action === "approve" && names.length > 0 ? ` It can be approved by ${names.join(" or ")}.` : "";
-    const why = ended(readable(reasons.join("; "))) + who;
-    return title ? [[title, why]] : [];
+    const title = BLOCKED_TITLES[action];
+    const approvers = action === "approve" && names.length > 0 ? ` It can be approved by ${names.join(" or ")}.` : "";
+    const reason = endSentence(localizeTimes(reasons.join("; "))) + approvers;
+    return title ? [[title, reason]] : [];
   });
-  const { given, more } = countApprovals(change);
-  const lost = change.approvals.filter(({ emergency }) => !emergency).length - given;
+  const { received, more } = countApprovals(change);
+  const lost = change.approvals.filter(({ emergency }) => !emergency).length - received;
   if (change.status !== "approved" && change.status !== "pending_consent") return closed;
-  const uncounted = `${counted(lost, "approval does", "approvals do")} not count under the intent in force.`;
+  const uncounted = `${formatCount(lost, "approval does", "approvals do")} not count under the intent in force.`;
   return more > 0 && lost > 0 ? [...closed, ["Not counted", uncounted]] : closed;
 }
