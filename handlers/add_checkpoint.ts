@@ -34,9 +34,9 @@ export const addCheckpoint = endpoint(
     errors: ["not_found", "checkpoint_untrusted", "checkpoint_inconsistent"],
   },
   async ({ submission }, { deps }: Call<HttpDeps & WatchDeps>) => {
-    const judged = await judgeSubmission(deps, submission);
-    return "line" in judged
-      ? plainResponse(judged.line)
-      : plainResponse(`${judged.latest}\n`, { "content-type": SIZE }, 409);
+    const result = await judgeSubmission(deps, submission);
+    return "line" in result
+      ? plainResponse(result.line)
+      : plainResponse(`${result.latest}\n`, { "content-type": SIZE }, 409);
   },
 );

@@ -4,12 +4,12 @@ import { hexBytes } from "../lib/audit/merkle.ts";
 import { toBase64 } from "../lib/kit/base64.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { makeDocument, addServer } from "../lib/openapi/document.ts";
-import type { Documented } from "../lib/openapi/responses.ts";
+import type { DocumentedEndpoint } from "../lib/openapi/responses.ts";
 import { renderPage, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
-export function docs(endpoints: () => readonly Documented[]): Endpoint<ChangesDeps> {
-  const document = makeDocument(endpoints, (whole) => whole);
+export function docs(endpoints: () => readonly DocumentedEndpoint[]): Endpoint<ChangesDeps> {
+  const document = makeDocument(endpoints, (full) => full);
   return endpoint(
     {
       method: "GET",

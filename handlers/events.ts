@@ -8,8 +8,8 @@ import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/op
 import { eventStream } from "../lib/operations/event_stream.ts";
 
 /** How many readers one process serves at a time, and how many of them for one person, or one address where nobody is named. */
-const STREAMS_AT_MOST = 64;
-const STREAMS_OF_ONE = 16;
+const MAX_STREAMS = 64;
+const MAX_STREAMS_PER_READER = 16;
 
 /**
  * GET /api/events: server-sent events, one an audit entry, growth row and tick, from now on or from after a cursor.
@@ -30,11 +30,11 @@ export const events = endpoint(
     errors: ["too_many_streams"],
   },
   async ({ after }, { deps, request, identity: { person } }: Call<ChangesDeps>) => {
-    const given = request.headers.get("last-event-id") || after;
-    const asked = given === undefined ? undefined : parseCursor(given);
-    if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");
+    const cursorText = request.headers.get("last-event-id") || after;
+    const requestedCursor = cursorText === undefined ? undefined : parseCursor(cursorText);
+    if (cursorText !== undefined && !requestedCursor) throw invalidField("after", "must be the id of an event");
     const present = await presentCursor(deps.store);
-    const from = asked ? resumed(present, asked) : present;
+    const from = requestedCursor ? resumed(present, requestedCursor) : present;
     return new Response(request.method === "HEAD" ? null : openStream(deps, from, person || clientAddress(request)), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
@@ -47,13 +47,13 @@ export const events = endpoint(
 );
 
 function openStream(deps: Deps, from: EventCursor, reader: string | undefined): ReadableStream<Uint8Array> {
-  const leave = deps.commits?.join(STREAMS_AT_MOST, STREAMS_OF_ONE, reader);
-  if (deps.commits && !leave)
+  const release = deps.commits?.join(MAX_STREAMS, MAX_STREAMS_PER_READER, reader);
+  if (deps.commits && !release)
     throw new AppError(
       "too_many_streams",
-      `${STREAMS_AT_MOST} readers of events are served at a time, ${STREAMS_OF_ONE} from one address; close one, or try again later`,
+      `${MAX_STREAMS} readers of events are served at a time, ${MAX_STREAMS_PER_READER} from one address; close one, or try again later`,
       {},
       { "retry-after": "30" },
     );
-  return eventStream(deps, from, leave);
+  return eventStream(deps, from, release);
 }

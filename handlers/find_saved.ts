@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rowsNow } from "../lib/find/change_index.ts";
+import { readCurrentRows } from "../lib/find/change_index.ts";
 import { listCompletions, completionSchema } from "../lib/find/completion.ts";
 import { SAVED_QUESTIONS } from "../lib/find/saved.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
@@ -42,7 +42,7 @@ export const findSaved = endpoint(
   },
   async (_, call: Call<ChangesDeps>) => {
     const deps = addRequestCache(call.deps);
-    const fields = await runWithScanLimit(deps.store, async () => listCompletions(deps, await rowsNow(deps)));
+    const fields = await runWithScanLimit(deps.store, async () => listCompletions(deps, await readCurrentRows(deps)));
     return answer({ saved: [...SAVED_QUESTIONS], fields });
   },
 );

@@ -22,8 +22,8 @@ export const gateCheck = endpoint(
     product: true,
     // The bearer token here is a CI job's, not an agent's, so the handler verifies it, together with the fields.
     open: true,
-    nameless: true,
-    unnamed: true,
+    ignoresPerson: true,
+    personOptional: true,
     input: () => z.strictObject(gateFields()),
     output: gateOutput,
     also: [403, 503],

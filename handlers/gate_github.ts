@@ -23,8 +23,8 @@ export const gateGithub = endpoint(
     product: true,
     // Its signature is judged by the handler.
     open: true,
-    nameless: true,
-    unnamed: true,
+    ignoresPerson: true,
+    personOptional: true,
     text: "delivery",
     textType: "application/json",
     bytes: MAX_DELIVERY_BYTES,
@@ -39,9 +39,9 @@ export const gateGithub = endpoint(
   async ({ delivery }, { deps, request }: Call<OperationsDeps>) => {
     const gates = deps.product!.adapter?.githubGates ?? [];
     if (gates.length === 0) throw new AppError("not_found", "no gate here has a GitHub App (github in --targets)");
-    const bytes = bytesIn(delivery);
+    const bytes = toBytes(delivery);
     const signed: GithubGate[] = [];
-    for (const one of gates) if (await hasSignature(one.secret, bytes, request.headers)) signed.push(one);
+    for (const gate of gates) if (await hasSignature(gate.secret, bytes, request.headers)) signed.push(gate);
     if (signed.length === 0) {
       await holdBack(deps, request);
       throw new AppError("unauthorized", "X-Hub-Signature-256 is not made with the secret of a gate");
@@ -52,7 +52,7 @@ export const gateGithub = endpoint(
 );
 
 /** Returns the bytes of a text with a character for each. */
-function bytesIn(text: string): Uint8Array<ArrayBuffer> {
+function toBytes(text: string): Uint8Array<ArrayBuffer> {
   // `Uint8Array.from` takes a hundred times as long for 1 MiB, and nobody is known yet.
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);

@@ -12,7 +12,7 @@ export const livez = endpoint(
     description: "Answers while the process runs, for a supervisor.",
     example: {},
     open: true,
-    nameless: true,
+    ignoresPerson: true,
     input: z.looseObject({}),
     output: z.object({ status: z.literal("ok").describe("It answers.") }),
   },

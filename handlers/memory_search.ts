@@ -3,7 +3,7 @@ import { addRequestCache } from "../lib/kit/request_cache.ts";
 import { conversation, findSpeaker } from "../lib/chat/conversation.ts";
 import { conversationId } from "../lib/memory/history.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
-import { recall, recalledSchema } from "../lib/memory/recall.ts";
+import { recall, foundMemorySchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, personName, integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -28,7 +28,7 @@ export const memorySearch = endpoint(
     }),
     output: z.object({
       query: z.string().meta({ description: "What was looked for.", examples: ["seat limit"] }),
-      results: z.array(recalledSchema).describe("Memories, best first."),
+      results: z.array(foundMemorySchema).describe("Memories, best first."),
     }),
     errors: ["identity_mismatch"],
   },

@@ -3,15 +3,15 @@ import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { makeDocument, addServer } from "../lib/openapi/document.ts";
-import { withoutFieldExamples, withSharedParts } from "../lib/openapi/shared_parts.ts";
-import type { Documented } from "../lib/openapi/responses.ts";
+import { removeFieldExamples, shareParts } from "../lib/openapi/shared_parts.ts";
+import type { DocumentedEndpoint } from "../lib/openapi/responses.ts";
 
 /**
  * GET /openapi.json: OpenAPI 3.1 of the endpoints, from their own declarations. The list is asked for when it is needed,
  * since this endpoint is part of it.
  */
-export function openapi(endpoints: () => readonly Documented[]): Endpoint<ChangesDeps> {
-  const document = makeDocument(endpoints, (whole) => withoutFieldExamples(withSharedParts(whole)));
+export function openapi(endpoints: () => readonly DocumentedEndpoint[]): Endpoint<ChangesDeps> {
+  const document = makeDocument(endpoints, (full) => removeFieldExamples(shareParts(full)));
   return endpoint(
     {
       method: "GET",

@@ -56,12 +56,12 @@ export const peerQuery = endpoint(
     output: z.object({ results: z.array(peerResultSchema()).describe("One a peer that was asked.") }),
   },
   async (body, { deps: { link }, request }: Call<LinkDeps>) => {
-    const given: Record<string, unknown> = { ...body };
+    const fields: Record<string, unknown> = { ...body };
     for (const [name, value] of new URL(request.url).searchParams) {
-      if (name in given) throw invalidField(name, "is given more than once");
-      given[name] = value;
+      if (name in fields) throw invalidField(name, "is given more than once");
+      fields[name] = value;
     }
-    const { path, peer } = parseInput(question, given);
+    const { path, peer } = parseInput(question, fields);
     const results = link ? await link.query(path, peer) : [];
     if (!results) throw invalidField("peer", "names no peer of this node; GET /api/peers lists them");
     return answer({ results });

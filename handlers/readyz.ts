@@ -15,7 +15,7 @@ export const readyz = endpoint(
     description: "Whether writes would be taken, for a load balancer.",
     example: {},
     open: true,
-    nameless: true,
+    ignoresPerson: true,
     also: [503],
     input: z.looseObject({}),
     output: readinessSchema,

@@ -22,7 +22,7 @@ export const taskFeedback = endpoint(
       rating: integer(1, 5).describe("1 to 5, 5 being best."),
       comment: freeText(4000).default("").describe("What to say with it."),
       rater: z
-        .preprocess((given) => (given === "" ? undefined : given), personName().optional())
+        .preprocess((value) => (value === "" ? undefined : value), personName().optional())
         .describe("Who rates; absent: whom the proxy names."),
     }),
     output: z.object({

@@ -40,11 +40,11 @@ export const tasks = endpoint(
 
 const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]);
 const priorityNumber = finiteNumber().refine((rank) => Math.abs(rank) <= PRIORITY_BOUND);
-const lowered = (given: unknown): unknown => (typeof given === "string" ? given.trim().toLowerCase() : given);
+const normalizePriority = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);
 
 /** A field of a form that was left empty was not given. */
 const optional = <T extends z.ZodType>(field: T) =>
-  z.preprocess((given) => (given === "" ? undefined : given), field.optional());
+  z.preprocess((value) => (value === "" ? undefined : value), field.optional());
 
 /** POST /api/tasks: queues a task for the service. */
 export const submit = endpoint(
@@ -64,7 +64,7 @@ export const submit = endpoint(
       ),
       priority: optional(
         z.preprocess(
-          lowered,
+          normalizePriority,
           z.union(
             [priorityName, priorityNumber],
             "must be low, normal, high, urgent or a number within a million of 0",

@@ -16,7 +16,7 @@ export const whoami = endpoint(
     description: "Who asks, how that is known, and what they may do; it never refuses.",
     example: {},
     open: true,
-    nameless: true,
+    ignoresPerson: true,
     input: z.looseObject({}),
     output: whoamiSchema,
   },

@@ -7,14 +7,14 @@ import { findUnknownSystem } from "./changes/rules/promotion_rule.ts";
 import { listAgents } from "./changes/rules/principals.ts";
 import type { Identity, ProductRuntime } from "./changes/runtime.ts";
 import { coversDeployments } from "./changes/rules/release.ts";
-import { findUnmappedClaim, GateIssuersRefused } from "./identity/gate_issuers.ts";
+import { findUnmappedClaim, GateIssuersInvalid } from "./identity/gate_issuers.ts";
 import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";
 import { type RoutedSystem, routingAdapter } from "./targets/routing.ts";
 import type { LinkDeps } from "./link/deps.ts";
-import { boundedLlm } from "./llm/bounds.ts";
+import { limitLlm } from "./llm/bounds.ts";
 
 /** Everything any handler is given. Nothing is read from the environment behind its back. */
 export interface Deps extends LinkDeps, HttpDeps {
@@ -50,7 +50,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
     owner: crypto.randomUUID(),
     ...given,
   };
-  deps.llm &&= boundedLlm(deps.llm, {
+  deps.llm &&= limitLlm(deps.llm, {
     clock: deps.clock,
     callsPerHour: deps.llmCallsPerHour,
     timeoutSeconds: deps.llmTimeout,
@@ -71,7 +71,7 @@ function requireMappedClaims({ gateTokens, product }: Deps): void {
   const { gates = ["*"] } = product?.adapter ?? {};
   const unmapped = gateTokens && gates.some(coversDeployments) ? findUnmappedClaim(gateTokens.issuers) : undefined;
   if (unmapped)
-    throw new GateIssuersRefused(
+    throw new GateIssuersInvalid(
       `the issuer ${unmapped.issuer} of --gate-issuers must map claims.${unmapped.claim}, since deployments (deploy/…) may be asked for`,
     );
 }

@@ -1,11 +1,11 @@
 /** The cross-host link of a Node process: keeps in touch with peers, hands insights to and fro, carries questions. */
 import type { ProjectionDeps } from "../lib/projections/projection.ts";
 import type { Capability } from "../lib/operations/capability.ts";
-import { answerPeer, type CheckpointSource, refusal } from "../lib/link/answer_peer.ts";
-import { type Contact, exchange } from "../lib/link/exchange.ts";
+import { answerPeer, type CheckpointSource, errorAnswer } from "../lib/link/answer_peer.ts";
+import { type Contact, createExchange } from "../lib/link/exchange.ts";
 import { checkIdentity, type PeerIdentity } from "../lib/link/handshake.ts";
 import { secretKey } from "../lib/link/keys.ts";
-import type { Answered } from "../lib/link/messages.ts";
+import type { PeerAnswer } from "../lib/link/messages.ts";
 import { listPeers, openPeerId, savePeer } from "../lib/link/peer_records.ts";
 import type { LinkPort, PeerRow } from "../lib/link/port.ts";
 import type { Connection } from "./link/connection.ts";
@@ -44,14 +44,14 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
   const { store, clock, log, product } = deps;
   const self = await identityOf(options);
   checkIdentity(self);
-  const dealings = exchange(deps, self);
+  const dealings = createExchange(deps, self);
   const logs = await rewrittenLogs(store);
   const { inBackground, settled } = backgroundWork(log);
 
-  const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<Answered> => {
+  const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<PeerAnswer> => {
     const answered = answerPeer({ store, clock, product, self, fetch, checkpoint }, peer, request);
     inBackground("answering a peer", answered);
-    return answered.catch(() => refusal(500, "internal", "internal error; the peer's log has it"));
+    return answered.catch(() => errorAnswer(500, "internal", "internal error; the peer's log has it"));
   };
 
   /** A question that was under way on a connection that another has replaced is put again there. */
@@ -104,7 +104,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
           const contact = connected.get(peer_id ?? "");
           const answered = contact
             ? await dealings.question(contact, what)
-            : refusal(503, "peer_unreachable", "the peer is not connected");
+            : errorAnswer(503, "peer_unreachable", "the peer is not connected");
           return { peer_id, address, ...answered };
         }),
       );

@@ -1,6 +1,6 @@
 /** The file of `--gate-issuers`. */
 import { readFileSync } from "node:fs";
-import { type GateTokens, gateTokens, readGateIssuers } from "../lib/identity/gate_issuers.ts";
+import { type GateTokens, gateTokenVerifier, readGateIssuers } from "../lib/identity/gate_issuers.ts";
 import { systemClock } from "../lib/kit/platform.ts";
 import type { Options } from "./options.ts";
 
@@ -8,7 +8,7 @@ import type { Options } from "./options.ts";
 export function openGateTokens({ gateIssuers }: Pick<Options, "gateIssuers">): GateTokens | undefined {
   if (gateIssuers === undefined) return undefined;
   try {
-    return gateTokens(readGateIssuers(readFileSync(gateIssuers, "utf8")), { clock: systemClock });
+    return gateTokenVerifier(readGateIssuers(readFileSync(gateIssuers, "utf8")), { clock: systemClock });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(`--gate-issuers ${gateIssuers}: ${code === undefined ? message : `cannot be read (${code})`}`);

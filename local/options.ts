@@ -1,7 +1,7 @@
 /** Options of `ui_server` at start: the command line, then the environment. */
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { IdentityFileRefused, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
+import { IdentityFileInvalid, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
 import { parseWebhookKey } from "../lib/kit/webhook_signature.ts";
 import { readExportHeaders } from "../lib/operations/audit_export/options.ts";
 import { version } from "../lib/kit/version.ts";
@@ -198,7 +198,7 @@ function readIdentity(path: string): PersonTokenSettings {
   try {
     return readIdentityFile(readSecretFile(path, "--identity-jwt"));
   } catch (error) {
-    if (error instanceof IdentityFileRefused) throw new OptionError(`--identity-jwt ${path}: ${error.message}`, 1);
+    if (error instanceof IdentityFileInvalid) throw new OptionError(`--identity-jwt ${path}: ${error.message}`, 1);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
 import { checkWebhookUrl } from "../lib/targets/webhook.ts";
 import { NOTIFY_FORMATS } from "../lib/operations/notify/format.ts";
-import { CALL_TIMEOUT_S, CALLS_PER_HOUR, MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
+import { CALL_TIMEOUT_S, CALLS_PER_HOUR, MAX_CALL_TIMEOUT_S, MAX_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
 import * as read from "./option_values.ts";
 
 /** One option; `fallback` is its value when it is not given. */
@@ -187,7 +187,7 @@ export const TABLE = {
   ),
   llmCallsPerHour: option(
     "llm-calls-per-hour COUNT",
-    read.wholeNumber(1, MOST_CALLS_PER_HOUR),
+    read.wholeNumber(1, MAX_CALLS_PER_HOUR),
     CALLS_PER_HOUR,
     "calls to the model in an hour at most; then the built-in responder answers",
   ),

@@ -13,7 +13,7 @@ import { listUnconsented } from "../lib/changes/unconsented.ts";
 import { describeRules } from "../lib/changes/rules/describe_rules.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
-import { personTokens } from "../lib/identity/person_token.ts";
+import { personTokenVerifier } from "../lib/identity/person_token.ts";
 import { type Log, systemClock } from "../lib/kit/platform.ts";
 import { runWithTimeLimit } from "../lib/kit/time_limit.ts";
 import { version } from "../lib/kit/version.ts";
@@ -100,7 +100,7 @@ async function open(
     protectReads: options.protectReads,
     readToken: options.readToken,
     identityHeader: options.identityHeader,
-    identityToken: options.identityToken && personTokens(options.identityToken, { clock: systemClock }),
+    identityToken: options.identityToken && personTokenVerifier(options.identityToken, { clock: systemClock }),
     ofrepTenant: options.ofrepTenant,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,

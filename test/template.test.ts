@@ -8,7 +8,7 @@ import { endpoints } from "../handlers/index.ts";
 import type { Declaration } from "../lib/http/endpoint.ts";
 import { functionGroup, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { functionCapabilities } from "../lib/hosts/capabilities.ts";
-import { withIntent } from "../lib/hosts/lambda/intent_address.ts";
+import { addIntent } from "../lib/hosts/lambda/intent_address.ts";
 import { parseSettings } from "../lib/hosts/settings.ts";
 import { testClock } from "./support/clock.ts";
 import { TABLE } from "../lib/store/dynamodb/store.ts";
@@ -299,7 +299,7 @@ describe("settings", () => {
         return name === "SVC_LLM" ? "openai" : undefined;
       },
     });
-    await withIntent(asking);
+    await addIntent(asking);
     parseSettings(asking, { clock: testClock() });
     functionCapabilities(asking);
     const known = [...asked, "SVC_DYNAMODB_TABLE"];

@@ -37,7 +37,7 @@ function pathsFile(document) {
     return `${JSON.stringify(path)}: { ${each.join("\n")} };`;
   });
   const keyed = operationsOf(document)
-    .filter(({ operation }) => parametersOf(document, operation).some(({ name }) => name === "Idempotency-Key"))
+    .filter(({ operation }) => listParameters(document, operation).some(({ name }) => name === "Idempotency-Key"))
     .map(({ path }) => path);
   return `/** ${HEADING} */
 
@@ -75,7 +75,7 @@ function found(document, part) {
   );
 }
 
-const parametersOf = (document, { parameters = [] }) => parameters.map((one) => found(document, one));
+const listParameters = (document, { parameters = [] }) => parameters.map((one) => found(document, one));
 
 /** The media types that a body may be sent as, and the schema that is the same for all; undefined where there is none. */
 function bodyOf(document, { requestBody }) {
@@ -85,7 +85,7 @@ function bodyOf(document, { requestBody }) {
 }
 
 function operationType(document, method, operation) {
-  const parameters = parametersOf(document, operation);
+  const parameters = listParameters(document, operation);
   const places = ["query", "header", "path"].map((place) => {
     const own = parameters.filter((one) => one.in === place);
     const needed = own.some(({ required }) => required);
@@ -196,7 +196,7 @@ const COMMAND_LINE = [
 const MADE = ["proof", "at"];
 
 function fieldsOf(document, operation) {
-  const parameters = parametersOf(document, operation).filter((one) => one.in !== "header");
+  const parameters = listParameters(document, operation).filter((one) => one.in !== "header");
   const asked = bodyOf(document, operation);
   const body = asked && wholeBody(document, asked.schema);
   const inBody = Object.entries(body?.properties ?? {}).filter(([name]) => !MADE.includes(name));
@@ -227,7 +227,7 @@ function formatField({ type, enum: listed, description }, required, name) {
 async function documentOfSources() {
   const { outputFiles } = await esbuild.build({
     stdin: {
-      contents: `export { endpoints } from "./handlers/index.ts"; export { makeOpenApi } from "./lib/openapi/document.ts"; export { withSharedParts } from "./lib/openapi/shared_parts.ts";`,
+      contents: `export { endpoints } from "./handlers/index.ts"; export { makeOpenApi } from "./lib/openapi/document.ts"; export { shareParts } from "./lib/openapi/shared_parts.ts";`,
       resolveDir: root,
     },
     bundle: true,
@@ -237,8 +237,8 @@ async function documentOfSources() {
     mainFields: ["module", "main"],
   });
   const source = Buffer.from(outputFiles[0].contents).toString("base64");
-  const { endpoints, makeOpenApi, withSharedParts } = await import(`data:text/javascript;base64,${source}`);
-  return withSharedParts(makeOpenApi(endpoints, ""));
+  const { endpoints, makeOpenApi, shareParts } = await import(`data:text/javascript;base64,${source}`);
+  return shareParts(makeOpenApi(endpoints, ""));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

@@ -84,7 +84,7 @@ export const audit = endpoint(
         type: "text/csv",
         name: "audit.csv",
       });
-    if (format !== "jsonl") return answer(await logPage(deps, filtersOf(query)));
+    if (format !== "jsonl") return answer(await logPage(deps, mergeTenantNames(query)));
     const exportLog = contents ? contentsExport : writeJsonLines;
     return download(request, () => wholeLogStream(deps, () => exportLog(deps.store)), {
       type: "application/x-ndjson",
@@ -94,7 +94,7 @@ export const audit = endpoint(
 );
 
 /** Both names of the tenant mean one filter. */
-function filtersOf<Q extends { tenant_id?: string | undefined; tenant?: string | undefined }>({
+function mergeTenantNames<Q extends { tenant_id?: string | undefined; tenant?: string | undefined }>({
   tenant_id,
   ...query
 }: Q) {

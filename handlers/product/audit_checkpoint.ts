@@ -66,11 +66,11 @@ export const auditCheckpoint = endpoint(
   },
   async ({ cosigned }, { deps, request }: Call<OperationsDeps>) => {
     const checkpointed = cosigned ? undefined : await readCheckpoint(deps);
-    const seen = await readWitnessStates(deps);
-    const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(seen);
-    const checkpoint = appendCosignatures(note, seen);
+    const witnessLogs = await readWitnessStates(deps);
+    const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(witnessLogs);
+    const checkpoint = appendCosignatures(note, witnessLogs);
     if (wantsText(request)) return plainResponse(checkpoint, { vary: "accept" });
-    const witnesses = seen.map(({ witness, state: { length, at } }) => ({
+    const witnesses = witnessLogs.map(({ witness, state: { length, at } }) => ({
       name: witness.key.name,
       length,
       at: at === "" ? null : at,
@@ -89,8 +89,8 @@ export const auditCheckpoint = endpoint(
   },
 );
 
-function lastCosigned(seen: Parameters<typeof findNewestCosigned>[0]): Checkpoint {
-  const checkpoint = findNewestCosigned(seen);
+function lastCosigned(witnessLogs: Parameters<typeof findNewestCosigned>[0]): Checkpoint {
+  const checkpoint = findNewestCosigned(witnessLogs);
   if (checkpoint) return checkpoint;
   throw new AppError("not_found", "no witness has cosigned a checkpoint yet");
 }

@@ -52,17 +52,17 @@ export const auditProof = endpoint(
         checkpoint: z.string().nullable().describe("Checkpoint of that length; null when the newest is of another."),
       }),
   },
-  async ({ id, from, length: asked }, { deps }: Call<ChangesDeps>) => {
+  async ({ id, from, length: requestedLength }, { deps }: Call<ChangesDeps>) => {
     if ((id === undefined) === (from === undefined))
       throw invalidField("id", "or from is required, and not both: id for inclusion, from for consistency");
     const newest = await readCheckpoint(deps);
-    const length = asked ?? newest.length;
+    const length = requestedLength ?? newest.length;
     if (length > newest.length) throw invalidField("length", `is beyond the log, which has ${newest.length} entries`);
     const field = id === undefined ? "from" : "id";
     if ((id ?? from!) > length) throw invalidField(field, `is beyond the length of ${length}`);
-    const proved = await runWithCompleteTree(deps, async (reads) =>
+    const proof = await runWithCompleteTree(deps, async (reads) =>
       id === undefined ? proveConsistency(reads, from!, length) : proveInclusion(reads, id, length),
     );
-    return answer({ ...proved, checkpoint: length === newest.length ? newest.note : null });
+    return answer({ ...proof, checkpoint: length === newest.length ? newest.note : null });
   },
 );

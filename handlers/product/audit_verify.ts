@@ -85,5 +85,5 @@ export const auditVerify = endpoint(
           .describe("How stored changes compare with the log; null where the chain itself is broken."),
       }),
   },
-  async (kept, { deps }: Call<ChangesDeps>) => answer(await verifyReport(deps, kept)),
+  async (known, { deps }: Call<ChangesDeps>) => answer(await verifyReport(deps, known)),
 );

@@ -70,7 +70,7 @@ export const change = endpoint(
     notModified: true,
     errors: ["change_not_found", "evidence_mismatch", "identity_mismatch", "too_many_waiting"],
   },
-  async ({ change_id, wait, person, seen: isAsked }, call: Call<ChangesDeps>) => {
+  async ({ change_id, wait, person, seen: includesSeen }, call: Call<ChangesDeps>) => {
     const { deps, request } = call;
     const reader = findActor(call, callerName(call, person) ?? undefined);
     if (wait !== undefined) {
@@ -87,7 +87,7 @@ export const change = endpoint(
     const detail = await changeDetail(addRequestCache(deps), change_id, reader);
     // Results of peers are other proposers' changes.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
-    const read = isAsked ? await showSeen(deps, detail) : {};
+    const read = includesSeen ? await showSeen(deps, detail) : {};
     const revision = recordedRevision(detail);
     return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },

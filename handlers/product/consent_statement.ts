@@ -47,7 +47,7 @@ export const consentStatementEndpoint = endpoint(
         over_drift: flag().optional().describe("True for a rollback over drift."),
         kpis: z
           .record(z.string(), finiteNumber())
-          .refine((fed) => areKpis(deps, fed), "must name KPIs of the intent")
+          .refine((feed) => areKpiNames(deps, feed), "must name KPIs of the intent")
           .optional()
           .describe("Values of a KPI feed."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
@@ -85,5 +85,5 @@ export const consentStatementEndpoint = endpoint(
   async (input, call: Call<ChangesDeps>) => answer(await consentStatement(call, input)),
 );
 
-const areKpis = ({ product }: ChangesDeps, fed: object): boolean =>
-  Object.keys(fed).every((name) => kpiNames(product?.intent ?? { kpis: {} }).includes(name));
+const areKpiNames = ({ product }: ChangesDeps, feed: object): boolean =>
+  Object.keys(feed).every((name) => kpiNames(product?.intent ?? { kpis: {} }).includes(name));

@@ -20,12 +20,12 @@ export const kpi = endpoint(
     example: { nrr_quarterly: 1.07, incident_rate: 0.02 },
     product: true,
     token: true,
-    unnamed: true,
+    personOptional: true,
     jsonFields: ["proof"],
     input: ({ product }: ChangesDeps) =>
       z
-        .strictObject(fieldsOf(namesOf(product)))
-        .transform((stated) => feedOf(stated, namesOf(product)))
+        .strictObject(kpiFields(listKpiNames(product)))
+        .transform((fields) => parseFeed(fields, listKpiNames(product)))
         .refine(({ values }) => Object.keys(values).length > 0, "must name one KPI at least"),
     output: () =>
       z.object({
@@ -42,10 +42,10 @@ export const kpi = endpoint(
 
 const kpiReply = ({ entry, ...members }: KpiResult) => ({ members, entry });
 
-const namesOf = (product: ChangesDeps["product"]): readonly string[] =>
+const listKpiNames = (product: ChangesDeps["product"]): readonly string[] =>
   product ? kpiNames(product.intent) : STANDARD_KPIS;
 
-const fieldsOf = (names: readonly string[]): Record<string, z.ZodType> => ({
+const kpiFields = (names: readonly string[]): Record<string, z.ZodType> => ({
   actor: personName().optional().describe("Who feeds them; absent: whom the proxy names."),
   note: freeText(4000).optional().describe("Where the figures come from, for the record."),
   ...proofFields(),
@@ -53,8 +53,8 @@ const fieldsOf = (names: readonly string[]): Record<string, z.ZodType> => ({
   ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),
 });
 
-function feedOf(stated: Record<string, unknown>, names: readonly string[]): KpiFeed {
-  const fed = Object.entries(stated);
+function parseFeed(fields: Record<string, unknown>, names: readonly string[]): KpiFeed {
+  const fed = Object.entries(fields);
   return {
     values: Object.fromEntries(fed.filter(([name]) => names.includes(name))) as KpiFeed["values"],
     ...Object.fromEntries(fed.filter(([name]) => !names.includes(name))),

@@ -44,16 +44,16 @@ export const pack = endpoint(
     errors: ["agent_may_not", "change_not_found", "evidence_mismatch", "chain_broken", "reads_busy"],
   },
   async ({ format, ...asked }, { deps, request }: Call<OperationsDeps>) => {
-    const scope = scopeOf(asked);
+    const scope = parseScope(asked);
     if ("change_id" in scope) await findVisibleChange(deps, scope.change_id);
     else if (deps.reader) throw ownReadsOnly(deps.reader.name);
     // Errors that would cut the pack off are raised before its first byte.
     await readCheckpoint(deps);
-    const pieces = () =>
+    const createChunks = () =>
       format === "html" ? packPage(deps, scope) : writeTar(packFiles(deps, scope), deps.clock.now());
     // The pack of a period reads the log of that period, of which one reader at a time has its turn.
     const stream = "change_id" in scope ? yieldingStream : wholeLogStream;
-    return new Response(request.method === "HEAD" ? null : stream(deps, pieces), {
+    return new Response(request.method === "HEAD" ? null : stream(deps, createChunks), {
       headers: {
         ...(format === "html"
           ? {
@@ -72,7 +72,7 @@ export const pack = endpoint(
   },
 );
 
-function scopeOf({
+function parseScope({
   change_id,
   from,
   to,

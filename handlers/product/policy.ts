@@ -10,14 +10,14 @@ import { proposalFields } from "../../lib/http/proposal_fields.ts";
 import { line, target, word } from "../../lib/kit/fields.ts";
 
 /** Fields of a proposal that its tier depends on. */
-const statedFields = () => {
+const tierFields = () => {
   const { tier, risk, affected_users, reversible, apply_when, proposer } = proposalFields({ product: undefined });
   return { tier, risk, affected_users, reversible, apply_when, proposer };
 };
 
-type Described = ValueQuestion & Partial<Omit<Previewed, keyof ValueQuestion>>;
+type PreviewInput = ValueQuestion & Partial<Omit<Previewed, keyof ValueQuestion>>;
 
-function preview({ kind, tenant_id = "", ...rest }: Described, call: Call<ChangesDeps>): Preview | null {
+function preview({ kind, tenant_id = "", ...rest }: PreviewInput, call: Call<ChangesDeps>): Preview | null {
   if (kind === undefined) return null;
   const actor = findActor(call, rest.proposer);
   const proposer = actor.actor ?? undefined;
@@ -40,7 +40,7 @@ export const policy = endpoint(
         target: target().describe("Target of the change."),
         tenant_id: line(200).optional().describe("Whose target it is; absent: no numbers are given."),
         kind: word(KINDS).optional().describe("The kind of change; absent: no preview is given."),
-        ...statedFields(),
+        ...tierFields(),
       }),
     output: () =>
       valuePolicySchema().extend({

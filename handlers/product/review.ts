@@ -45,4 +45,4 @@ export const review = endpoint(
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => recordReview(caller, input), reviewReply),
 );
 
-const reviewReply = (enacted: Enacted) => changeReply(enacted, { verdict: enacted.record.change.review!.verdict });
+const reviewReply = (result: Enacted) => changeReply(result, { verdict: result.record.change.review!.verdict });

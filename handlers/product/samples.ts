@@ -8,21 +8,29 @@ import { respond } from "../../lib/http/replies.ts";
 
 const MAX_ROWS = 100;
 
-const sum = () => z.number().optional();
+const optionalNumber = () => z.number().optional();
 
-const totals = () =>
+const totalsSchema = () =>
   z.strictObject({
     n: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     sum: z.number(),
-    sum2: sum(),
-    per: sum(),
-    per2: sum(),
-    cross: sum(),
+    sum2: optionalNumber(),
+    per: optionalNumber(),
+    per2: optionalNumber(),
+    cross: optionalNumber(),
   });
 
-const rows = () =>
+const rowsSchema = () =>
   z
-    .array(z.strictObject({ step: z.int().min(0), kpi: line(64), as_of: time(), treated: totals(), control: totals() }))
+    .array(
+      z.strictObject({
+        step: z.int().min(0),
+        kpi: line(64),
+        as_of: time(),
+        treated: totalsSchema(),
+        control: totalsSchema(),
+      }),
+    )
     .min(1, "must have a row")
     .max(MAX_ROWS, `must have ${MAX_ROWS} rows at most`);
 
@@ -53,7 +61,7 @@ export const samples = endpoint(
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
-        rows: z.unknown().pipe(rows()).describe("Up to 100 rows: docs/rollouts.md."),
+        rows: z.unknown().pipe(rowsSchema()).describe("Up to 100 rows: docs/rollouts.md."),
       }),
     output: () =>
       z.object({

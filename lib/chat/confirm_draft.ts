@@ -1,5 +1,5 @@
 /** Stores a draft of the model as a proposal when the person for whom it was made confirms it. */
-import { cite, lines } from "../find/found_text.ts";
+import { cite, joinLines } from "../find/found_text.ts";
 import { type NotFiled, OPEN_DRAFTS } from "../changes/drafts.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { submitDraft } from "../changes/commands/submit_draft.ts";
@@ -7,12 +7,12 @@ import { parseInput } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Citation, Turn } from "../memory/history.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
-import { markStored, readDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
-import type { Drafted } from "./drafted.ts";
+import { recordStored, readDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
+import type { DraftResult } from "./draft_result.ts";
 import { draftFields } from "./tools.ts";
 
 /** Finds a draft of the caller's. Errors: 404 `not_found`, 403 `identity_mismatch` for a draft that was made for another person. */
-export async function draftFor(
+export async function findDraft(
   { store }: OperationsDeps,
   draftId: string,
   author: string | null,
@@ -28,44 +28,45 @@ export async function draftFor(
 export async function confirmDraft(
   deps: OperationsDeps,
   draft: UnconfirmedDraft,
-  asked: Turn,
+  question: Turn,
   page: (changeId: string) => string,
-): Promise<{ text: string; citations: Citation[]; drafted: Drafted[] }> {
+): Promise<{ text: string; citations: Citation[]; drafted: DraftResult[] }> {
   const { draft_id, model, message_id, content } = draft;
   const shown = { kind: "change", content } as const;
   const reply = (changeId: string) => ({
-    text: lines(`The draft is stored as ${changeId}. People decide on it here:`, page(changeId)),
+    text: joinLines(`The draft is stored as ${changeId}. People decide on it here:`, page(changeId)),
     citations: cite("change", [changeId]),
     drafted: [{ ...shown, stored: true, draft_id: null, change_id: changeId, reason: null }],
   });
-  const notStored = ({ reason, changeIds }: NotStored) => ({
+  const rejectionReply = ({ reason, changeIds }: DraftRejection) => ({
     text: `The draft is not stored: ${reason}.`,
     citations: cite("change", changeIds),
     drafted: [{ ...shown, stored: false, draft_id, change_id: null, reason }],
   });
-  if (!deps.product) return notStored({ reason: "the service has no product intent", changeIds: [] });
+  if (!deps.product) return rejectionReply({ reason: "the service has no product intent", changeIds: [] });
   if (draft.change_id !== undefined) return reply(draft.change_id);
   try {
     const proposal = { ...parseInput(draftFields(deps), content), proposer: `llm:${model.slice(0, 190)}` } as const;
-    const request = { asked_by: asked.author, known: asked.known ?? false, message_id };
+    const request = { asked_by: question.author, known: question.known ?? false, message_id };
     const filed = await submitDraft(deps, proposal, request, {
       storedAs: async (tx) => (await readDraft(tx, draft_id))?.change_id,
-      markStored: (tx, changeId) => markStored(tx, draft, changeId),
+      markStored: (tx, changeId) => recordStored(tx, draft, changeId),
     });
-    return "change_id" in filed ? reply(filed.change_id) : notStored(whyNotStored(filed));
+    return "change_id" in filed ? reply(filed.change_id) : rejectionReply(explainRejection(filed));
   } catch (error) {
-    if (error instanceof AppError && error.status < 500) return notStored({ reason: error.message, changeIds: [] });
+    if (error instanceof AppError && error.status < 500)
+      return rejectionReply({ reason: error.message, changeIds: [] });
     throw error;
   }
 }
 
 /** Why a draft was not stored, and the changes that stand in its way. */
-interface NotStored {
+interface DraftRejection {
   reason: string;
   changeIds: string[];
 }
 
-function whyNotStored(filed: NotFiled): NotStored {
+function explainRejection(filed: NotFiled): DraftRejection {
   if ("open" in filed)
     return {
       reason: `${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`,
@@ -75,9 +76,9 @@ function whyNotStored(filed: NotFiled): NotStored {
     return { reason: `this very change waits for consent already: ${filed.waits}`, changeIds: [filed.waits] };
   const { change_id, resolution, approver, approval_note } = filed.turned_down;
   const by = approver === null ? "" : ` by ${approver}`;
-  const why = approval_note === null || approval_note === "" ? "" : ` (“${approval_note}”)`;
+  const noteText = approval_note === null || approval_note === "" ? "" : ` (“${approval_note}”)`;
   return {
-    reason: `people turned down this very change: ${change_id} was ${resolution}${by}${why}. You may propose it yourself`,
+    reason: `people turned down this very change: ${change_id} was ${resolution}${by}${noteText}. You may propose it yourself`,
     changeIds: [change_id],
   };
 }

@@ -33,19 +33,25 @@ export interface EventAnswer {
 }
 
 /** Maximum number of entries of a period that are read, newest first. */
-const MOST_ENTRIES = 20_000;
+const MAX_SCANNED_ENTRIES = 20_000;
 const SLICE = 500;
 
 /** Answers a query from the log. */
 export async function queryEvents(store: Store, query: EventQuery): Promise<EventAnswer> {
   const { limit, from, to } = query;
   const length = (await readHead(store))?.length ?? 0;
-  const begin = from === undefined ? 0 : await before(store, length, from);
-  const end = to === undefined ? length : await before(store, length, to);
-  const answer: EventAnswer = { entries: [], counts: {}, total: 0, looked: 0, complete: end - begin <= MOST_ENTRIES };
+  const begin = from === undefined ? 0 : await countEntriesBefore(store, length, from);
+  const end = to === undefined ? length : await countEntriesBefore(store, length, to);
+  const answer: EventAnswer = {
+    entries: [],
+    counts: {},
+    total: 0,
+    looked: 0,
+    complete: end - begin <= MAX_SCANNED_ENTRIES,
+  };
   await runWithScanLimit(store, async () => {
-    for (let last = end; last > begin && answer.looked < MOST_ENTRIES; await yieldToEventLoop()) {
-      const first = Math.max(begin, last - SLICE, end - MOST_ENTRIES);
+    for (let last = end; last > begin && answer.looked < MAX_SCANNED_ENTRIES; await yieldToEventLoop()) {
+      const first = Math.max(begin, last - SLICE, end - MAX_SCANNED_ENTRIES);
       const slice = await store.list("audit", { after: entryKey(first), limit: last - first });
       answer.looked += slice.length;
       for (const { value } of slice.toReversed()) {
@@ -63,7 +69,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
 }
 
 /** The number of entries that were written before a moment: their times rise with their ids. */
-async function before(store: Store, length: number, moment: string): Promise<number> {
+async function countEntriesBefore(store: Store, length: number, moment: string): Promise<number> {
   let [low, high] = [0, length];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);

@@ -13,18 +13,18 @@ import { waiting as waitingFollower } from "../projections/waiting.ts";
 import { approvals, changeDetail } from "../operations/change_views.ts";
 import { intentView } from "../operations/intent_view.ts";
 import { stateView } from "../operations/state.ts";
-import { describe, inOneSentence } from "../wording/describe.ts";
-import { type Given, joinParts, showGiven } from "../wording/part.ts";
+import { describe, toSentence } from "../wording/describe.ts";
+import { type ForeignText, joinParts, showForeignText } from "../wording/part.ts";
 
-const LISTED = 10;
+const MAX_LISTED = 10;
 const MAX_REASON = 200;
-const FAILURES_AMONG = 1000;
+const FAILURE_SCAN_ENTRIES = 1000;
 const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
 
 export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>>;
 
 /** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
-export async function overview(deps: OperationsDeps) {
+export async function readOverview(deps: OperationsDeps) {
   const { tick, E, M, R, N, goals, tasks, as_of } = await stateView(deps);
   const state = { tick, E, M, R, N, goals, tasks, as_of };
   if (!deps.product) return { state, product: null };
@@ -42,22 +42,22 @@ export async function overview(deps: OperationsDeps) {
 }
 
 /** The first ten of what waits for consent and of what waits for its apply. */
-export const waiting = (deps: OperationsDeps) => approvals(deps, { limit: LISTED });
+export const listWaiting = (deps: OperationsDeps) => approvals(deps, { limit: MAX_LISTED });
 
 /** E and what each KPI adds to it. */
-export async function kpiStanding({ store, product, clock }: OperationsDeps): Promise<Effect> {
+export async function computeKpiEffect({ store, product, clock }: OperationsDeps): Promise<Effect> {
   const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   return computeEffect(kpis, product!.intent, clock.now());
 }
 
-const showBriefly = (part: Given): string => showGiven(part, MAX_REASON);
+const showBriefly = (part: ForeignText): string => showForeignText(part, MAX_REASON);
 
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
-export async function failures(deps: OperationsDeps) {
+export async function listFailures(deps: OperationsDeps) {
   const { store } = deps;
-  const { entries } = await readAuditPage(deps, { limit: FAILURES_AMONG, order: "desc" });
+  const { entries } = await readAuditPage(deps, { limit: FAILURE_SCAN_ENTRIES, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
-  const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
+  const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, MAX_LISTED);
   const records = await readRecords(
     store,
     failed.map(({ change_id }) => change_id),
@@ -65,14 +65,14 @@ export async function failures(deps: OperationsDeps) {
   return {
     failures: failed.map((entry, at) => {
       const { id, event_type, change_id, timestamp } = entry;
-      const { host, ...described } = describe(entry, records[at]?.change);
-      const [words, state] = [inOneSentence(described), host].map((parts) => joinParts(parts, showBriefly));
+      const { targetState: host, ...described } = describe(entry, records[at]?.change);
+      const [words, state] = [toSentence(described), host].map((parts) => joinParts(parts, showBriefly));
       return { audit_id: id, event_type, change_id, at: timestamp, words: words!, host: state! };
     }),
-    drift: [...drifted, ...missing].slice(0, LISTED),
+    drift: [...drifted, ...missing].slice(0, MAX_LISTED),
   };
 }
 
 /** The change with this id, or `undefined`. */
-export const changeById = (deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> =>
+export const findChange = (deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> =>
   unlessMissing(changeDetail(deps, changeId));

@@ -1,18 +1,18 @@
 /** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
 import { NO_KPIS } from "../changes/rules/kpi.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
-import { lines } from "../find/found_text.ts";
+import { joinLines } from "../find/found_text.ts";
 import { converse } from "../llm/converse.ts";
-import { failures, kpiStanding, overview, waiting } from "./facts.ts";
+import { listFailures, computeKpiEffect, readOverview, listWaiting } from "./facts.ts";
 import { type Citation, type Turn, readTurns } from "../memory/history.ts";
 import { type Llm, LlmFailed } from "../llm/port.ts";
-import type { Recalled } from "../memory/recall.ts";
+import type { FoundMemory } from "../memory/recall.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";
-import type { Drafted } from "./drafted.ts";
-import { toolbox } from "./tools.ts";
+import type { DraftResult } from "./draft_result.ts";
+import { createToolbox } from "./tools.ts";
 
-const EARLIER_TURNS = 10;
-const CITED = 20;
+const MAX_EARLIER_TURNS = 10;
+const MAX_CITATIONS = 20;
 
 /** A message that is kept already, and what may be used to answer it. */
 export interface Question {
@@ -21,7 +21,7 @@ export interface Question {
   memory: boolean;
   /** True if the caller may write to the product. */
   mayWrite: boolean;
-  memories: Recalled[];
+  memories: FoundMemory[];
   /** Aborted when the caller has gone. */
   gone?: AbortSignal | undefined;
   /** Address of the page on which a person decides on a change. */
@@ -29,17 +29,17 @@ export interface Question {
 }
 
 /** The model's answer, or why there is none; with what it drafted and the queries that ran for it in both cases. */
-type ModelReply = { drafted: Drafted[] } & (
-  { text: string; citations: Citation[]; memories: Recalled[] } | { failed: string }
+type ModelReply = { drafted: DraftResult[] } & (
+  { text: string; citations: Citation[]; memories: FoundMemory[] } | { failed: string }
 );
 
 /** Asks the model. The log learns that it failed, never what was said. */
 export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Question): Promise<ModelReply> {
   const { asked, memory, mayWrite } = question;
-  const drafted: Drafted[] = [];
+  const drafted: DraftResult[] = [];
   const memories = [...question.memories];
   const queries = new Set<string>();
-  const tools = toolbox({
+  const tools = createToolbox({
     deps,
     caller: asked.author,
     conversation: asked.conversation_id,
@@ -51,13 +51,18 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
   });
   const fence = `data ${crypto.randomUUID()}`;
   const { conversation_id, message_id: before } = asked;
-  const { turns } = await readTurns(deps.store, { conversation_id, before, limit: EARLIER_TURNS });
+  const { turns } = await readTurns(deps.store, { conversation_id, before, limit: MAX_EARLIER_TURNS });
   const data = { snapshot: await snapshot(deps), memories: question.memories };
   const messages = promptMessages(asked, fence, data, turns);
   try {
-    const said = await converse(llm, systemPrompt(fence), messages, tools, question.gone);
-    const text = lines(said, [...queries]);
-    return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, said, memories) };
+    const reply = await converse(llm, systemPrompt(fence), messages, tools, question.gone);
+    const text = joinLines(reply, [...queries]);
+    return {
+      text,
+      drafted,
+      memories: removeDuplicates(memories),
+      citations: await listCitations(deps, reply, memories),
+    };
   } catch (error) {
     const failed = error instanceof LlmFailed ? error.message : "it failed";
     deps.log.warn("the language model failed", { model: llm.model, reason: failed, error: (error as Error).name });
@@ -67,21 +72,25 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
 
 async function snapshot(deps: OperationsDeps) {
   return {
-    ...(await overview(deps)),
+    ...(await readOverview(deps)),
     ...(deps.product
-      ? { waiting: await waiting(deps), kpis: await kpiStanding(deps), failures: await failures(deps) }
+      ? { waiting: await listWaiting(deps), kpis: await computeKpiEffect(deps), failures: await listFailures(deps) }
       : {}),
   };
 }
 
-const distinct = (memories: readonly Recalled[]): Recalled[] => [
+const removeDuplicates = (memories: readonly FoundMemory[]): FoundMemory[] => [
   ...new Map(memories.map((memory) => [memory.id, memory])).values(),
 ];
 
 /** The records that a text names and that exist, and the memories that were shown: a model may name what does not exist. */
-async function citedIn({ store }: OperationsDeps, text: string, memories: readonly Recalled[]): Promise<Citation[]> {
+async function listCitations(
+  { store }: OperationsDeps,
+  text: string,
+  memories: readonly FoundMemory[],
+): Promise<Citation[]> {
   const named = [...text.matchAll(/chg_[0-9a-f-]{36}|mem_\d{16}/g)].map(([id]) => id);
-  const ids = [...new Set(named)].slice(0, CITED);
+  const ids = [...new Set(named)].slice(0, MAX_CITATIONS);
   const changes = await store.getMany("changes", ids);
   const records = ids.flatMap((id, index) => {
     if (memories.some((memory) => memory.id === id)) return { kind: "memory", id };

@@ -2,11 +2,11 @@
 import { describeBasis, describeVerdict } from "../changes/rules/outcome_words.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
-import { describe, describeDrift, inOneSentence } from "../wording/describe.ts";
+import { describe, describeDrift, toSentence } from "../wording/describe.ts";
 import { nameChange, nameProposer } from "../wording/names.ts";
-import { joinParts, showGiven } from "../wording/part.ts";
+import { joinParts, showForeignText } from "../wording/part.ts";
 import type { ChangeDetail } from "./facts.ts";
-import { type Answer, cite, lines, said, stateText } from "../find/found_text.ts";
+import { type Answer, cite, joinLines, quoteShortened, describeState } from "../find/found_text.ts";
 
 /** Entries of a change that are listed; the newest. */
 const MAX_EVENTS = 12;
@@ -20,9 +20,9 @@ export function explainChange(change: ChangeDetail): Answer {
   );
   const entries = change.audit_entries.slice(-MAX_EVENTS);
   return {
-    text: lines(
-      `${joinParts(nameChange(change))} is ${stateText(change)}. ${change_id}`,
-      `Proposed by ${joinParts(nameProposer(change))}${rationale === "" ? ", without a reason." : `, because: ${said(rationale)}`}`,
+    text: joinLines(
+      `${joinParts(nameChange(change))} is ${describeState(change)}. ${change_id}`,
+      `Proposed by ${joinParts(nameProposer(change))}${rationale === "" ? ", without a reason." : `, because: ${quoteShortened(rationale)}`}`,
       lacking.length === 0 ? "" : `Consent still missing: ${lacking.join("; ")}.`,
       entries.map(eventLine),
       outcome ? `Outcome: ${describeVerdict(outcome)}. ${outcome.words} ${describeBasis(outcome)}` : "",
@@ -41,4 +41,4 @@ export function explainChange(change: ChangeDetail): Answer {
 
 /** One entry of the log: when, what, by whom and why. */
 const eventLine = ({ timestamp, ...entry }: ChangeDetail["audit_entries"][number]): string =>
-  `- ${minuteText(timestamp)}: ${joinParts(inOneSentence(describe(entry)), (part) => showGiven(part, MAX_REASON))}`;
+  `- ${minuteText(timestamp)}: ${joinParts(toSentence(describe(entry)), (part) => showForeignText(part, MAX_REASON))}`;

@@ -4,10 +4,10 @@ import { clipJson } from "../kit/clip.ts";
 import { toOneLine, quote, shorten } from "../kit/quote.ts";
 import type { Turn } from "../memory/history.ts";
 import type { LlmMessage } from "../llm/port.ts";
-import type { Recalled } from "../memory/recall.ts";
+import type { FoundMemory } from "../memory/recall.ts";
 
-const LONGEST_TURN = 2000;
-const SNAPSHOT_LIMIT = 24_000;
+const MAX_TURN_LENGTH = 2000;
+const MAX_SNAPSHOT_BYTES = 24_000;
 
 /** The instructions. `fence` is made for this one reply, so that no record can know it. */
 export const systemPrompt = (
@@ -29,21 +29,21 @@ Rules:
  * else's part of the conversation is; then the question.
  */
 export function promptMessages(
-  asked: Turn,
+  question: Turn,
   fence: string,
-  data: { snapshot: unknown; memories: readonly Recalled[] },
+  data: { snapshot: unknown; memories: readonly FoundMemory[] },
   earlier: readonly Turn[],
 ): LlmMessage[] {
-  const own = new Set(earlier.filter((turn) => isOwn(turn, asked)).map(({ message_id }) => message_id));
-  const isTheirs = ({ message_id, to }: Turn): boolean => own.has(to ?? message_id);
+  const own = new Set(earlier.filter((turn) => isSameAuthor(turn, question)).map(({ message_id }) => message_id));
+  const isFromCaller = ({ message_id, to }: Turn): boolean => own.has(to ?? message_id);
   const turns = earlier
-    .filter(isTheirs)
-    .map(({ role, text }): LlmMessage => ({ role, text: text.slice(0, LONGEST_TURN).toWellFormed() }));
+    .filter(isFromCaller)
+    .map(({ role, text }): LlmMessage => ({ role, text: text.slice(0, MAX_TURN_LENGTH).toWellFormed() }));
   const opening = turns.findIndex(({ role }) => role === "user");
-  const others = earlier.filter((turn) => !isTheirs(turn));
+  const others = earlier.filter((turn) => !isFromCaller(turn));
   const quoted = [
     `[[${fence}]]`,
-    clipJson(data.snapshot, SNAPSHOT_LIMIT),
+    clipJson(data.snapshot, MAX_SNAPSHOT_BYTES),
     ...data.memories.map(({ id, kind, basis, author, at, text }) =>
       JSON.stringify({ memory: id, kind, basis, author, at, text }),
     ),
@@ -52,7 +52,7 @@ export function promptMessages(
         earlier_in_this_conversation: role === "user" ? "somebody said" : "this service replied to somebody",
         ...(role === "user" && { author, unverified: true }),
         at,
-        text: shorten(toOneLine(text), LONGEST_TURN),
+        text: shorten(toOneLine(text), MAX_TURN_LENGTH),
       }),
     ),
     `[[/${fence}]]`,
@@ -63,13 +63,13 @@ export function promptMessages(
     ...(opening === -1 ? [] : turns.slice(opening)),
     {
       role: "user",
-      text: `${quoted}\n\n${asked.author === null ? "The question" : `${quote(asked.author, 100)} asks`}:\n${asked.text}`,
+      text: `${quoted}\n\n${question.author === null ? "The question" : `${quote(question.author, 100)} asks`}:\n${question.text}`,
     },
   ];
 }
 
 /** Returns whether a message is from the caller: a name that anybody may give shows nothing. */
-const isOwn = (turn: Turn, asked: Turn): boolean =>
+const isSameAuthor = (turn: Turn, question: Turn): boolean =>
   turn.role === "user" &&
-  Boolean(turn.known && asked.known) &&
-  normalizeName(turn.author ?? "") === normalizeName(asked.author ?? "");
+  Boolean(turn.known && question.known) &&
+  normalizeName(turn.author ?? "") === normalizeName(question.author ?? "");

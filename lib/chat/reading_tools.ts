@@ -1,18 +1,18 @@
 /** The tools by which a model reads the product's records. Its main tool is `find`; nothing here writes. */
 import * as z from "zod";
 import { EVENT_TYPES } from "../audit/entry.ts";
-import { queryLine } from "../find/found_text.ts";
+import { describeQuery } from "../find/found_text.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { changeId, freeText, line, time, integer, word } from "../kit/fields.ts";
 import { queryEvents } from "./event_query.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import { changeById, kpiStanding } from "./facts.ts";
-import { type Tool, tool } from "./tool.ts";
+import { findChange, computeKpiEffect } from "./facts.ts";
+import { type Tool, createTool } from "./tool.ts";
 
 const MAX_ROWS = 20;
 
-const between = {
+const periodFields = {
   from: time().optional().describe("From this moment on, as 2026-11-16T00:00:00Z."),
   to: time().optional().describe("Before this moment."),
 };
@@ -22,15 +22,15 @@ const limit = integer(1, MAX_ROWS).default(10).describe("How many at most.");
 const PAGE_BYTES = 14_000;
 
 /** The first rows that an answer has room for, at least one; where some are left out, `next` leads to the first of those. */
-function pageWithin<R extends { change_id: string }>(rows: readonly R[], next: string | null) {
+function fitPage<R extends { change_id: string }>(rows: readonly R[], next: string | null) {
   let bytes = 0;
   const shown = rows.filter((row, index) => (bytes += bytesOfText(JSON.stringify(row))) <= PAGE_BYTES || index === 0);
   return { rows: shown, next: shown.length < rows.length ? shown.at(-1)!.change_id : next };
 }
 
 /** Everything that reads the product's records, by name. */
-export const READING: Readonly<Record<string, Tool>> = {
-  find: tool({
+export const READING_TOOLS: Readonly<Record<string, Tool>> = {
+  find: createTool({
     description:
       "Finds, counts, groups and times changes by one query: words and field:value terms that must all hold, such as `is:pending`, `is:waiting`, `is:drifted`, `tenant:t-100 risk:high`, `verdict:missed`, `proposer:ana applied:last-week`, `group:tenant`, `time:proposed-applied`. `total` is exact. An error names the nearest field or value. The person sees each query and its total.",
     input: z.strictObject({
@@ -41,23 +41,23 @@ export const READING: Readonly<Record<string, Tool>> = {
     async run({ query, limit, after }, { deps, caller, queries }) {
       const parsed = parseQuery(query, { now: deps.clock.now(), zone: "UTC" });
       const found = await runQuery(deps, parsed, { limit, after, zone: "UTC", caller });
-      queries.add(queryLine(found.query, found.total));
-      return { ...found, ...pageWithin(found.rows, found.next) };
+      queries.add(describeQuery(found.query, found.total));
+      return { ...found, ...fitPage(found.rows, found.next) };
     },
   }),
-  get_change: tool({
+  get_change: createTool({
     description: "One change with its audit entries, outcome and what blocks it.",
     input: z.strictObject({ change_id: changeId() }),
-    run: async ({ change_id }, { deps }) => (await changeById(deps, change_id)) ?? `there is no change ${change_id}`,
+    run: async ({ change_id }, { deps }) => (await findChange(deps, change_id)) ?? `there is no change ${change_id}`,
   }),
-  get_audit: tool({
+  get_audit: createTool({
     description: "What happened, by the newest entries of the audit log that fit, the oldest of them first.",
     input: z.strictObject({
       change_id: changeId().optional(),
       tenant_id: line(200).optional(),
       person: line(200).optional().describe("Whoever did it."),
       type: word(EVENT_TYPES).optional(),
-      ...between,
+      ...periodFields,
       limit,
     }),
     async run(query, { deps }) {
@@ -74,9 +74,9 @@ export const READING: Readonly<Record<string, Tool>> = {
       return { ...found, entries };
     },
   }),
-  get_kpis: tool({
+  get_kpis: createTool({
     description: "E and what each KPI adds to it.",
     input: z.strictObject({}),
-    run: (_, { deps }) => kpiStanding(deps),
+    run: (_, { deps }) => computeKpiEffect(deps),
   }),
 };

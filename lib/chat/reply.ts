@@ -12,15 +12,15 @@ import { OutcomeUnknown } from "../store/store.ts";
 import { addTurn, type Citation, conversationId, type Turn } from "../memory/history.ts";
 import { remember } from "../projections/memory.ts";
 import { findSpeaker } from "./conversation.ts";
-import { confirmDraft, draftFor } from "./confirm_draft.ts";
+import { confirmDraft, findDraft } from "./confirm_draft.ts";
 import { addDraft, type UnconfirmedDraft } from "../memory/draft_store.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
-import { asksOnly } from "../memory/asks.ts";
-import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
+import { hasOnlyQuestions } from "../memory/asks.ts";
+import { recall, type FoundMemory, foundMemorySchema } from "../memory/recall.ts";
 import { textTerms } from "../memory/tokens.ts";
 import { respond } from "./responder.ts";
 import { FILLER_TERMS } from "./topics.ts";
-import { type Drafted, draftedSchema } from "./drafted.ts";
+import { type DraftResult, draftResultSchema } from "./draft_result.ts";
 
 /** A message of a person. */
 export interface Message {
@@ -52,13 +52,13 @@ export const chatAnswer = z.object({
     })
     .describe("What the service replies."),
   injected: z.boolean().describe("Whether memories went into the reply."),
-  memories: z.array(recalledSchema).describe("The memories that went into it."),
-  drafts: z.array(draftedSchema).describe("What a model drafted; empty under rules."),
+  memories: z.array(foundMemorySchema).describe("The memories that went into it."),
+  drafts: z.array(draftResultSchema).describe("What a model drafted; empty under rules."),
   tick: z.number().int().describe("The number of cycles so far."),
 });
 export type ChatAnswer = z.infer<typeof chatAnswer>;
 
-const RECALLED = 5;
+const MAX_RECALLED = 5;
 /** The share of a message's terms that a memory must hold to be thought of. */
 const COVERAGE = 1 / 3;
 
@@ -74,34 +74,35 @@ export async function replyByModel(
   const author = findSpeaker(call, input.author);
   const memory = input.memory !== "off";
   const { message: text, conversation_id = conversationId(author, deps) } = input;
-  const confirmed = input.confirm_draft === undefined ? undefined : await ownDraft(call, input.confirm_draft, author);
-  const recalled = memory && !confirmed ? await think(deps, text, conversation_id) : [];
+  const confirmed =
+    input.confirm_draft === undefined ? undefined : await findOwnDraft(call, input.confirm_draft, author);
+  const recalled = memory && !confirmed ? await recallMemories(deps, text, conversation_id) : [];
   const known = call.identity.person ? ({ known: true } as const) : {};
-  const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
+  const userTurn = await storeMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
   const page = (changeId: string): string => findChangePage(call, changeId) ?? `/#/changes/${changeId}`;
   const reply: Reply = confirmed
-    ? { ...(await confirmDraft(deps, confirmed, asked, page)), mode: "rules", memories: [] }
+    ? { ...(await confirmDraft(deps, confirmed, userTurn, page)), mode: "rules", memories: [] }
     : await replyTo(deps, {
-        asked,
+        asked: userTurn,
         memory,
         mayWrite: mayWrite(call),
         memories: recalled,
         gone: call.request.signal,
         page,
       });
-  const { turn: kept, drafts } = await keepReply(deps, asked, reply, mayWrite(call) && !confirmed);
-  const { message_id: id, at, citations = [] } = kept;
+  const { turn: replyTurn, drafts } = await storeReply(deps, userTurn, reply, mayWrite(call) && !confirmed);
+  const { message_id: id, at, citations = [] } = replyTurn;
   const { mode, memories } = reply;
   const answer = {
-    message_id: asked.message_id,
-    reply: { id, text: kept.text, mode, citations, at },
+    message_id: userTurn.message_id,
+    reply: { id, text: replyTurn.text, mode, citations, at },
     injected: memories.length > 0,
     memories: [...memories],
     drafts,
     tick,
   };
-  return { answer, turns: [asked, kept] };
+  return { answer, turns: [userTurn, replyTurn] };
 }
 
 /** A reply before it is kept. */
@@ -109,29 +110,29 @@ interface Reply {
   text: string;
   mode: "rules" | "llm";
   citations: Citation[];
-  memories: readonly Recalled[];
-  drafted: Drafted[];
+  memories: readonly FoundMemory[];
+  drafted: DraftResult[];
 }
 
 /** The model's answer, or, without one and where it fails, the rules' own. Its drafts before the failure are reported. */
 async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply> {
-  const { asked } = question;
+  const { asked: userTurn } = question;
   const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
   if (answered && !("failed" in answered)) return { ...answered, mode: "llm" };
-  const { text, citations, memories } = await respond(deps, asked.text, question.memories, {
-    author: asked.author,
+  const { text, citations, memories } = await respond(deps, userTurn.text, question.memories, {
+    author: userTurn.author,
     page: question.page,
   });
-  const ofRules = { mode: "rules", citations, memories } as const;
-  if (!answered) return { ...ofRules, text, drafted: [] };
+  const ruleReply = { mode: "rules", citations, memories } as const;
+  if (!answered) return { ...ruleReply, text, drafted: [] };
   const failed = `The language model did not answer (${answered.failed}); the built-in responder answers.`;
-  return { ...ofRules, text: `${failed}\n${text}`, drafted: answered.drafted };
+  return { ...ruleReply, text: `${failed}\n${text}`, drafted: answered.drafted };
 }
 
 /** The draft that the caller confirms. Errors: what a product write asks of the request, 404, and 403 `identity_mismatch`. */
-function ownDraft(call: Call<OperationsDeps>, draftId: string, author: string | null): Promise<UnconfirmedDraft> {
+function findOwnDraft(call: Call<OperationsDeps>, draftId: string, author: string | null): Promise<UnconfirmedDraft> {
   requireWriter(call);
-  return draftFor(call.deps, draftId, author);
+  return findDraft(call.deps, draftId, author);
 }
 
 /** Requires what a product write would: the token, and behind a proxy a person. Errors: 401, 403 `person_required`. */
@@ -155,9 +156,16 @@ function mayWrite(call: Call<OperationsDeps>): boolean {
  * Finds the memories that fit, without what was said in the message's own words: that answers nothing. Resolves with none when
  * memory cannot be read, which does not cost the reply.
  */
-async function think(deps: OperationsDeps, message: string, conversation: string): Promise<Recalled[]> {
+async function recallMemories(deps: OperationsDeps, message: string, conversation: string): Promise<FoundMemory[]> {
   const known = new Set([...textTerms(message), ...FILLER_TERMS]);
-  const search = { query: message, conversation, coverage: COVERAGE, ignored: FILLER_TERMS, known, limit: RECALLED };
+  const search = {
+    query: message,
+    conversation,
+    coverage: COVERAGE,
+    ignored: FILLER_TERMS,
+    known,
+    limit: MAX_RECALLED,
+  };
   try {
     return await recall(deps, search);
   } catch (error) {
@@ -170,48 +178,48 @@ async function think(deps: OperationsDeps, message: string, conversation: string
  * Stores a message and, unless it only asks, its memory; without the memory where only that cannot be stored. A message that may
  * have been stored is not stored again.
  */
-async function keepMessage(
+async function storeMessage(
   deps: OperationsDeps,
-  said: Omit<Turn, "message_id" | "role" | "at">,
+  fields: Omit<Turn, "message_id" | "role" | "at">,
   memory: boolean,
 ): Promise<Turn> {
   const { store, clock, log } = deps;
   const at = new Date(clock.now()).toISOString();
-  const keep = (remembered: boolean): Promise<Turn> =>
+  const save = (remembered: boolean): Promise<Turn> =>
     store.transact(async (tx) => {
-      const turn = await addTurn(tx, { role: "user", ...said, at });
+      const turn = await addTurn(tx, { role: "user", ...fields, at });
       const { text, author, message_id: ref } = turn;
-      if (remembered && !asksOnly(text))
+      if (remembered && !hasOnlyQuestions(text))
         await remember(tx, { kind: "chat", text, author, at, ref, conversation: turn.conversation_id });
       return turn;
     });
-  if (!memory) return keep(false);
+  if (!memory) return save(false);
   try {
-    return await keep(true);
+    return await save(true);
   } catch (error) {
     if (error instanceof OutcomeUnknown) throw error;
-    const turn = await keep(false);
+    const turn = await save(false);
     log.warn("a message could not be remembered", { error: String(error) });
     return turn;
   }
 }
 
-function keepReply(
+function storeReply(
   { store, clock, llm }: OperationsDeps,
   { author, conversation_id, message_id: to }: Turn,
   reply: Reply,
   canConfirm: boolean,
-): Promise<{ turn: Turn; drafts: Drafted[] }> {
+): Promise<{ turn: Turn; drafts: DraftResult[] }> {
   const { text, mode, citations, memories, drafted } = reply;
   const model = llm?.model ?? "";
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
-    const said = { role: "assistant", author: null, conversation_id, to, text, at, mode, citations } as const;
-    const turn = await addTurn(tx, { ...said, citations });
+    const fields = { role: "assistant", author: null, conversation_id, to, text, at, mode, citations } as const;
+    const turn = await addTurn(tx, { ...fields, citations });
     const memory_ids = memories.map(({ id }) => id);
     const injected = memory_ids.length > 0;
     tx.put("meta", "chat_provenance", { injected, reply_id: turn.message_id, memory_ids, mode, at });
-    const drafts: Drafted[] = [];
+    const drafts: DraftResult[] = [];
     for (const draft of drafted) {
       const isConfirmable = canConfirm && draft.kind === "change";
       const draft_id = isConfirmable

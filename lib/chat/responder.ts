@@ -2,16 +2,16 @@
  * The built-in responder: queries, saved questions and a few topics; anything else is looked up by its words. The same message on
  * the same records has the same answer.
  */
-import { askQuery, lookUp } from "../find/ask.ts";
-import { type Answer, cite, lines, rowLine } from "../find/found_text.ts";
+import { askQuery, searchRecords } from "../find/ask.ts";
+import { type Answer, cite, joinLines, describeRow } from "../find/found_text.ts";
 import { label, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
-import type { Recalled } from "../memory/recall.ts";
+import type { FoundMemory } from "../memory/recall.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
-import { changeById } from "./facts.ts";
+import { findChange } from "./facts.ts";
 import { explainChange } from "./one_change.ts";
-import { answerTopic, HELP, OFF } from "./topic_answers.ts";
-import { findAct, findTopic, findWhy } from "./topics.ts";
+import { answerTopic, HELP, PRODUCT_OFF_TEXT } from "./topic_answers.ts";
+import { findAction, findTopic, findReasonQuestion } from "./topics.ts";
 
 /** Who asks, and where people decide. */
 export interface Caller {
@@ -26,9 +26,9 @@ const MAX_MEMORY = 300;
 export async function respond(
   deps: OperationsDeps,
   message: string,
-  memories: readonly Recalled[],
+  memories: readonly FoundMemory[],
   caller: Caller,
-): Promise<Answer & { memories: readonly Recalled[] }> {
+): Promise<Answer & { memories: readonly FoundMemory[] }> {
   const answer = deps.product ? await answerMessage(deps, message, caller) : await answerWithoutProduct(deps, message);
   const used = answer.isComplete ? [] : memories;
   const remembered = used.map(({ at, basis, kind, author, text }) => {
@@ -36,8 +36,8 @@ export async function respond(
     return `- ${at.slice(0, 10)}, ${source}${shorten(text, MAX_MEMORY)}`;
   });
   return {
-    text: lines(answer.text, used.length > 0 ? ["From memory:", ...remembered] : ""),
-    citations: distinct([
+    text: joinLines(answer.text, used.length > 0 ? ["From memory:", ...remembered] : ""),
+    citations: removeDuplicates([
       ...answer.citations,
       ...cite(
         "memory",
@@ -51,47 +51,47 @@ export async function respond(
 async function answerWithoutProduct(deps: OperationsDeps, message: string): Promise<Answer> {
   const topic = findTopic(message);
   const status = topic === "status" ? await answerTopic(deps, "status") : { text: "", citations: [] };
-  const text = lines(topic === "help" ? HELP : "", status.text, OFF);
+  const text = joinLines(topic === "help" ? HELP : "", status.text, PRODUCT_OFF_TEXT);
   return { text, citations: status.citations, isComplete: topic !== undefined };
 }
 
 async function answerMessage(deps: OperationsDeps, message: string, caller: Caller): Promise<Answer> {
-  const asked = await askQuery(deps, message, caller.author);
-  if (asked) return withDetail(deps, asked);
-  const act = findAct(message);
-  if (act) return sayWhereToAct(deps, act, caller);
+  const queryAnswer = await askQuery(deps, message, caller.author);
+  if (queryAnswer) return addDetail(deps, queryAnswer);
+  const action = findAction(message);
+  if (action) return describeActionPage(deps, action, caller);
   const topic = findTopic(message);
   if (typeof topic === "string") return answerTopic(deps, topic);
   const pending = topic && (await askQuery(deps, topic.query, caller.author));
   if (pending) return pending;
-  const why = findWhy(message);
-  const { answer, rows } = await lookUp(deps, why ?? message, caller.author);
-  const first = why === undefined || !rows[0] ? undefined : await changeById(deps, rows[0].change_id);
-  if (!first) return rows.length > 0 ? answer : { ...answer, text: lines(answer.text, HELP) };
+  const reasonQuestion = findReasonQuestion(message);
+  const { answer, rows } = await searchRecords(deps, reasonQuestion ?? message, caller.author);
+  const first = reasonQuestion === undefined || !rows[0] ? undefined : await findChange(deps, rows[0].change_id);
+  if (!first) return rows.length > 0 ? answer : { ...answer, text: joinLines(answer.text, HELP) };
   const { text, citations } = explainChange(first);
-  return { text: lines(answer.text, "The best match:", text), citations: [...citations, ...answer.citations] };
+  return { text: joinLines(answer.text, "The best match:", text), citations: [...citations, ...answer.citations] };
 }
 
 /** An answer about a single change tells the rest of it too. */
-async function withDetail(deps: OperationsDeps, answer: Answer): Promise<Answer> {
+async function addDetail(deps: OperationsDeps, answer: Answer): Promise<Answer> {
   const [only, ...others] = answer.citations;
-  const change = only && others.length === 0 ? await changeById(deps, only.id) : undefined;
+  const change = only && others.length === 0 ? await findChange(deps, only.id) : undefined;
   if (!change) return answer;
   const { text, citations } = explainChange(change);
-  return { ...answer, text: lines(answer.text, text), citations };
+  return { ...answer, text: joinLines(answer.text, text), citations };
 }
 
 /** Chat decides nothing: says where a person does. */
-async function sayWhereToAct(
+async function describeActionPage(
   deps: OperationsDeps,
   { verb, rest }: { verb: string; rest: string },
   { author, page }: Caller,
 ): Promise<Answer> {
-  const rows = (await lookUp(deps, rest, author)).rows.slice(0, 3);
+  const rows = (await searchRecords(deps, rest, author)).rows.slice(0, 3);
   return {
-    text: lines(
+    text: joinLines(
       "Chat decides nothing. A person does this on the page of the change:",
-      rows.flatMap((row) => [rowLine(row), `  ${page(row.change_id)}`, `  countersign ${verb} ${row.change_id}`]),
+      rows.flatMap((row) => [describeRow(row), `  ${page(row.change_id)}`, `  countersign ${verb} ${row.change_id}`]),
       rows.length === 0 ? `- ${page("")}` : "",
     ),
     citations: cite(
@@ -103,6 +103,6 @@ async function sayWhereToAct(
 }
 
 /** Each citation once, in the order of first mention. */
-const distinct = (citations: readonly Citation[]): Citation[] => [
+const removeDuplicates = (citations: readonly Citation[]): Citation[] => [
   ...new Map(citations.map((citation) => [`${citation.kind} ${citation.id}`, citation])).values(),
 ];

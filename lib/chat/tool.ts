@@ -1,8 +1,8 @@
 /** A tool of a language model: what it takes, and what it does. */
 import type * as z from "zod";
-import type { Recalled } from "../memory/recall.ts";
+import type { FoundMemory } from "../memory/recall.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
-import type { Drafted } from "./drafted.ts";
+import type { DraftResult } from "./draft_result.ts";
 
 /** The caller of the tools, and what they collect for the reply. */
 export interface ToolContext {
@@ -16,11 +16,11 @@ export interface ToolContext {
   /** True if memory may be searched. */
   memory: boolean;
   /** Collects what is drafted. */
-  drafted: Drafted[];
+  drafted: DraftResult[];
   /** Collects the queries that ran, each with its total, for the person to see. */
   queries: Set<string>;
   /** Collects the memories that the model is shown. */
-  recalled: Recalled[];
+  recalled: FoundMemory[];
 }
 
 /** One tool; `input` is held to its schema first. */
@@ -31,4 +31,4 @@ export interface Tool<S extends z.ZodType = z.ZodType> {
 }
 
 /** Declares one. */
-export const tool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;
+export const createTool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;

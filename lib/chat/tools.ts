@@ -12,9 +12,9 @@ import { parseInput } from "../http/form.ts";
 import { freeText, line, integer, word } from "../kit/fields.ts";
 import { OPEN_DRAFTS } from "../changes/drafts.ts";
 import { proposalFields } from "../http/proposal_fields.ts";
-import { overview } from "./facts.ts";
-import { READING } from "./reading_tools.ts";
-import { type Tool, tool, type ToolContext } from "./tool.ts";
+import { readOverview } from "./facts.ts";
+import { READING_TOOLS } from "./reading_tools.ts";
+import { type Tool, createTool, type ToolContext } from "./tool.ts";
 import type { Toolbox } from "../llm/port.ts";
 import { recall } from "../memory/recall.ts";
 
@@ -23,13 +23,13 @@ const MAX_RESULT_BYTES = 16_000;
 /** Maximum characters of an error, which may repeat names of fields that the model invented. */
 const MAX_ERROR_LENGTH = 1000;
 
-const GET_STATUS = tool({
+const GET_STATUS = createTool({
   description: "State, counts of changes, intent, adapter, drift and audit log.",
   input: z.strictObject({}),
-  run: (_, { deps }) => overview(deps),
+  run: (_, { deps }) => readOverview(deps),
 });
 
-const SEARCH_MEMORY = tool({
+const SEARCH_MEMORY = createTool({
   description:
     "Memories of proposals, decisions, outcomes, verdicts, rollbacks, KPIs, feedback, insights and chat. basis: record, or said: somebody's unverified word.",
   input: z.strictObject({ query: freeText(1000), limit: integer(1, 20).default(8) }),
@@ -40,7 +40,7 @@ const SEARCH_MEMORY = tool({
   },
 });
 
-const SUGGEST_TASK = tool({
+const SUGGEST_TASK = createTool({
   description: "Suggests a task for the person to submit; nothing is stored.",
   input: z.strictObject({
     title: line(200),
@@ -82,7 +82,7 @@ export function draftFields(deps: Pick<OperationsDeps, "product">) {
 }
 
 const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>
-  tool({
+  createTool({
     description:
       "Shows the person a proposal, which is stored when they confirm it. It stores and applies nothing itself.",
     input: draftFields(deps),
@@ -97,12 +97,12 @@ const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>
 const UNCONFIRMED = "not stored until you confirm it";
 
 /** Returns the tools of a conversation: those of the product with a product, and memory search where it is allowed. */
-export function toolbox(context: ToolContext): Toolbox {
+export function createToolbox(context: ToolContext): Toolbox {
   const { memory, deps } = context;
   const tools = new Map<string, Tool>(
     Object.entries({
       get_status: GET_STATUS,
-      ...(deps.product && { ...READING, draft_change: draftChange(deps) }),
+      ...(deps.product && { ...READING_TOOLS, draft_change: draftChange(deps) }),
       ...(memory && { search_memory: SEARCH_MEMORY }),
       suggest_task: SUGGEST_TASK,
     }),
@@ -110,7 +110,7 @@ export function toolbox(context: ToolContext): Toolbox {
   return {
     specs: [...tools].map(([name, { description, input }]) => {
       const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
-      return { name, description, parameters: plainSchema(parameters) as Record<string, unknown> };
+      return { name, description, parameters: simplifySchema(parameters) as Record<string, unknown> };
     }),
     async use({ name, input }) {
       const found = tools.get(name);
@@ -127,11 +127,11 @@ export function toolbox(context: ToolContext): Toolbox {
 }
 
 /** A schema without `pattern` and `format`, which some servers cannot read; the tool checks its input itself. */
-function plainSchema(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(plainSchema);
+function simplifySchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(simplifySchema);
   if (typeof schema !== "object" || schema === null) return schema;
-  const kept = Object.entries(schema).filter(([name, value]) => !(isDropped(name) && typeof value === "string"));
-  return Object.fromEntries(kept.map(([name, value]) => [name, plainSchema(value)]));
+  const entries = Object.entries(schema).filter(([name, value]) => !(isDropped(name) && typeof value === "string"));
+  return Object.fromEntries(entries.map(([name, value]) => [name, simplifySchema(value)]));
 }
 
 const isDropped = (name: string): boolean => name === "pattern" || name === "format";

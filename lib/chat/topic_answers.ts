@@ -1,17 +1,17 @@
 /** Answers to the topics that are more than a query: help, status, KPIs, failures and the log. */
 import { readHead } from "../audit/chain.ts";
 import { readLastCheckpoint } from "../audit/checkpoint.ts";
-import { type Answer, cite, lines } from "../find/found_text.ts";
+import { type Answer, cite, joinLines } from "../find/found_text.ts";
 import { SAVED_QUESTIONS } from "../find/saved.ts";
 import { STATUSES } from "../changes/rules/change.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { computeFigures } from "../operations/figures.ts";
-import { failures, overview } from "./facts.ts";
+import { listFailures, readOverview } from "./facts.ts";
 import type { Topic } from "./topics.ts";
 
-export const OFF =
+export const PRODUCT_OFF_TEXT =
   "The product runtime is off: there are no changes, KPIs or audit log. Start the service with --product-intent PATH to turn it on.";
 
 const EXAMPLES = SAVED_QUESTIONS.slice(0, 6).map(({ title }) => title.en);
@@ -39,18 +39,18 @@ const ANSWERS: Readonly<Record<Topic, (deps: OperationsDeps) => Promise<Answer>>
 const figure = (value: number | null): string => (value === null ? "unknown" : `${Number(value.toFixed(2))}`);
 
 async function describeStatus(deps: OperationsDeps): Promise<Answer> {
-  const { state, product } = await overview(deps);
+  const { state, product } = await readOverview(deps);
   const { tick, E, M, R, N, tasks } = state;
   const own = [
     `E ${figure(E)}, M ${figure(M)}, R ${figure(R)}, N ${figure(N)} (cycle ${tick}).`,
     `Tasks: ${tasks.queued} queued, ${tasks.running} running, ${tasks.completed} completed, ${tasks.failed} failed.`,
   ];
   const citations = cite("state", [tick]);
-  if (!product) return { text: lines(own), citations };
+  if (!product) return { text: joinLines(own), citations };
   const { identity, intent, changes, audit, drift } = product;
   const counts = STATUSES.filter((status) => changes[status]).map((status) => `${changes[status]} ${status}`);
   return {
-    text: lines(
+    text: joinLines(
       `${label(identity.product_id)} ${label(intent.version)}: ${counts.length === 0 ? "no changes yet" : `changes ${counts.join(", ")}`}.`,
       `Last KPI feed: ${intent.last_kpi_at === null ? "none" : minuteText(intent.last_kpi_at)}. Drift: ${drift ?? "not checked"}.`,
       audit.breach
@@ -82,7 +82,7 @@ async function describeKpis(deps: OperationsDeps): Promise<Answer> {
   const unfed = goals.filter(({ current }) => current === null).map(({ kpi }) => kpi);
   if (rows.length + unfed.length === 0) return { text: "No KPI has been fed yet.", citations: [] };
   return {
-    text: lines(
+    text: joinLines(
       `E is ${figure(effect.value)}.`,
       rows,
       unfed.map((kpi) => `- ${label(kpi)}: not fed yet`),
@@ -92,9 +92,9 @@ async function describeKpis(deps: OperationsDeps): Promise<Answer> {
 }
 
 async function describeFailures(deps: OperationsDeps): Promise<Answer> {
-  const { failures: failed, drift } = await failures(deps);
+  const { failures: failed, drift } = await listFailures(deps);
   return {
-    text: lines(
+    text: joinLines(
       "Query: failed applies, failed rollbacks and drift among the newest 1,000 entries of the log, and drift now.",
       failed.length === 0 ? "No operation failed and nothing drifted there." : "",
       failed.map(({ at, change_id, words }) => `- ${minuteText(at)}: ${words}. ${change_id}`),
@@ -118,7 +118,7 @@ async function describeLog(deps: OperationsDeps): Promise<Answer> {
   const checkpoint = await readLastCheckpoint(deps);
   const verified = last?.verified?.length ?? 0;
   return {
-    text: lines(
+    text: joinLines(
       breach
         ? `The audit log does not verify: entry ${breach.first_invalid} is the first that does not match (${breach.reason}). Writes are rejected.`
         : verified === 0

@@ -67,15 +67,15 @@ export function findTopic(message: string): Words["topic"] | undefined {
 const isDated = (message: string): boolean =>
   /\b(?:yesterday|last|next|since|before|after|until|20\d\d)\b/i.test(message);
 
-const WHY = /^\s*(?:why|为什么|为何)(?:\b|(?=\p{Script=Han}))/iu;
+const REASON_QUESTION = /^\s*(?:why|为什么|为何)(?:\b|(?=\p{Script=Han}))/iu;
 
 /** The words after "why", of a question that begins so. */
-export const findWhy = (message: string): string | undefined =>
-  WHY.test(message)
-    ? message.replace(WHY, "").replace(/^\s*(?:was|were|is|are|did|do|does|has|have)\b/i, "")
+export const findReasonQuestion = (message: string): string | undefined =>
+  REASON_QUESTION.test(message)
+    ? message.replace(REASON_QUESTION, "").replace(/^\s*(?:was|were|is|are|did|do|does|has|have)\b/i, "")
     : undefined;
 
-const ACTS: readonly (readonly [verb: string, pattern: RegExp])[] = [
+const ACTIONS: readonly (readonly [verb: string, pattern: RegExp])[] = [
   ["approve", /^(?:approve|consent to|sign off(?: on)?|accept|批准|同意)/i],
   ["deny", /^(?:deny|reject|refuse|拒绝|否决)/i],
   ["withdraw", /^(?:withdraw|撤回)/i],
@@ -87,9 +87,9 @@ const POLITE =
   /^(?:(?:please|kindly|ok|okay|can you|could you|would you|will you|just|go ahead and|you should|you must|i want you to)[\s,]+|(?:请你|请|帮我|麻烦你))+/i;
 
 /** Finds the action that a message orders, and the words of the change it is about; undefined where it orders none. */
-export function findAct(message: string): { verb: string; rest: string } | undefined {
+export function findAction(message: string): { verb: string; rest: string } | undefined {
   const text = message.trim().replace(POLITE, "");
-  for (const [verb, pattern] of ACTS) {
+  for (const [verb, pattern] of ACTIONS) {
     const [begin] = pattern.exec(text) ?? [];
     // "approved by ana" looks for something and orders nothing.
     if (begin === undefined || /^(?:\w*ed|\w*ied|als?)\b/i.test(text.slice(begin.length))) continue;

@@ -2,8 +2,8 @@
 import openapiFetch, { type ParamsOption, type RequestBodyOption } from "openapi-fetch";
 import { CountersignError, toError } from "./error.ts";
 import { type components, KEYED, type paths } from "./generated/paths.ts";
-import { type Retry, RETRY, retrying } from "./retry.ts";
-import { type ChangeDetail, type Look, untilDecided, type Waiting } from "./wait.ts";
+import { type Retry, RETRY, createRetryingFetch } from "./retry.ts";
+import { type ChangeDetail, type ReadChange, waitUntilDecided, type Waiting } from "./wait.ts";
 
 export { CountersignError, type CountersignErrorCode } from "./error.ts";
 export type { components, paths } from "./generated/paths.ts";
@@ -34,7 +34,7 @@ export type CallOptions<P extends keyof paths, M extends Method> = ParamsOption<
   RequestBodyOption<OperationOf<P, M>> & { signal?: AbortSignal | undefined };
 
 /** They may be left out where nothing in them is needed. */
-type Given<P extends keyof paths, M extends Method> =
+type CallArguments<P extends keyof paths, M extends Method> =
   Record<never, never> extends CallOptions<P, M> ? [options?: CallOptions<P, M>] : [options: CallOptions<P, M>];
 
 /** Address of the service, and options of requests. */
@@ -53,11 +53,11 @@ export interface ClientOptions {
 /** A client of one service. Whatever is no success is thrown as `CountersignError`; an abort as the signal's reason. */
 export interface Client {
   /** Reads JSON. */
-  get<P extends JsonPathOf<"get">>(path: P, ...options: Given<P, "get">): Promise<Answer<P, "get">>;
+  get<P extends JsonPathOf<"get">>(path: P, ...options: CallArguments<P, "get">): Promise<Answer<P, "get">>;
   /** Writes. Where the path takes one, each call has an `Idempotency-Key`: sent again, it is not done again. */
-  post<P extends JsonPathOf<"post">>(path: P, ...options: Given<P, "post">): Promise<Answer<P, "post">>;
+  post<P extends JsonPathOf<"post">>(path: P, ...options: CallArguments<P, "post">): Promise<Answer<P, "post">>;
   /** Reads what is no JSON, or large: an export, a certificate. */
-  download<P extends PathOf<"get">>(path: P, ...options: Given<P, "get">): Promise<Response>;
+  download<P extends PathOf<"get">>(path: P, ...options: CallArguments<P, "get">): Promise<Response>;
   /** Waits until a change is decided, and gives it as it is then. */
   waitForDecision(change_id: string, waiting?: Waiting): Promise<ChangeDetail>;
 }
@@ -68,19 +68,19 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
   const retry = { ...RETRY, ...options.retry };
   // A redirect would take the token in `X-Svc-Admin-Token` to another origin.
   const { request } = openapiFetch<Record<string, never>>({ baseUrl, headers, redirect: "manual" });
-  const begun = retrying(send, retry);
-  const complete = retrying(whole(send), retry);
+  const sendToHeaders = createRetryingFetch(send, retry);
+  const sendFully = createRetryingFetch(readFully(send), retry);
 
-  async function ask(
+  async function call(
     method: Method,
     path: string,
-    { headers: more, ...given }: Asked = {},
-    fetch = complete,
+    { headers: more, ...given }: CallInit = {},
+    fetch = sendFully,
   ): Promise<Response> {
     const key = method === "post" && KEYED.includes(path) ? { "Idempotency-Key": idempotencyKey() } : {};
     const init = { ...given, headers: { ...key, ...more }, parseAs: "stream", fetch };
-    const asked = (request as Asking)(method, path, init);
-    const { error, response } = await asked.catch((cause: unknown) => {
+    const answer = (request as RequestFunction)(method, path, init);
+    const { error, response } = await answer.catch((cause: unknown) => {
       given.signal?.throwIfAborted();
       throw Object.assign(unreachable(baseUrl, cause), { cause });
     });
@@ -88,8 +88,8 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
     throw toError(response, error);
   }
 
-  async function json(method: Method, path: string, given?: Asked): Promise<never> {
-    const response = await ask(method, path, given);
+  async function callForJson(method: Method, path: string, given?: CallInit): Promise<never> {
+    const response = await call(method, path, given);
     const text = await response.text();
     try {
       return JSON.parse(text) as never;
@@ -99,23 +99,23 @@ export function createClient({ baseUrl, headers = {}, idempotencyKey = newKey, .
   }
 
   return {
-    get: (path, ...[given]) => json("get", path, given),
-    post: (path, ...[given]) => json("post", path, given),
-    download: (path, ...[given]) => ask("get", path, given, begun),
+    get: (path, ...[given]) => callForJson("get", path, given),
+    post: (path, ...[given]) => callForJson("post", path, given),
+    download: (path, ...[given]) => call("get", path, given, sendToHeaders),
     waitForDecision: (change_id, waiting = {}) => {
-      const look: Look = (signal, held) =>
-        ask("get", "/api/product/changes/{change_id}", {
-          params: { path: { change_id }, ...(held && { query: { wait: held.seconds } }) },
-          headers: held ? { "If-None-Match": held.etag } : {},
+      const readChange: ReadChange = (signal, condition) =>
+        call("get", "/api/product/changes/{change_id}", {
+          params: { path: { change_id }, ...(condition && { query: { wait: condition.seconds } }) },
+          headers: condition ? { "If-None-Match": condition.etag } : {},
           signal,
         });
-      return untilDecided(look, waiting, retry.pause);
+      return waitUntilDecided(readChange, waiting, retry.pause);
     },
   };
 }
 
 /** An answer that breaks off is one that was lost: it counts when all of it is here. */
-const whole =
+const readFully =
   (send: (request: Request) => Promise<Response>) =>
   async (request: Request): Promise<Response> => {
     const response = await send(request);
@@ -123,18 +123,18 @@ const whole =
     return response;
   };
 
-interface Asked {
+interface CallInit {
   params?: object | undefined;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
 }
-type Asking = (method: Method, path: string, init: object) => Promise<{ error?: unknown; response: Response }>;
+type RequestFunction = (method: Method, path: string, init: object) => Promise<{ error?: unknown; response: Response }>;
 
 const unreachable = (baseUrl: string, cause: unknown): CountersignError =>
-  new CountersignError("unreachable", `${baseUrl} cannot be reached: ${reasonOf(cause)}`);
+  new CountersignError("unreachable", `${baseUrl} cannot be reached: ${describeReason(cause)}`);
 
 /** Node says what happened in the cause of `fetch failed`; of TLS the code does, in fewer words. */
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   const { message = "", cause } = (error ?? {}) as { message?: string; cause?: unknown };
   const { code, message: deeper } = (cause ?? {}) as { code?: string; message?: string };
   const reason = code?.startsWith("ERR_SSL_") ? code : deeper;

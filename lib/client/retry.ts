@@ -18,7 +18,7 @@ export interface Retry {
 export const RETRY: Retry = { attempts: 3, baseMs: 500, capMs: 30_000, random: Math.random, pause: pauseFor };
 
 /** A `fetch` that tries again. */
-export const retrying =
+export const createRetryingFetch =
   (send: (request: Request) => Promise<Response>, retry: Retry) =>
   async (request: Request): Promise<Response> => {
     for (let attempt = 1; ; attempt++) {
@@ -26,9 +26,9 @@ export const retrying =
       const answered = await send(isLast ? request : request.clone()).catch((error: unknown) => {
         if (isLast || request.signal.aborted) throw error;
       });
-      if (isLast || (answered && !(await isPassing(answered)))) return answered!;
-      const longest = Math.min(retry.capMs, retry.baseMs * 2 ** (attempt - 1));
-      const ms = (answered && parseRetryAfter(answered)) ?? retry.random() * longest;
+      if (isLast || (answered && !(await isTransient(answered)))) return answered!;
+      const maxPause = Math.min(retry.capMs, retry.baseMs * 2 ** (attempt - 1));
+      const ms = (answered && parseRetryAfter(answered)) ?? retry.random() * maxPause;
       if (answered && ms > retry.capMs) return answered;
       await answered?.body?.cancel();
       await retry.pause(ms, request.signal);
@@ -42,7 +42,7 @@ const mayBeRepeated = ({ method, headers }: Request): boolean => method === "GET
  * Returns whether a repeated request may succeed soon. A proxy answers 502 and 504 for the service; the service's own
  * errors are final, such as the 502 of a host product that failed, unless they say when to try again.
  */
-async function isPassing(answered: Response): Promise<boolean> {
+async function isTransient(answered: Response): Promise<boolean> {
   if (![429, 502, 503, 504].includes(answered.status)) return false;
   if (answered.headers.has("retry-after")) return true;
   const { code } = ((await answered
@@ -62,11 +62,11 @@ function parseRetryAfter(answered: Response): number | undefined {
 
 function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const over = () => {
+    const finish = () => {
       signal.removeEventListener("abort", stop);
       resolve();
     };
-    const timer = setTimeout(over, ms);
+    const timer = setTimeout(finish, ms);
     const stop = () => {
       clearTimeout(timer);
       // oxlint-disable-next-line prefer-promise-reject-errors -- the reason is the caller's

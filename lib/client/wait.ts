@@ -16,26 +16,26 @@ export interface Waiting {
 }
 
 /** Reads the change, if it is wanted only when it is another than `etag` names and held back so many seconds. */
-export type Look = (signal: AbortSignal, held?: { etag: string; seconds: number }) => Promise<Response>;
+export type ReadChange = (signal: AbortSignal, condition?: { etag: string; seconds: number }) => Promise<Response>;
 
 /** A proxy that gives up after a minute lets this pass. */
-const HELD_SECONDS = 50;
+const WAIT_SECONDS = 50;
 
 /**
  * Asks until the change waits for no consent any more. A service that was there and is away, as during a restart, is
  * asked again. Errors: those of a read; the signal's reason.
  */
-export async function untilDecided(
-  look: Look,
+export async function waitUntilDecided(
+  readChange: ReadChange,
   { signal = new AbortController().signal, pauseMs = 2000 }: Waiting,
   pause: Retry["pause"],
 ): Promise<ChangeDetail> {
   let etag = "";
   for (;;) {
     signal.throwIfAborted();
-    const response = await look(signal, etag === "" ? undefined : { etag, seconds: HELD_SECONDS }).catch(
+    const response = await readChange(signal, etag === "" ? undefined : { etag, seconds: WAIT_SECONDS }).catch(
       (error: unknown) => {
-        if (etag === "" || !isPassing(error)) throw error;
+        if (etag === "" || !isTransient(error)) throw error;
       },
     );
     if (response && response.status !== 304) {
@@ -48,5 +48,5 @@ export async function untilDecided(
 }
 
 /** No answer, or none that says anything of the change. */
-const isPassing = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
   error instanceof CountersignError && (error.status === 0 || error.status === 429 || error.status >= 500);

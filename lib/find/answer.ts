@@ -5,9 +5,9 @@ import { findTimeLimit } from "../changes/rules/in_force.ts";
 import type { Policy } from "../changes/rules/intent.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { once } from "../kit/once.ts";
-import { listApprovers, type Found } from "./row.ts";
+import { listApprovers, type FoundRow } from "./row.ts";
 
-const SHOWN = {
+const SHOWN_FIELDS = {
   change_id: true,
   status: true,
   resolution: true,
@@ -30,11 +30,11 @@ const SHOWN = {
   applied_at: true,
   rolled_back_at: true,
 } as const;
-const NAMES = Object.keys(SHOWN) as (keyof typeof SHOWN)[];
+const NAMES = Object.keys(SHOWN_FIELDS) as (keyof typeof SHOWN_FIELDS)[];
 
 export const findRowSchema = once(() =>
   changeSchema()
-    .pick(SHOWN)
+    .pick(SHOWN_FIELDS)
     .extend({
       targets: z.number().int().optional().describe("How many targets a plan sets."),
       approvers: z.array(z.string()).meta({ description: "Who consented.", examples: [["ana@acme.example"]] }),
@@ -77,8 +77,8 @@ export const findSchema = once(() =>
 export type FindAnswer = z.infer<ReturnType<typeof findSchema>>;
 
 /** A row as it is answered. */
-export function shownRow(
-  { row, duration }: Found,
+export function toFindRow(
+  { row, duration }: FoundRow,
   { policy, isTimed, ...shown }: Pick<FindRow, "verdict" | "drift"> & { policy: Policy; isTimed: boolean },
 ): FindRow {
   const { change } = row;

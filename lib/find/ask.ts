@@ -6,24 +6,24 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { FindAnswer, FindRow } from "./answer.ts";
 import { FIELD_NAMES } from "./fields.ts";
-import { type Answer, cite, describeFound, lines, rowLine, SHOWN } from "./found_text.ts";
+import { type Answer, cite, describeFound, joinLines, describeRow, MAX_SHOWN_ROWS } from "./found_text.ts";
 import { parseQuery, type Query } from "./parse.ts";
 import { runQuery } from "./run.ts";
-import { findSimilarQuestions, savedQuestionNamed } from "./saved.ts";
+import { findSimilarQuestions, findSavedQuestion } from "./saved.ts";
 
 /** Best matches that are listed where a text is no query. */
-const BEST = 5;
+const MAX_MATCHES = 5;
 const MAX_WORDS = 30;
 const MAX_TEXT = 900;
 
 /** Answers a text. */
 export async function askRecords(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer> {
-  return (await askQuery(deps, text, caller)) ?? (await lookUp(deps, text, caller)).answer;
+  return (await askQuery(deps, text, caller)) ?? (await searchRecords(deps, text, caller)).answer;
 }
 
 /** Answers a text that is a query, or the title of a saved one; undefined where it is neither. */
 export async function askQuery(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer | undefined> {
-  const query = isQuery(text) ? text : savedQuestionNamed(text)?.query;
+  const query = isQuery(text) ? text : findSavedQuestion(text)?.query;
   if (query === undefined) return undefined;
   try {
     return describeFound(await runText(deps, query, caller));
@@ -36,12 +36,12 @@ export async function askQuery(deps: ChangesDeps, text: string, caller: string |
 
 /** Returns whether a text means to be a query: it names a field, or is an id alone. */
 function isQuery(text: string): boolean {
-  const named = [...text.matchAll(/(?:^|\s)-?([a-z][a-z_-]*)[:：]/gi)].map(([, name]) => name!.toLowerCase());
-  return named.some((name) => FIELD_NAMES.includes(name)) || /^\s*-?chg_[0-9a-f-]+\s*$/i.test(text);
+  const names = [...text.matchAll(/(?:^|\s)-?([a-z][a-z_-]*)[:：]/gi)].map(([, name]) => name!.toLowerCase());
+  return names.some((name) => FIELD_NAMES.includes(name)) || /^\s*-?chg_[0-9a-f-]+\s*$/i.test(text);
 }
 
 /** The changes that hold words of a text, the best first, and the saved questions that fit. */
-export async function lookUp(
+export async function searchRecords(
   deps: ChangesDeps,
   text: string,
   caller: string | null,
@@ -51,16 +51,16 @@ export async function lookUp(
   const words = plainWords(text);
   const query = parse(deps, words);
   if (query.words.length === 0 && query.ids.length === 0)
-    return { answer: { text: lines("Nothing in this can be looked up.", suggested), citations: [] }, rows: [] };
+    return { answer: { text: joinLines("Nothing in this can be looked up.", suggested), citations: [] }, rows: [] };
   const { total, rows } = await runText(deps, words, caller, "any");
-  const best = rows.slice(0, BEST);
+  const best = rows.slice(0, MAX_MATCHES);
   const head =
     total === 0
       ? `Query: ${query.text} – no text of a change holds any of these words.`
       : `Query: ${query.text} – ${total === 1 ? "1 change holds" : `${total} changes hold`} some of these words; best first:`;
   return {
     answer: {
-      text: lines(head, best.map(rowLine), suggested),
+      text: joinLines(head, best.map(describeRow), suggested),
       citations: cite(
         "change",
         best.map(({ change_id }) => change_id),
@@ -77,7 +77,7 @@ const runText = (
   text: string,
   caller: string | null,
   words: "all" | "any" = "all",
-): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: SHOWN, zone: "UTC", caller, words });
+): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: MAX_SHOWN_ROWS, zone: "UTC", caller, words });
 
 /** A text as free words alone: nothing in it is a term, a sign or a quotation mark. */
 const plainWords = (text: string): string =>

@@ -14,9 +14,9 @@ import { type Row, makeRow } from "./row.ts";
 
 /** Rows in memory, and characters of the records that they are made of. */
 const MAX_ROWS = 50_000;
-const MAX_TEXT = 64 * 1024 * 1024;
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 /** Records of one read. */
-const PAGE = 500;
+const READ_RECORDS = 500;
 /** Rows made or tested before other work runs: some milliseconds at most. */
 export const SLICE = 100;
 /** A log that grew by more is not followed: the rows are read again. */
@@ -31,25 +31,25 @@ export interface Rows {
   rest: string | undefined;
 }
 
-interface Known extends Rows {
+interface CachedRows extends Rows {
   length: number;
   head: string;
 }
 
-const known = new WeakMap<Store, Promise<Known>>();
+const cache = new WeakMap<Store, Promise<CachedRows>>();
 
-type Reading = Pick<AuditDeps, "store" | "requestCache"> & { reader?: Reader | undefined };
+type IndexDeps = Pick<AuditDeps, "store" | "requestCache"> & { reader?: Reader | undefined };
 
 /** Rows of readers; a list of rows is immutable. */
-const visible = new WeakMap<Rows, Map<string, Rows>>();
+const rowsByReader = new WeakMap<Rows, Map<string, Rows>>();
 
 /** Returns the rows up to the end of the log: those that the reader may see. */
-export async function rowsNow(deps: Reading): Promise<Rows> {
-  const all = await allRows(deps);
+export async function readCurrentRows(deps: IndexDeps): Promise<Rows> {
+  const all = await readAllRows(deps);
   const { reader } = deps;
   if (!reader) return all;
-  const byReader = visible.get(all) ?? new Map<string, Rows>();
-  visible.set(all, byReader);
+  const byReader = rowsByReader.get(all) ?? new Map<string, Rows>();
+  rowsByReader.set(all, byReader);
   const rows = byReader.get(reader.name) ?? {
     ...all,
     reader,
@@ -59,18 +59,18 @@ export async function rowsNow(deps: Reading): Promise<Rows> {
   return rows;
 }
 
-async function allRows(deps: Pick<AuditDeps, "store" | "requestCache">): Promise<Rows> {
+async function readAllRows(deps: Pick<AuditDeps, "store" | "requestCache">): Promise<Rows> {
   const { store } = deps;
   const chain = await readCurrentHead(deps);
   const [length, head] = [chain?.length ?? 0, chain?.head ?? ""];
-  const before = known.get(store);
+  const before = cache.get(store);
   // One after the other: each goes on from what the one before has read.
   const next = (before ?? Promise.reject(new Error("nothing is read yet")))
     .then((last) => (last.length >= length && last.head !== head ? undefined : last))
     .catch(() => undefined)
     .then((last) => (last?.head === head ? last : refresh(store, last, { length, head })));
-  known.set(store, next);
-  next.catch(() => known.get(store) === next && known.delete(store));
+  cache.set(store, next);
+  next.catch(() => cache.get(store) === next && cache.delete(store));
   return next;
 }
 
@@ -81,47 +81,57 @@ export async function* readSlices(store: Store, { rows, rest, reader }: Rows): A
     yield rows.slice(begin, begin + SLICE);
   }
   if (rest === undefined) return;
-  for await (const slice of stored(store, rest)) yield slice.filter(({ change }) => canRead(reader, change));
+  for await (const slice of readStoredRows(store, rest)) yield slice.filter(({ change }) => canRead(reader, change));
 }
 
 /** Returns the ids of the changes that the reader may see and that match, newest first. */
-export async function listIds(deps: Reading, matches: (change: Row["change"]) => boolean): Promise<string[]> {
+export async function listIds(deps: IndexDeps, matches: (change: Row["change"]) => boolean): Promise<string[]> {
   return runWithScanLimit(deps.store, async () => {
     const ids: string[] = [];
-    for await (const slice of readSlices(deps.store, await rowsNow(deps)))
+    for await (const slice of readSlices(deps.store, await readCurrentRows(deps)))
       for (const { change } of slice) if (matches(change)) ids.push(change.change_id);
     return ids;
   });
 }
 
-async function* stored(store: Store, before: string | undefined): AsyncGenerator<Row[] & { text?: number }> {
+async function* readStoredRows(store: Store, before: string | undefined): AsyncGenerator<Row[] & { text?: number }> {
   for (let after = before; ;) {
-    const page = await store.texts("changes", { ...(after !== undefined && { after }), reverse: true, limit: PAGE });
+    const page = await store.texts("changes", {
+      ...(after !== undefined && { after }),
+      reverse: true,
+      limit: READ_RECORDS,
+    });
     for (let begin = 0; begin < page.length; begin += SLICE, await yieldToEventLoop()) {
       const part = page.slice(begin, begin + SLICE);
-      yield Object.assign(part.flatMap(rowIn), { text: part.reduce((sum, { text }) => sum + text.length, 0) });
+      yield Object.assign(part.flatMap(parseRow), { text: part.reduce((sum, { text }) => sum + text.length, 0) });
     }
-    if (page.length < PAGE) return;
+    if (page.length < READ_RECORDS) return;
     after = page.at(-1)!.id;
   }
 }
 
 /** The row of a stored record; none where that is no record. */
-function rowIn(text: Text): Row[] {
+function parseRow(text: Text): Row[] {
   const record = parseRecord(text);
   return isRecord(record) ? [makeRow(record.change)] : [];
 }
 
-async function refresh(store: Store, last: Known | undefined, chain: Pick<Known, "length" | "head">): Promise<Known> {
-  const changed = last && (await changedSince(store, last, chain.length));
-  if (!changed) return { ...(await readAll(store)), ...chain };
+async function refresh(
+  store: Store,
+  last: CachedRows | undefined,
+  chain: Pick<CachedRows, "length" | "head">,
+): Promise<CachedRows> {
+  const changed = last && (await listChangedIds(store, last, chain.length));
+  if (!changed) return { ...(await loadRows(store)), ...chain };
   const rows = [...last.rows];
   let { rest } = last;
   const ids = [...changed].filter((id) => rest === undefined || id > rest);
   for (let begin = 0; begin < ids.length; begin += SLICE, await yieldToEventLoop()) {
     const part = ids.slice(begin, begin + SLICE);
-    const made = new Map((await store.texts("changes", part)).flatMap(rowIn).map((row) => [row.change.change_id, row]));
-    for (const id of part) place(rows, id, made.get(id));
+    const newRows = new Map(
+      (await store.texts("changes", part)).flatMap(parseRow).map((row) => [row.change.change_id, row]),
+    );
+    for (const id of part) updateRow(rows, id, newRows.get(id));
   }
   if (rows.length > MAX_ROWS) {
     rows.length = MAX_ROWS;
@@ -131,11 +141,15 @@ async function refresh(store: Store, last: Known | undefined, chain: Pick<Known,
 }
 
 /** The changes that entries are about since a reading; undefined where the log does not continue it, or grew by too much. */
-async function changedSince(store: Store, { length, head }: Known, end: number): Promise<Set<string> | undefined> {
+async function listChangedIds(
+  store: Store,
+  { length, head }: CachedRows,
+  end: number,
+): Promise<Set<string> | undefined> {
   if (end - length > MAX_BEHIND || length === 0) return undefined;
   const ids = new Set<string>();
   for (let after = length - 1; after < end;) {
-    const page = await store.list("audit", { after: entryKey(after), limit: Math.min(PAGE, end - after) });
+    const page = await store.list("audit", { after: entryKey(after), limit: Math.min(READ_RECORDS, end - after) });
     if (after === length - 1 && page[0]?.value.current_hash !== head) return undefined;
     for (const { value } of page) if (value.change_id !== "") ids.add(value.change_id);
     if (page.length === 0) return undefined;
@@ -146,24 +160,24 @@ async function changedSince(store: Store, { length, head }: Known, end: number):
 }
 
 /** Puts a row at its place among rows of falling ids, or takes it out. */
-function place(rows: Row[], id: string, row: Row | undefined): void {
+function updateRow(rows: Row[], id: string, row: Row | undefined): void {
   let [low, high] = [0, rows.length];
   while (low < high) {
     const middle = (low + high) >> 1;
     if (rows[middle]!.change.change_id > id) low = middle + 1;
     else high = middle;
   }
-  const isThere = rows[low]?.change.change_id === id;
-  rows.splice(low, isThere ? 1 : 0, ...(row ? [row] : []));
+  const isPresent = rows[low]?.change.change_id === id;
+  rows.splice(low, isPresent ? 1 : 0, ...(row ? [row] : []));
 }
 
-async function readAll(store: Store): Promise<Rows> {
+async function loadRows(store: Store): Promise<Rows> {
   const rows: Row[] = [];
   let characters = 0;
-  for await (const slice of stored(store, undefined)) {
+  for await (const slice of readStoredRows(store, undefined)) {
     rows.push(...slice);
     characters += slice.text ?? 0;
-    if (rows.length >= MAX_ROWS || characters > MAX_TEXT) return { rows, rest: rows.at(-1)?.change.change_id };
+    if (rows.length >= MAX_ROWS || characters > MAX_CHARACTERS) return { rows, rest: rows.at(-1)?.change.change_id };
   }
   return { rows, rest: undefined };
 }

@@ -12,7 +12,7 @@ import { DATE_WORDS } from "./dates.ts";
 import { DURATIONS, type Field, type FieldName, FIELDS, GROUPS, SORTS } from "./fields.ts";
 import type { Query } from "./parse.ts";
 import { listApprovers, findDenier } from "./row.ts";
-import { shortNames } from "./values.ts";
+import { listShortNames } from "./values.ts";
 
 /** Values of one field, at most. */
 const MAX_VALUES = 500;
@@ -43,15 +43,15 @@ interface Names {
 }
 
 /** Rows are immutable and so is a list of them: its names are collected once. */
-const collected = new WeakMap<Rows, Promise<Names>>();
+const namesByRows = new WeakMap<Rows, Promise<Names>>();
 
-function namesIn(deps: ChangesDeps, all: Rows): Promise<Names> {
-  let names = collected.get(all);
-  if (!names) collected.set(all, (names = collect(deps, all)));
+function findNames(deps: ChangesDeps, all: Rows): Promise<Names> {
+  let names = namesByRows.get(all);
+  if (!names) namesByRows.set(all, (names = collectNames(deps, all)));
   return names;
 }
 
-async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names> {
+async function collectNames({ product }: ChangesDeps, { rows }: Rows): Promise<Names> {
   const { intent } = product!;
   const { policy, principals = {} } = intent;
   const [tenants, targets] = [new Set<string>(), new Set<string>()];
@@ -61,8 +61,8 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
   const add = (to: Map<string, string>, name: string | null | undefined): void => {
     if (typeof name === "string" && name !== "" && !to.has(normalizeName(name))) to.set(normalizeName(name), name);
   };
-  const stated = [Object.keys(principals), policy.approvers, ...policy.owners.map(({ approvers }) => approvers)];
-  for (const name of stated.flatMap((names) => names ?? [])) add(people, name);
+  const configured = [Object.keys(principals), policy.approvers, ...policy.owners.map(({ approvers }) => approvers)];
+  for (const name of configured.flatMap((names) => names ?? [])) add(people, name);
   for (const [name, { kind }] of Object.entries(principals)) if (kind === "agent") add(agents, name);
   for (const [index, row] of rows.entries()) {
     if (index % SLICE === SLICE - 1) await yieldToEventLoop();
@@ -79,7 +79,7 @@ async function collect({ product }: ChangesDeps, { rows }: Rows): Promise<Names>
   return { tenants, targets, people: new Set(people.values()), agents: new Set(agents.values()), kpis, systems };
 }
 
-const SOURCES: Partial<Record<FieldName, keyof Names>> = {
+const NAME_SOURCES: Partial<Record<FieldName, keyof Names>> = {
   tenant: "tenants",
   target: "targets",
   proposer: "people",
@@ -94,28 +94,29 @@ const SOURCES: Partial<Record<FieldName, keyof Names>> = {
  * Errors: 400 `invalid_field` q for a name that neither the records nor the intent know, with the nearest. Where older changes
  * are not in memory, a name may be theirs.
  */
-export async function requireKnown(
+export async function requireKnownNames(
   deps: ChangesDeps,
   all: Rows,
   { terms }: Query,
   caller: string | null,
 ): Promise<void> {
   if (all.rest !== undefined || terms.every(({ names }) => names === undefined)) return;
-  const known = await namesIn(deps, all);
+  const known = await findNames(deps, all);
   for (const { field, names = [] } of terms) {
-    const source = SOURCES[field];
+    const source = NAME_SOURCES[field];
     if (source === undefined) continue;
     const isName = source === "people" || source === "agents";
-    const own = [...known[source], ...(isName && caller !== null ? [caller] : [])];
-    const same = new Set(isName ? own.flatMap(shortNames).map(normalizeName) : own);
+    const candidates = [...known[source], ...(isName && caller !== null ? [caller] : [])];
+    const same = new Set(isName ? candidates.flatMap(listShortNames).map(normalizeName) : candidates);
     const unknown = names.find((name) => !same.has(isName ? normalizeName(name) : name));
     if (unknown === undefined) continue;
-    const meant = own.length === 0 ? "nothing is on record yet" : `did you mean ${findNearest(unknown, own)}?`;
-    throw invalidField("q", `${field}: nothing on record has ${unknown}: ${meant}`);
+    const hint =
+      candidates.length === 0 ? "nothing is on record yet" : `did you mean ${findNearest(unknown, candidates)}?`;
+    throw invalidField("q", `${field}: nothing on record has ${unknown}: ${hint}`);
   }
 }
 
-const TAKES: Readonly<Record<Field["type"], Completion[number]["takes"]>> = {
+const VALUE_KINDS: Readonly<Record<Field["type"], Completion[number]["takes"]>> = {
   is: "words",
   words: "words",
   names: "names",
@@ -127,12 +128,12 @@ const TAKES: Readonly<Record<Field["type"], Completion[number]["takes"]>> = {
 
 /** The fields with their values. */
 export async function listCompletions(deps: ChangesDeps, all: Rows): Promise<Completion> {
-  const names = await namesIn(deps, all);
+  const names = await findNames(deps, all);
   const fields = Object.entries(FIELDS as Record<string, Field>).map(([field, declared]) => {
-    const source = SOURCES[field as FieldName];
+    const source = NAME_SOURCES[field as FieldName];
     const values =
       "values" in declared ? declared.values : source ? names[source] : declared.type === "date" ? DATE_WORDS : [];
-    return { field, takes: TAKES[declared.type], values: [...values].slice(0, MAX_VALUES) };
+    return { field, takes: VALUE_KINDS[declared.type], values: [...values].slice(0, MAX_VALUES) };
   });
   const orders = {
     sort: SORTS.flatMap((by) => [by, `${by}-asc`]),

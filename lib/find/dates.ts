@@ -29,7 +29,7 @@ export const DATE_FORMS = "a date such as 2026-10-26, 2026-10, 2026-W44, today, 
 /** Returns whether a text names a time zone that this host knows. */
 export function isTimeZone(zone: string): boolean {
   try {
-    return formatOf(zone) !== undefined;
+    return findFormat(zone) !== undefined;
   } catch {
     return false;
   }
@@ -38,39 +38,39 @@ export function isTimeZone(zone: string): boolean {
 /** Parses one date or date word; undefined where it is none. */
 export function parseSpan(text: string, now: number, zone: string): Span | undefined {
   const word = text.toLowerCase();
-  return wordSpan(word, now, zone) ?? writtenSpan(text.toUpperCase(), zone);
+  return parseDateWord(word, now, zone) ?? parseWrittenDate(text.toUpperCase(), zone);
 }
 
 /** The local day of a moment: `2026-10-26`. */
 export const localDay = (ms: number, zone: string): string =>
-  new Date(ms + offsetAt(ms, zone)).toISOString().slice(0, 10);
+  new Date(ms + utcOffset(ms, zone)).toISOString().slice(0, 10);
 
 /** A moment to the minute, as a zone's clocks show it: `2026-10-26 09:30`. */
 export const localMinute = (ms: number, zone: string): string =>
-  new Date(ms + offsetAt(ms, zone)).toISOString().slice(0, 16).replace("T", " ");
+  new Date(ms + utcOffset(ms, zone)).toISOString().slice(0, 16).replace("T", " ");
 
-function wordSpan(word: string, now: number, zone: string): Span | undefined {
+function parseDateWord(word: string, now: number, zone: string): Span | undefined {
   const today = localDay(now, zone);
-  const days = (from: number, to: number): Span => between(addDays(today, from), addDays(today, to), zone);
+  const days = (from: number, to: number): Span => makeSpan(addDays(today, from), addDays(today, to), zone);
   if (word === "today") return days(0, 1);
   if (word === "yesterday") return days(-1, 0);
   if (word === "tomorrow") return days(1, 2);
-  const [, counted, count] = /^(last|next)-(\d{1,4})-days?$/.exec(word) ?? [];
-  if (counted === "last") return days(1 - Number(count), 1);
-  if (counted === "next") return days(0, Number(count));
-  const [, which, unit] = /^(this|last|next)-(week|month|year)$/.exec(word) ?? [];
-  if (which === undefined) return undefined;
-  const by = which === "last" ? -1 : which === "next" ? 1 : 0;
+  const [, direction, count] = /^(last|next)-(\d{1,4})-days?$/.exec(word) ?? [];
+  if (direction === "last") return days(1 - Number(count), 1);
+  if (direction === "next") return days(0, Number(count));
+  const [, relation, unit] = /^(this|last|next)-(week|month|year)$/.exec(word) ?? [];
+  if (relation === undefined) return undefined;
+  const distance = relation === "last" ? -1 : relation === "next" ? 1 : 0;
   if (unit === "week") {
-    const monday = addDays(today, -((new Date(`${today}T00:00Z`).getUTCDay() + 6) % 7) + by * 7);
-    return between(monday, addDays(monday, 7), zone);
+    const monday = addDays(today, -((new Date(`${today}T00:00Z`).getUTCDay() + 6) % 7) + distance * 7);
+    return makeSpan(monday, addDays(monday, 7), zone);
   }
   const months = unit === "month" ? 1 : 12;
   const first = unit === "month" ? `${today.slice(0, 7)}-01` : `${today.slice(0, 4)}-01-01`;
-  return between(addMonths(first, by * months), addMonths(first, (by + 1) * months), zone);
+  return makeSpan(addMonths(first, distance * months), addMonths(first, (distance + 1) * months), zone);
 }
 
-function writtenSpan(text: string, zone: string): Span | undefined {
+function parseWrittenDate(text: string, zone: string): Span | undefined {
   // The year after it has five digits.
   if (text.startsWith("9999")) return undefined;
   if (/^\d{4}-\d\d-\d\dT/.test(text)) {
@@ -82,7 +82,7 @@ function writtenSpan(text: string, zone: string): Span | undefined {
     const [year, number] = [Number(week[1]), Number(week[2])];
     const monday = addDays(firstMonday(year), (number - 1) * 7);
     const isOfYear = number >= 1 && monday < firstMonday(year + 1);
-    return isOfYear ? between(monday, addDays(monday, 7), zone) : undefined;
+    return isOfYear ? makeSpan(monday, addDays(monday, 7), zone) : undefined;
   }
   const [, year, month, day] = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/.exec(text) ?? [];
   if (year === undefined) return undefined;
@@ -91,7 +91,7 @@ function writtenSpan(text: string, zone: string): Span | undefined {
   // A 31st of June would be read as the first of July.
   if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== first) return undefined;
   const end = day !== undefined ? addDays(first, 1) : addMonths(first, month === undefined ? 12 : 1);
-  return between(first, end, zone);
+  return makeSpan(first, end, zone);
 }
 
 /** The Monday of the first ISO week of a year. */
@@ -100,7 +100,7 @@ function firstMonday(year: number): string {
   return addDays(fourth, -((new Date(`${fourth}T00:00Z`).getUTCDay() + 6) % 7));
 }
 
-const between = (from: string, to: string, zone: string): Span => ({
+const makeSpan = (from: string, to: string, zone: string): Span => ({
   from: startOfDay(from, zone),
   to: startOfDay(to, zone),
 });
@@ -117,16 +117,16 @@ function addMonths(first: string, months: number): string {
 /** The moment at which a day begins in a time zone. */
 function startOfDay(day: string, zone: string): number {
   const midnight = Date.parse(`${day}T00:00Z`);
-  const guess = midnight - offsetAt(midnight, zone);
+  const guess = midnight - utcOffset(midnight, zone);
   // The offset at the guess may be another, where clocks changed that night.
-  return midnight - offsetAt(guess, zone);
+  return midnight - utcOffset(guess, zone);
 }
 
 /** How far a zone's wall clock is ahead of UTC at a moment, in milliseconds. */
-function offsetAt(ms: number, zone: string): number {
+function utcOffset(ms: number, zone: string): number {
   if (zone === "UTC") return 0;
   const parts = Object.fromEntries(
-    formatOf(zone)
+    findFormat(zone)
       .formatToParts(ms)
       .map(({ type, value }) => [type, Number(value)]),
   );
@@ -136,7 +136,7 @@ function offsetAt(ms: number, zone: string): number {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatOf(zone: string): Intl.DateTimeFormat {
+function findFormat(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone);
   if (!format) {
     format = new Intl.DateTimeFormat("en-US", {

@@ -37,13 +37,13 @@ export type Field =
   | { type: "number"; of(row: Row): number | null }
   | { type: "date"; of(row: Row, context: Context): readonly string[] };
 
-const present = (value: string | null | undefined): string[] => (value === null || value === undefined ? [] : [value]);
+const toList = (value: string | null | undefined): string[] => (value === null || value === undefined ? [] : [value]);
 
 /** A field that nobody stated is no statement of its default. */
-const stated = <K extends "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
+const readStated = <K extends "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
   (change as { unstated?: readonly string[] }).unstated?.includes(field) ? null : change[field];
 
-export const BY: Readonly<Record<ProposerKind, string>> = {
+export const PROPOSER_WORDS: Readonly<Record<ProposerKind, string>> = {
   person: "people",
   agent: "agents",
   model: "models",
@@ -71,7 +71,7 @@ function isState(row: Row, value: string, context: Context): boolean {
     case "minor":
       return change.tier === "minor";
     case "automatic":
-      return change.tier === "minor" || change.approvals.some(({ approver }) => mandateIn(approver).length > 0);
+      return change.tier === "minor" || change.approvals.some(({ approver }) => listMandateIds(approver).length > 0);
     default:
       return change.status === value;
   }
@@ -91,9 +91,9 @@ function isWaiting(change: Change, caller: string | null, intent: Intent): boole
   return change.status === "pending_consent" || listMissingConsents(change, intent).length > 0;
 }
 
-const BY_MANDATE = "mandate:";
-const mandateIn = (approver: string): string[] =>
-  approver.startsWith(BY_MANDATE) ? [approver.slice(BY_MANDATE.length)] : [];
+const MANDATE_PREFIX = "mandate:";
+const listMandateIds = (approver: string): string[] =>
+  approver.startsWith(MANDATE_PREFIX) ? [approver.slice(MANDATE_PREFIX.length)] : [];
 
 export const FIELDS = {
   is: { type: "is", values: [...STATUSES, ...STATES], is: isState },
@@ -102,44 +102,47 @@ export const FIELDS = {
   kind: { type: "words", values: KINDS, of: ({ change }) => [change.kind] },
   risk: { type: "words", values: RISKS, of: ({ change }) => [change.risk] },
   tier: { type: "words", values: TIERS, of: ({ change }) => [change.tier] },
-  proposer: { type: "names", of: ({ change }) => present(change.proposer) },
+  proposer: { type: "names", of: ({ change }) => toList(change.proposer) },
   approver: { type: "names", of: listApprovers },
-  "denied-by": { type: "names", of: (row) => present(findDenier(row)) },
+  "denied-by": { type: "names", of: (row) => toList(findDenier(row)) },
   by: {
     type: "words",
-    values: PROPOSER_KINDS.map((kind) => BY[kind]),
-    of: ({ change }) => [BY[change.proposer_kind]],
+    values: PROPOSER_KINDS.map((kind) => PROPOSER_WORDS[kind]),
+    of: ({ change }) => [PROPOSER_WORDS[change.proposer_kind]],
   },
-  agent: { type: "names", of: ({ change }) => (change.proposer_kind === "agent" ? present(change.proposer) : []) },
-  users: { type: "number", of: (row) => stated(row, "affected_users") },
+  agent: { type: "names", of: ({ change }) => (change.proposer_kind === "agent" ? toList(change.proposer) : []) },
+  users: { type: "number", of: (row) => readStated(row, "affected_users") },
   gain: { type: "number", of: ({ change }) => change.expected_delta_k },
-  kpi: { type: "text", of: ({ change }) => present(change.kpi) },
+  kpi: { type: "text", of: ({ change }) => toList(change.kpi) },
   verdict: {
     type: "words",
     values: VERDICTS,
-    of: ({ change }, { verdicts }) => present(verdicts.get(change.change_id)),
+    of: ({ change }, { verdicts }) => toList(verdicts.get(change.change_id)),
   },
   reversible: {
     type: "words",
     values: ["yes", "no", "unstated"],
-    of: (row) => [{ true: "yes", false: "no", null: "unstated" }[`${stated(row, "reversible")}`]],
+    of: (row) => [{ true: "yes", false: "no", null: "unstated" }[`${readStated(row, "reversible")}`]],
   },
   reason: { type: "words", values: ["present", "absent"], of: ({ reasoned }) => [reasoned ? "present" : "absent"] },
-  resolution: { type: "words", values: RESOLUTIONS, of: ({ change }) => present(change.resolution) },
+  resolution: { type: "words", values: RESOLUTIONS, of: ({ change }) => toList(change.resolution) },
   proposed: { type: "date", of: (row) => listTimes(row, "proposed") },
   decided: { type: "date", of: (row) => listTimes(row, "decided") },
   applied: { type: "date", of: (row) => listTimes(row, "applied") },
   rolledback: { type: "date", of: (row) => listTimes(row, "rolledback") },
-  expires: { type: "date", of: ({ change }, { intent }) => present(findTimeLimit(change, intent.policy)) },
+  expires: { type: "date", of: ({ change }, { intent }) => toList(findTimeLimit(change, intent.policy)) },
   system: { type: "text", of: ({ change }) => change.places?.map(({ system }) => system) ?? [] },
   stage: { type: "number", of: ({ change }) => (isRollingOut(change) ? change.exposure!.step : null) },
   plan: { type: "pattern", of: ({ change }) => (isPlan(change) ? [change.target] : []) },
-  mandate: { type: "pattern", of: ({ change }) => change.approvals.flatMap(({ approver }) => mandateIn(approver)) },
+  mandate: {
+    type: "pattern",
+    of: ({ change }) => change.approvals.flatMap(({ approver }) => listMandateIds(approver)),
+  },
 } as const satisfies Record<string, Field>;
 export type FieldName = keyof typeof FIELDS;
 
 /** A field by its name; undefined for a name that is none. */
-export const fieldNamed = (name: string): Field | undefined =>
+export const findField = (name: string): Field | undefined =>
   Object.hasOwn(FIELDS, name) ? FIELDS[name as FieldName] : undefined;
 
 /** Keys that rows are counted by: a field, or the day, week or month of an event. */
@@ -168,5 +171,5 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
 };
 export const VALUE_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   is: { pending: "pending_consent", rolledback: "rolled_back" },
-  by: { ...Object.fromEntries(PROPOSER_KINDS.map((kind) => [kind, BY[kind]])) },
+  by: { ...Object.fromEntries(PROPOSER_KINDS.map((kind) => [kind, PROPOSER_WORDS[kind]])) },
 };

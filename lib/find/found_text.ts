@@ -5,10 +5,10 @@ import { label, quote, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
 import { describeDrift } from "../wording/describe.ts";
 import { nameActor, nameChange } from "../wording/names.ts";
-import { joinParts, showGiven } from "../wording/part.ts";
+import { joinParts, showForeignText } from "../wording/part.ts";
 
 /** Rows shown in a reply. */
-export const SHOWN = 10;
+export const MAX_SHOWN_ROWS = 10;
 const MAX_TITLE = 120;
 
 /** A reply of the service itself. */
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** Lines, one below the other; empty ones are left out. */
-export const lines = (...parts: readonly (string | readonly string[])[]): string =>
+export const joinLines = (...parts: readonly (string | readonly string[])[]): string =>
   parts
     .flat()
     .filter((line) => line !== "")
@@ -32,14 +32,14 @@ export const cite = (kind: string, ids: readonly (string | number)[]): Citation[
 
 /** Counts what a query found, lists the first rows and shows the query. */
 export function describeFound({ query, rows, total, groups, median, max }: FindAnswer): Answer {
-  const shown = rows.slice(0, SHOWN);
+  const shown = rows.slice(0, MAX_SHOWN_ROWS);
   const more = total - shown.length;
   return {
-    text: lines(
-      queryLine(query, total),
+    text: joinLines(
+      describeQuery(query, total),
       groups.map(({ key, count }) => `- ${label(key)}: ${count}`),
       median != null && max != null ? `Median ${durationText(median)}, longest ${durationText(max)}.` : "",
-      groups.length > 0 ? [] : shown.map(rowLine),
+      groups.length > 0 ? [] : shown.map(describeRow),
       groups.length === 0 && more > 0 ? `… and ${more} more: run the query in Find.` : "",
     ),
     citations:
@@ -54,14 +54,14 @@ export function describeFound({ query, rows, total, groups, median, max }: FindA
 }
 
 /** The query that ran, and how many changes match it. */
-export const queryLine = (query: string, total: number): string =>
+export const describeQuery = (query: string, total: number): string =>
   `Query: ${query === "" ? "(every change)" : query} – ${total === 0 ? "no change matches" : total === 1 ? "1 change" : `${total} changes`}.`;
 
 /** A change in one line. */
-export function rowLine(row: FindRow): string {
+export function describeRow(row: FindRow): string {
   const { change_id, proposer, created_at, expires_at, drift, seconds } = row;
   const facts = [
-    stateText(row),
+    describeState(row),
     `${row.risk} risk`,
     row.affected_users === null ? "" : `${row.affected_users} users`,
     proposer === null ? "" : `proposed by ${joinParts(nameActor(proposer))} on ${dayText(created_at)}`,
@@ -73,12 +73,12 @@ export function rowLine(row: FindRow): string {
     expires_at === null ? "" : `until ${minuteText(expires_at)}`,
     seconds == null ? "" : `took ${durationText(seconds)}`,
   ];
-  const name = joinParts(nameChange(row), (part) => showGiven(part, MAX_TITLE));
+  const name = joinParts(nameChange(row), (part) => showForeignText(part, MAX_TITLE));
   return `- ${name}: ${facts.filter(Boolean).join(", ")}. ${change_id}`;
 }
 
 /** How a change stands, and since when. */
-export function stateText(
+export function describeState(
   row: Pick<FindRow, "status" | "resolution" | "decided_at" | "applied_at" | "rolled_back_at">,
 ): string {
   const { status, resolution, decided_at, applied_at, rolled_back_at } = row;
@@ -109,4 +109,4 @@ export function durationText(seconds: number): string {
 }
 
 /** A text of somebody in quotation marks, shortened. */
-export const said = (text: string): string => quote(shorten(text, 300));
+export const quoteShortened = (text: string): string => quote(shorten(text, 300));

@@ -5,7 +5,7 @@ import { isoWeek } from "../kit/days.ts";
 import { localDay } from "./dates.ts";
 import { type Context, type Field, FIELDS, type FieldName } from "./fields.ts";
 import type { Query } from "./parse.ts";
-import { type Event, type Found, type Row, listTimes } from "./row.ts";
+import { type Event, type FoundRow, type Row, listTimes } from "./row.ts";
 
 /** How many rows have this in common. */
 export interface Group {
@@ -14,13 +14,13 @@ export interface Group {
 }
 export type Counts = Map<string, Group>;
 
-const SPANS: readonly string[] = ["day", "week", "month"];
+const PERIODS: readonly string[] = ["day", "week", "month"];
 const EVENTS: readonly string[] = ["proposed", "decided", "applied", "rolledback"] satisfies Event[];
 
 /** Adds rows to the counts; a row with two approvers counts with each, one that has nothing of the kind with none. */
-export function countGroups(counts: Counts, found: readonly Found[], query: Query, context: Context): void {
+export function countGroups(counts: Counts, found: readonly FoundRow[], query: Query, context: Context): void {
   for (const { row } of found)
-    for (const [same, key] of new Map(keysOf(row, query, context).map((key) => [comparedAs(query.group!, key), key]))) {
+    for (const [same, key] of new Map(listKeys(row, query, context).map((key) => [groupKey(query.group!, key), key]))) {
       const group = counts.get(same) ?? { key, count: 0 };
       group.count++;
       counts.set(same, group);
@@ -30,31 +30,31 @@ export function countGroups(counts: Counts, found: readonly Found[], query: Quer
 /** The groups, the largest first; days, weeks and months in their order. */
 export function sortGroups(counts: Counts, by: string): Group[] {
   const byKey = (a: Group, b: Group): number => (a.key < b.key ? -1 : 1);
-  return [...counts.values()].sort(SPANS.includes(by) ? byKey : (a, b) => b.count - a.count || byKey(a, b));
+  return [...counts.values()].sort(PERIODS.includes(by) ? byKey : (a, b) => b.count - a.count || byKey(a, b));
 }
 
-function comparedAs(by: string, key: string): string {
+function groupKey(by: string, key: string): string {
   if (by === "target") return normalizeTarget(key);
   return by === "proposer" || by === "approver" || by === "denied-by" ? normalizeName(key) : key;
 }
 
-function keysOf(row: Row, query: Query, context: Context): readonly string[] {
+function listKeys(row: Row, query: Query, context: Context): readonly string[] {
   const { group } = query;
   if (group === "status") return [row.change.status];
-  if (SPANS.includes(group!)) return timesIn(row, query).map((time) => spanName(group!, time, context.zone));
+  if (PERIODS.includes(group!)) return listGroupTimes(row, query).map((time) => periodName(group!, time, context.zone));
   const field: Field = FIELDS[group as FieldName];
   return field.type === "number" || field.type === "is" ? [] : field.of(row, context);
 }
 
 /** The moments that days and weeks are counted by: of the first event that the query dates or sorts by, else the proposal. */
-function timesIn(row: Row, { terms, sort }: Query): string[] {
+function listGroupTimes(row: Row, { terms, sort }: Query): string[] {
   const dated = terms.find(({ field, negated }) => EVENTS.includes(field) && !negated);
   const event = (dated?.field ?? (EVENTS.includes(sort?.by ?? "") ? sort!.by : "proposed")) as Event;
   // Only the moments that the query asks for.
   return listTimes(row, event).filter((time) => dated?.holdsAt?.(Date.parse(time)) !== false);
 }
 
-const spanName = (by: string, time: string, zone: string): string => {
+const periodName = (by: string, time: string, zone: string): string => {
   const day = localDay(Date.parse(time), zone);
   return by === "day" ? day : by === "month" ? day.slice(0, 7) : isoWeek(Date.parse(`${day}T00:00Z`)).name;
 };

@@ -64,8 +64,8 @@ export async function findChanges(
   { before, limit, ...filter }: Filter & { limit: number; before?: string | undefined },
 ): Promise<{ changes: Change[]; total: number; next: string | null }> {
   if (filter.role !== undefined && filter.person === undefined) throw invalidField("person", "is needed with role");
-  const query = parseQuery(queryOf(filter), { now: deps.clock.now(), zone: "UTC" });
-  const where = (row: Row): boolean => matches(row, filter);
+  const query = parseQuery(buildQuery(filter), { now: deps.clock.now(), zone: "UTC" });
+  const where = (row: Row): boolean => matchesFilter(row, filter);
   const options = { limit, after: before, cursorField: "before", zone: "UTC", caller: null, where } as const;
   const found = await runQuery(deps, query, options);
   const changes: Change[] = [];
@@ -82,16 +82,16 @@ export async function findChanges(
 }
 
 /** The terms that need more than the change itself, and the words. */
-function queryOf({ verdict, drifted, text }: Filter): string {
-  const words = text === undefined ? [] : /^\s*chg_\S+\s*$/.test(text) ? [text.trim()] : wordsOf(text);
+function buildQuery({ verdict, drifted, text }: Filter): string {
+  const words = text === undefined ? [] : /^\s*chg_\S+\s*$/.test(text) ? [text.trim()] : toSearchWords(text);
   const terms = [verdict && `verdict:${verdict}`, drifted !== undefined && `${drifted ? "" : "-"}is:drifted`];
   return [...words, ...terms, "sort:proposed"].filter(Boolean).join(" ");
 }
 
-const wordsOf = (text: string): string[] =>
+const toSearchWords = (text: string): string[] =>
   (text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).map((one) => (/^\p{N}+$|\p{Script=Han}/u.test(one) ? one : `${one}*`));
 
-function matches(row: Row, filter: Filter): boolean {
+function matchesFilter(row: Row, filter: Filter): boolean {
   const { change } = row;
   const { person, role = "either", event, from, to, target, tenant_id, emergency } = filter;
   const governed = listGoverned(change);
@@ -103,15 +103,17 @@ function matches(row: Row, filter: Filter): boolean {
     same &&
     (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
     (tenant_id === undefined || hasTenant(change, tenant_id)) &&
-    (person === undefined || peopleIn(row, role).some((name) => isNamed(name, person))) &&
+    (person === undefined || listPeople(row, role).some((name) => isNamed(name, person))) &&
     (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
     (!isDated ||
-      timesOf(row, event ?? "proposed", person).some((at) => at >= (from ?? "") && (to === undefined || at < to)))
+      listEventTimes(row, event ?? "proposed", person).some(
+        (at) => at >= (from ?? "") && (to === undefined || at < to),
+      ))
   );
 }
 
 /** The people who have a part in a change. The intent and mandates are no people. */
-function peopleIn(row: Row, role: Role): string[] {
+function listPeople(row: Row, role: Role): string[] {
   const { proposer, asked_by, approver, resolution } = row.change;
   const people: Record<Exclude<Role, "either">, (string | null | undefined)[]> = {
     proposer: [proposer],
@@ -125,7 +127,7 @@ function peopleIn(row: Row, role: Role): string[] {
 }
 
 /** The moments of an event, RFC 3339; of a decision, those of one person where one is named. */
-function timesOf({ change }: Row, event: Event, by?: string): string[] {
+function listEventTimes({ change }: Row, event: Event, by?: string): string[] {
   const { status, resolution, approvals, approver, created_at, decided_at, applied_at, rolled_back_at } = change;
   const isBy = (name: string | null): boolean => by === undefined || isNamed(name ?? "", by);
   const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);

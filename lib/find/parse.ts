@@ -2,16 +2,16 @@
 import { invalidField } from "../kit/errors.ts";
 import { findNearest } from "../kit/nearest.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";
-import { DURATIONS, FIELD_ALIASES, FIELD_NAMES, type FieldName, fieldNamed, GROUPS, SORTS } from "./fields.ts";
+import { DURATIONS, FIELD_ALIASES, FIELD_NAMES, type FieldName, findField, GROUPS, SORTS } from "./fields.ts";
 import type { Event } from "./row.ts";
 import { type Part, split } from "./split.ts";
-import { type Moment, type Test, parseTest } from "./values.ts";
+import { type Moment, type ValueTest, parseTest } from "./values.ts";
 
 export const MAX_QUERY_LENGTH = 1000;
 const MAX_PARTS = 40;
 
 /** One `field:value`. */
-export interface Term extends Test {
+export interface Term extends ValueTest {
   field: FieldName;
   negated: boolean;
 }
@@ -49,31 +49,31 @@ export function parseQuery(text: string, moment: Moment): Query {
   if (parts.length > MAX_PARTS) throw invalidField("q", `must have at most ${MAX_PARTS} words and terms`);
   const query = { words: [] as Word[], ids: [] as Query["ids"][number][], terms: [] as Term[] };
   const orders: Pick<Query, "sort" | "group" | "time"> = {};
-  const shown: string[] = [];
+  const normalized: string[] = [];
   for (const part of parts) {
     const sign = part.negated ? "-" : "";
     if (part.field === undefined) {
-      shown.push(sign + quoted(part));
+      normalized.push(sign + quoteWord(part));
       addWord(query, part);
       continue;
     }
-    const field = fieldIn(part);
+    const field = readFieldName(part);
     if (field === "sort" || field === "group" || field === "time") {
       if (part.negated) throw invalidField("q", `${field}: cannot be negated`);
       if (orders[field]) throw invalidField("q", `${field}: stands twice`);
-      shown.push(`${field}:${orderIn(orders, field, part.value)}`);
+      normalized.push(`${field}:${parseOrder(orders, field, part.value)}`);
     } else {
-      const test = parseTest(field, fieldNamed(field)!, part, moment);
+      const test = parseTest(field, findField(field)!, part, moment);
       query.terms.push({ field, negated: part.negated, ...test });
-      shown.push(`${sign}${field}:${test.text}`);
+      normalized.push(`${sign}${field}:${test.text}`);
     }
   }
   if (orders.sort?.by === "time" && !orders.time)
     throw invalidField("q", `sort:time needs a time:, such as time:${DURATIONS[0]}`);
-  return { text: shown.join(" "), ...query, ...orders };
+  return { text: normalized.join(" "), ...query, ...orders };
 }
 
-function fieldIn({ field }: Part): FieldName | "sort" | "group" | "time" {
+function readFieldName({ field }: Part): FieldName | "sort" | "group" | "time" {
   const name = field!.toLowerCase();
   const known = Object.hasOwn(FIELD_ALIASES, name) ? FIELD_ALIASES[name]! : name;
   if (FIELD_NAMES.includes(known)) return known as FieldName;
@@ -105,22 +105,22 @@ const JOINT = /[\p{L}\p{N}][._:@/-]+[\p{L}\p{N}]/u;
 /** Characters whose search terms overlap, so that those of a phrase do not stand one after the other. */
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
-const quoted = ({ value, isQuoted }: Part): string => (isQuoted ? `"${value}"` : value);
+const quoteWord = ({ value, isQuoted }: Part): string => (isQuoted ? `"${value}"` : value);
 
 /** Reads one of the words that order and count rows, and returns it as it is normalised. */
-function orderIn(
+function parseOrder(
   orders: Pick<Query, "sort" | "group" | "time">,
   name: "sort" | "group" | "time",
-  given: string,
+  text: string,
 ): string {
-  const value = given.toLowerCase().replaceAll("_", "-");
+  const value = text.toLowerCase().replaceAll("_", "-");
   const isAscending = name === "sort" && value.endsWith("-asc");
   const word = isAscending ? value.slice(0, -4) : value;
   const known: readonly string[] = { sort: SORTS, group: GROUPS, time: DURATIONS }[name];
   if (!known.includes(word))
     throw invalidField(
       "q",
-      `${name}: has no value ${given}: did you mean ${findNearest(word, known)}? Its values are ${known.join(", ")}`,
+      `${name}: has no value ${text}: did you mean ${findNearest(word, known)}? Its values are ${known.join(", ")}`,
     );
   if (name === "sort") orders.sort = { by: word as Sort["by"], ascending: isAscending };
   else if (name === "group") orders.group = word as (typeof GROUPS)[number];

@@ -7,15 +7,15 @@ const B = 0.75;
 
 /** Counts a term in a row; one that ends in `*` counts every term that begins so. */
 export function countTerm({ terms }: Row, term: string): number {
-  const wanted = term.endsWith("*") ? ` ${term.slice(0, -1)}` : ` ${term} `;
+  const pattern = term.endsWith("*") ? ` ${term.slice(0, -1)}` : ` ${term} `;
   let count = 0;
   // Neighbouring terms share the space between them.
-  for (let at = terms.indexOf(wanted); at !== -1; at = terms.indexOf(wanted, at + wanted.length - 1)) count++;
+  for (let at = terms.indexOf(pattern); at !== -1; at = terms.indexOf(pattern, at + pattern.length - 1)) count++;
   return count;
 }
 
 /** Returns whether a row holds a free word. */
-export const holdsWord = (row: Row, { terms, sequence }: Word): boolean =>
+export const containsWord = (row: Row, { terms, sequence }: Word): boolean =>
   sequence === undefined ? terms.every((term) => countTerm(row, term) > 0) : row.terms.includes(sequence);
 
 /** Statistics of one search, gathered over all rows before any is scored. */
@@ -38,14 +38,15 @@ export class Ranking {
   }
 
   /** How well a row fits; 0 where it holds none of the terms. */
-  scoreOf(row: Row): number {
+  score(row: Row): number {
     const norm = K1 * (1 - B + (B * row.length * this.#rows) / (this.#length || 1));
     let score = 0;
     for (const [index, term] of this.#terms.entries()) {
       const count = countTerm(row, term);
       if (count === 0) continue;
-      const among = this.#among[index]!;
-      score += (Math.log(1 + (this.#rows - among + 0.5) / (among + 0.5)) * (K1 + 1) * count) / (count + norm);
+      const rowsWithTerm = this.#among[index]!;
+      score +=
+        (Math.log(1 + (this.#rows - rowsWithTerm + 0.5) / (rowsWithTerm + 0.5)) * (K1 + 1) * count) / (count + norm);
     }
     return score;
   }

@@ -16,7 +16,7 @@ export interface Row {
 }
 
 /** A row that was found. */
-export interface Found {
+export interface FoundRow {
   row: Row;
   /** How well it fits the free words; 0 without any. */
   score: number;
@@ -30,7 +30,7 @@ export function makeRow({ value: _, rationale, sets, ...stored }: Change): Row {
   const approvals = stored.approvals.filter((one) => typeof one?.approver === "string" && isTime(one.at));
   const named = sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
   const change = { ...stored, approvals, ...(named && { sets: named }) };
-  const terms = textTerms(textsOf(change, rationale).join("\n"));
+  const terms = textTerms(listTexts(change, rationale).join("\n"));
   return {
     change,
     reasoned: typeof rationale === "string" && rationale !== "",
@@ -50,10 +50,10 @@ export async function showRowsAtTime(deps: ChangesDeps, rows: readonly Row[]): P
   });
 }
 
-function textsOf(change: Row["change"], rationale: unknown): string[] {
+function listTexts(change: Row["change"], rationale: unknown): string[] {
   const { tenant_id, target, summary, kpi, proposer, asked_by, approver, approval_note, approvals, review } = change;
   const late = change.late_notes?.flatMap(({ note, actor }) => [note, actor]) ?? [];
-  const given = approvals.flatMap(({ approver: name, note }) => [name, note]);
+  const approvalTexts = approvals.flatMap(({ approver: name, note }) => [name, note]);
   const reviewed = review ? [review.approver, review.note] : [];
   const entries = change.sets?.flatMap((entry) => [entry.target, entry.tenant_id]) ?? [];
   const all = [
@@ -65,7 +65,7 @@ function textsOf(change: Row["change"], rationale: unknown): string[] {
     kpi,
     proposer,
     asked_by,
-    ...given,
+    ...approvalTexts,
     ...reviewed,
     ...late,
   ];

@@ -10,15 +10,15 @@ import { invalidField } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { measureOutcomes } from "../projections/outcomes/measure.ts";
-import { type FindAnswer, type FindRow, shownRow } from "./answer.ts";
-import { type Rows, rowsNow, readSlices } from "./change_index.ts";
-import { requireKnown } from "./completion.ts";
+import { type FindAnswer, type FindRow, toFindRow } from "./answer.ts";
+import { type Rows, readCurrentRows, readSlices } from "./change_index.ts";
+import { requireKnownNames } from "./completion.ts";
 import type { Context } from "./fields.ts";
 import { countGroups, type Counts, sortGroups } from "./groups.ts";
-import { comparing } from "./order.ts";
+import { createComparator } from "./order.ts";
 import { parseQuery, type Query } from "./parse.ts";
-import { countTerm, holdsWord, Ranking } from "./rank.ts";
-import { type Found, type Row, makeRow, listTimes, showRowsAtTime } from "./row.ts";
+import { countTerm, containsWord, Ranking } from "./rank.ts";
+import { type FoundRow, type Row, makeRow, listTimes, showRowsAtTime } from "./row.ts";
 import { listRecords } from "../store/pages.ts";
 
 /** How a query is run. */
@@ -39,9 +39,9 @@ export interface RunOptions {
 /** Runs a query. Errors: 400 `invalid_field` for a name that nothing on record has, and for an unknown `after`. */
 export async function runQuery(deps: ChangesDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
   return runWithScanLimit(deps.store, async () => {
-    const all = await rowsNow(deps);
-    await requireKnown(deps, all, query, options.caller);
-    return new Run(deps, all, query, options).answer();
+    const all = await readCurrentRows(deps);
+    await requireKnownNames(deps, all, query, options.caller);
+    return new QueryRun(deps, all, query, options).answer();
   });
 }
 
@@ -55,7 +55,7 @@ export async function findRows(
   return (await runQuery(deps, query, { limit, zone, caller: null })).rows;
 }
 
-class Run {
+class QueryRun {
   readonly #terms: readonly string[];
   readonly #ranking: Ranking;
   #drift: ReadonlyMap<string, DriftEpisode> = new Map();
@@ -81,25 +81,25 @@ class Run {
       options.caller === null
     )
       throw invalidField("q", "is:mine needs to know who asks: give your name as person");
-    this.#drift = await driftNow(deps);
+    this.#drift = await readDriftEpisodes(deps);
     this.#context.drifted = new Set(this.#drift.keys());
     if (this.#terms.length > 0)
       for await (const slice of this.#slices()) for (const row of slice) this.#ranking.add(row);
-    const compare = comparing(query, this.#context);
+    const compare = createComparator(query, this.#context);
     const cursor = options.after === undefined ? undefined : await this.#cursor(options.after);
     const counts: Counts = new Map();
     const durations: number[] = [];
     let total = 0;
-    let best: Found[] = [];
+    let best: FoundRow[] = [];
     let isMore = false;
     for await (const slice of this.#slices()) {
       const found = await this.#matching(slice);
       total += found.length;
       if (query.group !== undefined) countGroups(counts, found, query, this.#context);
       for (const { duration } of found) if (duration !== null) durations.push(duration);
-      const behind = cursor ? found.filter((one) => compare(cursor, one) < 0) : found;
-      if (behind.length === 0) continue;
-      best = [...best, ...behind].sort(compare);
+      const afterCursor = cursor ? found.filter((one) => compare(cursor, one) < 0) : found;
+      if (afterCursor.length === 0) continue;
+      best = [...best, ...afterCursor].sort(compare);
       isMore ||= best.length > options.limit;
       best.length = Math.min(best.length, options.limit);
     }
@@ -110,7 +110,7 @@ class Run {
       total,
       groups: query.group === undefined ? [] : sortGroups(counts, query.group),
       next: (isMore || isCut) && rows.length > 0 ? rows.at(-1)!.change_id : null,
-      ...(query.time && timesIn(durations)),
+      ...(query.time && durationStatistics(durations)),
     };
   }
 
@@ -118,7 +118,7 @@ class Run {
     for await (const slice of readSlices(this.deps.store, this.all)) yield showRowsAtTime(this.deps, slice);
   }
 
-  async #matching(slice: readonly Row[]): Promise<Found[]> {
+  async #matching(slice: readonly Row[]): Promise<FoundRow[]> {
     const { query } = this;
     const needsVerdicts = query.group === "verdict" || query.terms.some(({ field }) => field === "verdict");
     if (needsVerdicts) this.#context = { ...this.#context, verdicts: await this.#verdicts(slice) };
@@ -133,20 +133,20 @@ class Run {
       (where === undefined || where(row)) &&
       terms.every((term) => term.holds(row, this.#context) !== term.negated) &&
       ids.every(({ id, negated }) => (row.change.change_id === id) !== negated) &&
-      words.every((word) => (isAny && !word.negated) || holdsWord(row, word) !== word.negated) &&
+      words.every((word) => (isAny && !word.negated) || containsWord(row, word) !== word.negated) &&
       (!isAny || this.#terms.length === 0 || this.#terms.some((term) => countTerm(row, term) > 0))
     );
   }
 
-  #found(row: Row): Found {
+  #found(row: Row): FoundRow {
     const { time } = this.query;
     const [from, to] = time ? [listTimes(row, time.from)[0], listTimes(row, time.to)[0]] : [];
     const duration = from === undefined || to === undefined ? null : Date.parse(to) - Date.parse(from);
-    return { row, score: this.#terms.length === 0 ? 0 : this.#ranking.scoreOf(row), duration };
+    return { row, score: this.#terms.length === 0 ? 0 : this.#ranking.score(row), duration };
   }
 
   /** The row of the page before, which may no longer be found itself. */
-  async #cursor(id: string): Promise<Found> {
+  async #cursor(id: string): Promise<FoundRow> {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && parseRecord(text);
     if (!record || !isRecord(record) || !canRead(this.deps.reader, record.change))
@@ -159,19 +159,19 @@ class Run {
     const ids = slice.flatMap(({ change }) => (change.applied_at === null ? [] : [change.change_id]));
     const read = await readProjection(this.deps, outcomes);
     const records = ids.length === 0 ? [] : await read.getMany("outcomes", ids);
-    const kept = records.flatMap((record) => record?.value ?? []);
+    const stored = records.flatMap((record) => record?.value ?? []);
     const at = new Date(this.#context.now).toISOString();
-    const shown = await measureOutcomes(read, kept, this.#context.intent, at);
+    const shown = await measureOutcomes(read, stored, this.#context.intent, at);
     return new Map(shown.map(({ change_id, verdict }) => [change_id, verdict]));
   }
 
   /** The rows as they are answered: 1 MiB of them at most. */
-  async #shown(best: readonly Found[]): Promise<{ rows: FindRow[]; isCut: boolean }> {
+  async #shown(best: readonly FoundRow[]): Promise<{ rows: FindRow[]; isCut: boolean }> {
     const verdicts = await this.#verdicts(best.map(({ row }) => row));
     const rows: FindRow[] = [];
     let bytes = 0;
     for (const found of best) {
-      const row = shownRow(found, {
+      const row = toFindRow(found, {
         verdict: verdicts.get(found.row.change.change_id) ?? null,
         drift: this.#drift.get(found.row.change.change_id)?.state ?? null,
         policy: this.#context.intent.policy,
@@ -185,7 +185,7 @@ class Run {
   }
 }
 
-function timesIn(durations: number[]): Pick<FindAnswer, "median" | "max"> {
+function durationStatistics(durations: number[]): Pick<FindAnswer, "median" | "max"> {
   if (durations.length === 0) return { median: null, max: null };
   const sorted = Float64Array.from(durations).sort();
   const middle = sorted.length >> 1;
@@ -194,7 +194,7 @@ function timesIn(durations: number[]): Pick<FindAnswer, "median" | "max"> {
 }
 
 /** The episodes of drift under way, by change. */
-async function driftNow({ store }: ChangesDeps): Promise<Map<string, DriftEpisode>> {
+async function readDriftEpisodes({ store }: ChangesDeps): Promise<Map<string, DriftEpisode>> {
   const episodes = new Map<string, DriftEpisode>();
   for await (const { value } of listRecords(store, "drift", { limit: 1000 })) episodes.set(value.change_id, value);
   return episodes;

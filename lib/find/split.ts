@@ -20,7 +20,7 @@ export function split(query: string): Part[] {
     .replaceAll("：", ":")
     .trim();
   const parts: Part[] = [];
-  for (let at = 0; at < text.length; at = PART.lastIndex + spacesAt(text, PART.lastIndex)) {
+  for (let at = 0; at < text.length; at = PART.lastIndex + countSpaces(text, PART.lastIndex)) {
     PART.lastIndex = at;
     const [all, sign, field, phrase, word = ""] = PART.exec(text)!;
     if (text[at + all.length] === '"') throw invalidField("q", "has a quotation mark that is not closed");
@@ -32,4 +32,4 @@ export function split(query: string): Part[] {
   return parts;
 }
 
-const spacesAt = (text: string, at: number): number => text.length - at - text.slice(at).trimStart().length;
+const countSpaces = (text: string, at: number): number => text.length - at - text.slice(at).trimStart().length;

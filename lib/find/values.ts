@@ -13,7 +13,7 @@ import type { Part } from "./split.ts";
 export type Moment = Pick<Context, "now" | "zone">;
 
 /** The test of a term's value on a change. */
-export interface Test {
+export interface ValueTest {
   /** The value as the normalised query spells it. */
   text: string;
   holds(row: Row, context: Context): boolean;
@@ -24,9 +24,9 @@ export interface Test {
 }
 
 /** Parses the value of a term. Errors: 400 `invalid_field` q, naming the nearest value. */
-export function parseTest(name: FieldName, field: Field, part: Part, moment: Moment): Test {
+export function parseTest(name: FieldName, field: Field, part: Part, moment: Moment): ValueTest {
   const value = part.value.trim();
-  if (value === "") throw invalidField("q", `${name}: needs a value${hintOf(field)}`);
+  if (value === "") throw invalidField("q", `${name}: needs a value${describeValues(field)}`);
   if (value === "*" && field.type !== "is")
     return { text: "*", holds: (row, context) => [readField(field, row, context)].flat().some((one) => one !== null) };
   switch (field.type) {
@@ -40,16 +40,16 @@ export function parseTest(name: FieldName, field: Field, part: Part, moment: Mom
       return { text: words.join(","), holds };
     }
     case "number":
-      return anyOf(splitAlternatives(part).map((one) => numberTest(name, field, one)));
+      return combineAlternatives(splitAlternatives(part).map((one) => createNumberTest(name, field, one)));
     case "date":
-      return anyOf(splitAlternatives(part).map((one) => dateTest(name, field, one, moment)));
+      return combineAlternatives(splitAlternatives(part).map((one) => createDateTest(name, field, one, moment)));
     default:
-      return textTest(field, part);
+      return createTextTest(field, part);
   }
 }
 
 /** Combines the tests of alternatives: one must hold. */
-function anyOf(tests: readonly Test[]): Test {
+function combineAlternatives(tests: readonly ValueTest[]): ValueTest {
   const [first, ...more] = tests;
   if (first && more.length === 0) return first;
   return {
@@ -69,30 +69,30 @@ const readField = (
 const splitAlternatives = ({ value, isQuoted }: Part): string[] =>
   (isQuoted ? [value] : value.split(",")).map((one) => one.trim()).filter((one) => one !== "");
 
-function parseWord(name: string, given: string, known: readonly string[]): string {
-  const lower = given.toLowerCase().replaceAll("-", "_");
+function parseWord(name: string, text: string, known: readonly string[]): string {
+  const lower = text.toLowerCase().replaceAll("-", "_");
   const aliases = new Map(Object.entries(VALUE_ALIASES[name] ?? {}));
   const word = aliases.get(lower.replaceAll("_", "")) ?? aliases.get(lower) ?? lower;
   if (known.includes(word)) return word;
   if (name === "is" && (RESOLUTIONS as readonly string[]).includes(word))
-    throw invalidField("q", `is: has no value ${given}: did you mean resolution:${word}?`);
+    throw invalidField("q", `is: has no value ${text}: did you mean resolution:${word}?`);
   const spellings = [...known, ...aliases.keys()];
   throw invalidField(
     "q",
-    `${name}: has no value ${given}: did you mean ${findNearest(word, spellings)}? Its values are ${known.join(", ")}`,
+    `${name}: has no value ${text}: did you mean ${findNearest(word, spellings)}? Its values are ${known.join(", ")}`,
   );
 }
 
-const hintOf = (field: Field): string =>
+const describeValues = (field: Field): string =>
   "values" in field ? `: one of ${field.values.join(", ")}` : field.type === "date" ? `: ${DATE_FORMS}` : "";
 
-function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, part: Part): Test {
+function createTextTest(field: Extract<Field, { of(row: Row): readonly string[] }>, part: Part): ValueTest {
   const values = splitAlternatives(part);
   const same =
     field.type === "pattern"
       ? (one: string) => values.some((value) => matchesPattern(one, value))
       : field.type === "names"
-        ? (one: string) => shortNames(one).some((name) => isNamed(name, values))
+        ? (one: string) => listShortNames(one).some((name) => isNamed(name, values))
         : (one: string) => values.includes(one);
   const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
   const isKnown = field.type === "names" || field.type === "text";
@@ -104,7 +104,7 @@ function textTest(field: Extract<Field, { of(row: Row): readonly string[] }>, pa
 }
 
 /** The spellings by which a person or an agent is found: the whole name, the part before `@`, and the part after `agent:`. */
-export const shortNames = (name: string): string[] => [
+export const listShortNames = (name: string): string[] => [
   name,
   ...(/^([^@]+)@/.exec(name)?.slice(1) ?? []),
   ...(/^(?:agent|llm):(.+)$/.exec(name)?.slice(1) ?? []),
@@ -112,7 +112,7 @@ export const shortNames = (name: string): string[] => [
 
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-function numberTest(name: string, field: Extract<Field, { type: "number" }>, value: string): Test {
+function createNumberTest(name: string, field: Extract<Field, { type: "number" }>, value: string): ValueTest {
   const read = (text: string, open: number): number => {
     if (text === "") return open;
     if (NUMBER.test(text)) return Number(text);
@@ -137,7 +137,12 @@ function numberTest(name: string, field: Extract<Field, { type: "number" }>, val
   };
 }
 
-function dateTest(name: string, field: Extract<Field, { type: "date" }>, value: string, { now, zone }: Moment): Test {
+function createDateTest(
+  name: string,
+  field: Extract<Field, { type: "date" }>,
+  value: string,
+  { now, zone }: Moment,
+): ValueTest {
   const read = (text: string) => {
     if (text === "") return { from: -Infinity, to: Infinity };
     const span = parseSpan(text, now, zone);

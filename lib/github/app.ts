@@ -20,7 +20,7 @@ export interface GithubAppSettings {
 }
 
 /** A repository, and the installation of the App that covers it. */
-export interface Installed {
+export interface Installation {
   installation_id: number;
   repository_id: number;
 }
@@ -32,7 +32,7 @@ export interface GithubRequest {
   path: string;
   body?: object | undefined;
   /** The App itself, or its installation for one repository. */
-  as: "app" | Installed;
+  as: "app" | Installation;
   /** Ends the request. */
   ended?: AbortSignal | undefined;
 }
@@ -61,7 +61,7 @@ export interface GithubAnswer {
 export interface GithubApp {
   api: string;
   /** Fetches the token of an installation unless it is cached. Errors: `GithubFailed`. */
-  authorize(installed: Installed, ended?: AbortSignal): Promise<void>;
+  authorize(installed: Installation, ended?: AbortSignal): Promise<void>;
   /** Sends a request once. Errors: `GithubFailed`. */
   send(request: GithubRequest): Promise<GithubAnswer>;
 }
@@ -147,7 +147,7 @@ export function githubApp(
   };
 
   const requestToken = async (
-    { installation_id, repository_id }: Installed,
+    { installation_id, repository_id }: Installation,
     ended: AbortSignal | undefined,
   ): Promise<{ token: string; until: number }> => {
     const { text } = await post(await signJwt(), {
@@ -156,12 +156,12 @@ export function githubApp(
       body: { repository_ids: [repository_id], permissions: { deployments: "write" } },
       ended,
     });
-    const { data } = tokenSchema().safeParse(parsed(text));
+    const { data } = tokenSchema().safeParse(parseJson(text));
     if (!data) throw new GithubFailed("GitHub answered something other than an installation token");
     return { token: data.token, until: Date.parse(data.expires_at) - TOKEN_MARGIN_MS };
   };
 
-  const tokenFor = (installed: Installed, ended: AbortSignal | undefined): Promise<string> => {
+  const tokenFor = (installed: Installation, ended: AbortSignal | undefined): Promise<string> => {
     const id = tokenKey(installed);
     const known = tokens.get(id);
     if (known && known.until > clock.now()) return known.token;
@@ -194,10 +194,10 @@ export function githubApp(
   };
 }
 
-const tokenKey = ({ installation_id, repository_id }: Installed): string => `${installation_id} ${repository_id}`;
+const tokenKey = ({ installation_id, repository_id }: Installation): string => `${installation_id} ${repository_id}`;
 
 /** Parses JSON; undefined for text that is none. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

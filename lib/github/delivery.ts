@@ -3,10 +3,10 @@ import { hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { invalidField } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
-import type { Installed } from "./app.ts";
+import type { Installation } from "./app.ts";
 
 /** A deployment that waits for a decision. */
-export interface DeploymentRequest extends Installed {
+export interface DeploymentRequest extends Installation {
   deployment_id: number;
   run_id: string;
   /** `owner/name` */

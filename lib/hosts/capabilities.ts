@@ -29,14 +29,14 @@ export function tokenCapability(token: {
   adminToken?: string | undefined;
   allowAnonymousWrites?: boolean | undefined;
 }): Capability {
-  const refused = "no token is configured, so every write is refused";
-  const reason = unless(token.adminToken, token.allowAnonymousWrites ? "writes need no token" : refused);
+  const noToken = "no token is configured, so every write is refused";
+  const reason = unless(token.adminToken, token.allowAnonymousWrites ? "writes need no token" : noToken);
   return row("admin_token", "access", reason, "SVC_ADMIN_TOKEN");
 }
 
 /** The row of the language model; where one is configured, the service itself tells how it fares. */
-const languageModel = (told: Environment): Capability =>
-  row("llm", "chat", llmProblem(told), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY");
+const languageModel = (env: Environment): Capability =>
+  row("llm", "chat", findLlmProblem(env), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY");
 
 /** Capabilities of a Worker. `adapter`, `notify`: true if they are configured; the service itself reports their state. */
 export function workerCapabilities(
@@ -88,7 +88,7 @@ export function functionCapabilities(env: Environment): Capability[] {
 }
 
 /** Why no language model can be asked, or null. The key is looked for only where it is used. */
-export function llmProblem(env: Environment): string | null {
+export function findLlmProblem(env: Environment): string | null {
   const provider = env["SVC_LLM"];
   if (!provider) return "not configured; the built-in responder answers";
   if (!isNamedProvider(provider) && !isBaseUrl(String(provider)))

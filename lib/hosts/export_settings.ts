@@ -1,17 +1,17 @@
 /** The export of audit entries on a serverless host: the settings that `ui_server` has for it. */
 import { logsAddress, readExportHeaders } from "../operations/audit_export/options.ts";
 import type { AuditExportOptions } from "../operations/audit_export/sender.ts";
-import { SettingRefused } from "./settings.ts";
+import { SettingInvalid } from "./settings.ts";
 
-/** Reads `SVC_AUDIT_OTLP` and `SVC_AUDIT_OTLP_HEADERS`. Errors: `SettingRefused`, which repeats neither. */
+/** Reads `SVC_AUDIT_OTLP` and `SVC_AUDIT_OTLP_HEADERS`. Errors: `SettingInvalid`, which repeats neither. */
 export function readExport(env: Readonly<Record<string, unknown>>): AuditExportOptions | undefined {
   const { SVC_AUDIT_OTLP: url, SVC_AUDIT_OTLP_HEADERS: headers } = env;
   if (typeof url !== "string" || url === "") return undefined;
   if (!/^https?:\/\/[^?#@]+$/i.test(url) || !URL.canParse(url))
-    throw new SettingRefused("SVC_AUDIT_OTLP must be an http or https address without a password, ? and #");
+    throw new SettingInvalid("SVC_AUDIT_OTLP must be an http or https address without a password, ? and #");
   try {
     return { url: logsAddress(url), headers: readExportHeaders(typeof headers === "string" ? headers : "") };
   } catch (error) {
-    throw new SettingRefused(`SVC_AUDIT_OTLP_HEADERS ${(error as Error).message}`);
+    throw new SettingInvalid(`SVC_AUDIT_OTLP_HEADERS ${(error as Error).message}`);
   }
 }

@@ -1,12 +1,12 @@
 /** The language model that a serverless host's settings name. */
 import { openLlm } from "../llm/open.ts";
 import type { Llm } from "../llm/port.ts";
-import { llmProblem } from "./capabilities.ts";
+import { findLlmProblem } from "./capabilities.ts";
 
 /** The model of `SVC_LLM` and `SVC_LLM_MODEL`, with the key `SVC_LLM_KEY`; undefined where none can be asked. */
-export async function openModel(told: Readonly<Record<string, unknown>>): Promise<Llm | undefined> {
-  if (llmProblem(told) !== null) return undefined;
-  const text = (name: string): string | undefined => (told[name] ? String(told[name]) : undefined);
+export async function openModel(env: Readonly<Record<string, unknown>>): Promise<Llm | undefined> {
+  if (findLlmProblem(env) !== null) return undefined;
+  const text = (name: string): string | undefined => (env[name] ? String(env[name]) : undefined);
   return openLlm({
     provider: text("SVC_LLM")!,
     model: text("SVC_LLM_MODEL")!,

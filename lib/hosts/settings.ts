@@ -4,9 +4,9 @@ import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { webhookAdapter } from "../targets/webhook.ts";
 import type { Identity } from "../changes/runtime.ts";
 import { readIdentityFile } from "../identity/identity_file.ts";
-import { personTokens } from "../identity/person_token.ts";
-import { MAX_CALL_TIMEOUT_S, MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
-import { gateTokens, readGateIssuers } from "../identity/gate_issuers.ts";
+import { personTokenVerifier } from "../identity/person_token.ts";
+import { MAX_CALL_TIMEOUT_S, MAX_CALLS_PER_HOUR } from "../llm/bounds.ts";
+import { gateTokenVerifier, readGateIssuers } from "../identity/gate_issuers.ts";
 import { SecretRejected } from "../kit/webhook_signature.ts";
 
 /** Settings of `ui_server` that name a file, with the setting to use in its place. */
@@ -18,8 +18,8 @@ const NEEDS_FILES = {
 };
 
 /** The setting is malformed; the message names it and its rule, and never repeats a secret. */
-export class SettingRefused extends Error {
-  override readonly name = "SettingRefused";
+export class SettingInvalid extends Error {
+  override readonly name = "SettingInvalid";
 }
 
 /** Settings of a service. All are optional; without an intent the product runtime is off. */
@@ -41,7 +41,7 @@ export type Settings = ProductOptions &
     | "llmTimeout"
   >;
 
-/** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingRefused`. */
+/** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingInvalid`. */
 export function parseSettings(
   env: Readonly<Record<string, unknown>>,
   { clock, adapter }: Pick<Deps, "clock"> & { adapter?: ProductAdapter | undefined },
@@ -52,77 +52,85 @@ export function parseSettings(
   };
   const flag = (name: string, fallback: "0" | "1"): boolean => {
     const value = text(name) ?? fallback;
-    if (!["0", "1", "false", "true"].includes(value)) throw new SettingRefused(`${name} must be 1 or 0`);
+    if (!["0", "1", "false", "true"].includes(value)) throw new SettingInvalid(`${name} must be 1 or 0`);
     return value === "1" || value === "true";
   };
   const [adminToken, readToken] = [text("SVC_ADMIN_TOKEN"), text("SVC_READ_TOKEN")];
   if (readToken !== undefined && readToken === adminToken)
-    throw new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write");
+    throw new SettingInvalid("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write");
   for (const [name, instead] of Object.entries(NEEDS_FILES))
     if (text(name) !== undefined)
-      throw new SettingRefused(`${name} is not supported on this host, which has no files; ${instead}`);
+      throw new SettingInvalid(`${name} is not supported on this host, which has no files; ${instead}`);
   const url = text("SVC_PRODUCT_ADAPTER");
   const secret = text("SVC_ADAPTER_SECRET");
   return {
     intent: text("SVC_PRODUCT_INTENT_JSON"),
     node_id: text("SVC_NODE_ID") ?? text("SVC_AGENT_ID"),
     instance_id: text("SVC_INSTANCE_ID"),
-    adapter: adapter ?? ((identity) => webhookOf(url, secret, identity, clock)),
-    adminToken: longEnough("SVC_ADMIN_TOKEN", adminToken),
+    adapter: adapter ?? ((identity) => createWebhook(url, secret, identity, clock)),
+    adminToken: requireLongToken("SVC_ADMIN_TOKEN", adminToken),
     allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES", "0"),
     // Strangers reach these hosts: what is open is open to all of them.
     protectAll: flag("SVC_PROTECT_ALL", "1"),
     protectReads: flag("SVC_PROTECT_READS", "1"),
-    readToken: longEnough("SVC_READ_TOKEN", readToken),
+    readToken: requireLongToken("SVC_READ_TOKEN", readToken),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
-    identityToken: fromJson(env, "SVC_IDENTITY_JWT_JSON", (file) => personTokens(readIdentityFile(file), { clock })),
-    gateTokens: fromJson(env, "SVC_GATE_ISSUERS_JSON", (file) => gateTokens(readGateIssuers(file), { clock })),
+    identityToken: parseJsonSetting(env, "SVC_IDENTITY_JWT_JSON", (file) =>
+      personTokenVerifier(readIdentityFile(file), { clock }),
+    ),
+    gateTokens: parseJsonSetting(env, "SVC_GATE_ISSUERS_JSON", (file) =>
+      gateTokenVerifier(readGateIssuers(file), { clock }),
+    ),
     ofrepTenant: text("SVC_OFREP_TENANT"),
     allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
       .split(",")
       .map((name) => name.trim().toLowerCase())
       .filter((name) => name !== ""),
-    publicUrl: consoleAt(text("SVC_PUBLIC_URL")),
-    llmCallsPerHour: wholeNumber("SVC_LLM_CALLS_PER_HOUR", text("SVC_LLM_CALLS_PER_HOUR"), MOST_CALLS_PER_HOUR),
-    llmTimeout: wholeNumber("SVC_LLM_TIMEOUT", text("SVC_LLM_TIMEOUT"), MAX_CALL_TIMEOUT_S),
+    publicUrl: parseConsoleAddress(text("SVC_PUBLIC_URL")),
+    llmCallsPerHour: parseInteger("SVC_LLM_CALLS_PER_HOUR", text("SVC_LLM_CALLS_PER_HOUR"), MAX_CALLS_PER_HOUR),
+    llmTimeout: parseInteger("SVC_LLM_TIMEOUT", text("SVC_LLM_TIMEOUT"), MAX_CALL_TIMEOUT_S),
   };
 }
 
 /**
  * Makes what a setting with the content of a file describes: text, or what wrangler made of it; undefined where it is not set.
  */
-function fromJson<T>(env: Readonly<Record<string, unknown>>, name: string, make: (text: string) => T): T | undefined {
+function parseJsonSetting<T>(
+  env: Readonly<Record<string, unknown>>,
+  name: string,
+  make: (text: string) => T,
+): T | undefined {
   const value = env[name];
   if (value === undefined || value === "") return undefined;
   try {
     return make(typeof value === "string" ? value : JSON.stringify(value));
   } catch (error) {
-    throw new SettingRefused(`${name} ${(error as Error).message}`);
+    throw new SettingInvalid(`${name} ${(error as Error).message}`);
   }
 }
 
-function wholeNumber(name: string, given: string | undefined, max: number): number | undefined {
-  if (given === undefined) return undefined;
-  if (/^\d{1,6}$/.test(given) && Number(given) >= 1 && Number(given) <= max) return Number(given);
-  throw new SettingRefused(`${name} must be a whole number from 1 to ${max}`);
+function parseInteger(name: string, value: string | undefined, max: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,6}$/.test(value) && Number(value) >= 1 && Number(value) <= max) return Number(value);
+  throw new SettingInvalid(`${name} must be a whole number from 1 to ${max}`);
 }
 
 /** Address at which people reach the console, which this host may not have itself. */
-function consoleAt(address: string | undefined): string | undefined {
+function parseConsoleAddress(address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
   if (!/^https?:\/\/[^?#@]+$/i.test(address) || !URL.canParse(address))
-    throw new SettingRefused("SVC_PUBLIC_URL must be an http or https address without a password, ? and #");
+    throw new SettingInvalid("SVC_PUBLIC_URL must be an http or https address without a password, ? and #");
   return address.replace(/\/+$/, "");
 }
 
 /** Strangers can reach these hosts, and try as often as they like. */
-function longEnough(name: string, token: string | undefined): string | undefined {
-  if (token !== undefined && token.length < 16) throw new SettingRefused(`${name} needs 16 characters or more`);
+function requireLongToken(name: string, token: string | undefined): string | undefined {
+  if (token !== undefined && token.length < 16) throw new SettingInvalid(`${name} needs 16 characters or more`);
   return token;
 }
 
 /** The host product's webhook, where one is named; see docs/webhook_adapter.md. */
-function webhookOf(
+function createWebhook(
   url: string | undefined,
   secret: string | undefined,
   { product_id, instance_id }: Identity,
@@ -130,11 +138,11 @@ function webhookOf(
 ): ProductAdapter | undefined {
   if (url === undefined) return undefined;
   if (secret === undefined)
-    throw new SettingRefused("SVC_PRODUCT_ADAPTER needs SVC_ADAPTER_SECRET, which signs what is sent");
+    throw new SettingInvalid("SVC_PRODUCT_ADAPTER needs SVC_ADAPTER_SECRET, which signs what is sent");
   try {
     return webhookAdapter({ url, secret, product_id, instance_id, clock });
   } catch (error) {
-    if (error instanceof SecretRejected) throw new SettingRefused(`SVC_ADAPTER_SECRET ${error.message}`);
-    throw new SettingRefused(`SVC_PRODUCT_ADAPTER ${(error as Error).message}`);
+    if (error instanceof SecretRejected) throw new SettingInvalid(`SVC_ADAPTER_SECRET ${error.message}`);
+    throw new SettingInvalid(`SVC_PRODUCT_ADAPTER ${(error as Error).message}`);
   }
 }

@@ -22,7 +22,7 @@ export interface Terms {
    */
   open?: true;
   /** Answers also where the proxy's header holds no valid name, and names no person to its handler. */
-  nameless?: true;
+  ignoresPerson?: true;
   /** A write that an agent may ask for, with its own secret in place of the admin token. */
   agents?: true;
   /**
@@ -31,7 +31,7 @@ export interface Terms {
    */
   ownReads?: "filtered" | "neutral";
   /** A product write that programs make: behind a trusted proxy it needs no person. */
-  unnamed?: true;
+  personOptional?: true;
 }
 
 /** Returns whether a request may write. */
@@ -75,8 +75,8 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Id
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
   // Data in the answer must not make guessing a token quicker.
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
-  const person = terms.nameless ? undefined : findPerson(deps, request);
-  if (write && terms.product && !terms.unnamed) requireNamed(person, request, deps);
+  const person = terms.ignoresPerson ? undefined : findPerson(deps, request);
+  if (write && terms.product && !terms.personOptional) requireNamed(person, request, deps);
   return {
     person,
     groups: tokenGroups(request),

@@ -2,7 +2,7 @@
 import type { Sha256 } from "../kit/platform.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { bucketFinder } from "../rollout/bucket.ts";
-import { MAX_SHARES, readSplit, type Share, shareFinder, type Split } from "../rollout/split_value.ts";
+import { MAX_SHARES, readSplit, type Share, shareFinder, type UserSplit } from "../rollout/split_value.ts";
 import { EVERY_TENANT, type Governed, readControl, readExposure, type Withheld } from "../operations/values.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Evaluated, Failure, Success } from "./ofrep_schemas.ts";
@@ -44,7 +44,7 @@ interface Arm {
   value: Value | null;
   /** The rollout that counts them in this arm. */
   counted?: { rollout: Governed; variant: "treated" | "control" };
-  split?: { split: Split; findShare: (unit: string) => number } | undefined;
+  split?: { split: UserSplit; findShare: (unit: string) => number } | undefined;
 }
 
 /** The arms of a value, and what finds a user's. */
@@ -181,7 +181,7 @@ function armOf(value: Value | null): Arm {
 interface Chosen {
   value: Value;
   counted: Arm["counted"];
-  split: Split | undefined;
+  split: UserSplit | undefined;
   share: Share | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { GateQuestion } from "../changes/gate/judge_release.ts";
 import { ownReadsOnly } from "../changes/read_scope.ts";
 import { parseDeployment } from "../changes/rules/release.ts";
 import type { CiToken } from "../identity/gate_issuers.ts";
-import { TokenRefused } from "../identity/token_refused.ts";
+import { TokenRejected } from "../identity/token_rejected.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { refuseAnonymousWrites, requireToken } from "./guards.ts";
@@ -54,7 +54,7 @@ async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: Gat
     requireEqual(claimed, question);
     return caller;
   } catch (error) {
-    if (!(error instanceof TokenRefused)) throw error;
+    if (!(error instanceof TokenRejected)) throw error;
     const challenge = { "www-authenticate": 'Bearer realm="countersign", error="invalid_token"' };
     throw new AppError("unauthorized", `the token is not accepted at this gate: ${error.message}`, {}, challenge);
   }
@@ -64,7 +64,7 @@ async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: Gat
 function requireEqual(claimed: CiToken["claimed"], { target, head }: GateQuestion): void {
   const stated: Record<string, string | undefined> = { head, ...parseDeployment(target) };
   for (const [fact, value] of Object.entries(claimed)) {
-    if (stated[fact] === undefined) throw new TokenRefused(`${target} has no ${fact}, and it names one`);
-    if (stated[fact] !== value) throw new TokenRefused(`it is for another ${fact}: ${JSON.stringify(value)}`);
+    if (stated[fact] === undefined) throw new TokenRejected(`${target} has no ${fact}, and it names one`);
+    if (stated[fact] !== value) throw new TokenRejected(`it is for another ${fact}: ${JSON.stringify(value)}`);
   }
 }

@@ -1,6 +1,6 @@
 /** The person behind a request, as the host application's log-in or the trusted proxy's header names them. */
 import type { VerifiedPerson } from "../identity/person_token.ts";
-import { TokenRefused } from "../identity/token_refused.ts";
+import { TokenRejected } from "../identity/token_rejected.ts";
 import { AppError } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
 import { once } from "../kit/once.ts";
@@ -21,8 +21,8 @@ export async function verifyPerson(deps: HttpDeps, request: Request): Promise<vo
   try {
     verified.set(request, await identityToken.verify(token));
   } catch (error) {
-    const { message, detail = message } = error as Partial<TokenRefused> & Error;
-    verified.set(request, { refused: error instanceof TokenRefused ? message : "it cannot be verified" });
+    const { message, detail = message } = error as Partial<TokenRejected> & Error;
+    verified.set(request, { refused: error instanceof TokenRejected ? message : "it cannot be verified" });
     logAtIntervals(deps, "a proxy's token was refused", { header: identityToken.header, reason: detail });
   }
 }

@@ -2,7 +2,7 @@
 import { readCappedText } from "../kit/capped_text.ts";
 import { describeCause } from "../kit/fetch_failure.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
-import { TokenRefused } from "./token_refused.ts";
+import { TokenRejected } from "./token_rejected.ts";
 
 const MAX_KEYS_BYTES = 256 * 1024;
 const FETCH_TIMEOUT_MS = 5_000;
@@ -10,7 +10,7 @@ const FETCH_TIMEOUT_MS = 5_000;
 /** Sends a request, as `fetch` does. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Returns the body of a 200. Errors: `TokenRefused`. */
+/** Returns the body of a 200. Errors: `TokenRejected`. */
 export async function fetchKeys(url: string, send: Fetch): Promise<string> {
   let text: string | undefined;
   try {
@@ -26,12 +26,12 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
       throw new Error(`status ${response.status}`);
     }, FETCH_TIMEOUT_MS);
   } catch (error) {
-    throw noKeys(`${url}: ${describeCause(error)}`);
+    throw missingKeysError(`${url}: ${describeCause(error)}`);
   }
-  if (text === undefined) throw noKeys(`${url} answers more than ${MAX_KEYS_BYTES} bytes`);
+  if (text === undefined) throw missingKeysError(`${url} answers more than ${MAX_KEYS_BYTES} bytes`);
   return text;
 }
 
 /** A token cannot be verified since the keys of its issuer are not known. */
-export const noKeys = (detail: string): TokenRefused =>
-  new TokenRefused("the keys of its issuer could not be fetched", `no keys from ${detail}`);
+export const missingKeysError = (detail: string): TokenRejected =>
+  new TokenRejected("the keys of its issuer could not be fetched", `no keys from ${detail}`);

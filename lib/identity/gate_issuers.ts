@@ -4,9 +4,9 @@ import { once } from "../kit/once.ts";
 import type { Clock } from "../kit/platform.ts";
 import type { Fetch } from "./fetch_keys.ts";
 import { issuerFields } from "./issuer_fields.ts";
-import { keySet } from "./key_set.ts";
-import { TokenRefused } from "./token_refused.ts";
-import { type Claims, claimedIssuer, type TokenRules, verifyToken } from "./verify_token.ts";
+import { keySetFinder } from "./key_set.ts";
+import { TokenRejected } from "./token_rejected.ts";
+import { type Claims, readClaimedIssuer, type TokenRules, verifyToken } from "./verify_token.ts";
 
 /** Facts of a request that claims may state. */
 export const CLAIMED = ["head", "environment", "repository_id"] as const;
@@ -24,23 +24,23 @@ export const gateIssuersSchema = once(() => {
 export type GateIssuers = z.output<ReturnType<typeof gateIssuersSchema>>["issuers"];
 
 /** The file is malformed; the message names the field and its rule. */
-export class GateIssuersRefused extends Error {
-  override readonly name = "GateIssuersRefused";
+export class GateIssuersInvalid extends Error {
+  override readonly name = "GateIssuersInvalid";
 }
 
-/** Reads the JSON text of a file. Errors: `GateIssuersRefused`. */
+/** Reads the JSON text of a file. Errors: `GateIssuersInvalid`. */
 export function readGateIssuers(text: string): GateIssuers {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new GateIssuersRefused("is not valid JSON");
+    throw new GateIssuersInvalid("is not valid JSON");
   }
   const { data, error } = gateIssuersSchema().safeParse(value, { reportInput: true });
-  if (error) throw new GateIssuersRefused(describeIssue(error.issues[0]!));
+  if (error) throw new GateIssuersInvalid(describeIssue(error.issues[0]!));
   const { issuers } = data;
   const twice = issuers.find(({ issuer }, index) => issuers.findIndex((one) => one.issuer === issuer) < index);
-  if (twice) throw new GateIssuersRefused(`issuers: ${twice.issuer} is listed twice`);
+  if (twice) throw new GateIssuersInvalid(`issuers: ${twice.issuer} is listed twice`);
   return issuers;
 }
 
@@ -69,44 +69,46 @@ export interface CiToken {
 /** Verifies tokens of CI jobs. */
 export interface GateTokens {
   issuers: GateIssuers;
-  /** Errors: `TokenRefused`. */
+  /** Errors: `TokenRejected`. */
   verify(token: string): Promise<CiToken>;
 }
 
 /** Returns the verifier of tokens of these issuers; keys are cached in it. */
-export function gateTokens(
+export function gateTokenVerifier(
   issuers: GateIssuers,
   { clock, fetch: send = (url, init) => fetch(url, init) }: { clock: Pick<Clock, "now">; fetch?: Fetch },
 ): GateTokens {
   const known = new Map(
     issuers.map(({ jwks_url, claims, ...rules }): [string, TokenRules & Pick<GateIssuers[number], "claims">] => [
       rules.issuer,
-      { ...rules, claims, clock, findKey: keySet(jwks_url, { clock, fetch: send }) },
+      { ...rules, claims, clock, findKey: keySetFinder(jwks_url, { clock, fetch: send }) },
     ]),
   );
   return {
     issuers,
     async verify(token) {
-      const rules = known.get(claimedIssuer(token) ?? "");
-      if (!rules) throw new TokenRefused("its issuer is not in the file of --gate-issuers");
+      const rules = known.get(readClaimedIssuer(token) ?? "");
+      if (!rules) throw new TokenRejected("its issuer is not in the file of --gate-issuers");
       const { claims, issuer, ...how } = rules;
       const payload = await verifyToken(token, { issuer, ...how });
       const claimed = Object.fromEntries(
-        Object.entries(claims).flatMap(([fact, name]) => (name === undefined ? [] : [[fact, claimIn(payload, name)]])),
+        Object.entries(claims).flatMap(([fact, name]) =>
+          name === undefined ? [] : [[fact, readClaim(payload, name)]],
+        ),
       );
       const { sub = "", run_id } = payload;
       if (typeof sub !== "string" || sub.length > 1_000 || !sub.isWellFormed())
-        throw new TokenRefused("its sub is no text of 1,000 characters at most");
+        throw new TokenRejected("its sub is no text of 1,000 characters at most");
       const isRun = typeof run_id === "string" && /^[\w.:/-]{1,200}$/.test(run_id);
       return { iss: issuer, sub, ...(isRun && { run_id }), claimed };
     },
   };
 }
 
-/** Returns a claim as text. Errors: `TokenRefused`. */
-function claimIn(claims: Claims, name: string): string {
+/** Returns a claim as text. Errors: `TokenRejected`. */
+function readClaim(claims: Claims, name: string): string {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
   if (typeof value === "string" && value !== "") return value;
   if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
-  throw new TokenRefused(`its claim ${name} is missing`);
+  throw new TokenRejected(`its claim ${name} is missing`);
 }

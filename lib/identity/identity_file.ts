@@ -49,23 +49,23 @@ export interface PersonTokenSettings {
 }
 
 /** The file is malformed; the message names the field and its rule. */
-export class IdentityFileRefused extends Error {
-  override readonly name = "IdentityFileRefused";
+export class IdentityFileInvalid extends Error {
+  override readonly name = "IdentityFileInvalid";
 }
 
-/** Reads the JSON text of a file. Errors: `IdentityFileRefused`. */
+/** Reads the JSON text of a file. Errors: `IdentityFileInvalid`. */
 export function readIdentityFile(text: string): PersonTokenSettings {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new IdentityFileRefused("is not valid JSON");
+    throw new IdentityFileInvalid("is not valid JSON");
   }
   const { data, error } = identityFileSchema().safeParse(value);
-  if (error) throw new IdentityFileRefused(sentence(error.issues[0]!, value));
+  if (error) throw new IdentityFileInvalid(describeIssue(error.issues[0]!, value));
   if (data.signer !== undefined && data.preset !== "aws-alb")
-    throw new IdentityFileRefused("signer: goes with the preset aws-alb");
-  const known = data.preset ? KNOWN[data.preset](data) : {};
+    throw new IdentityFileInvalid("signer: goes with the preset aws-alb");
+  const known = data.preset ? PRESET_FIELDS[data.preset](data) : {};
   const settings = {
     name_claim: "email",
     groups_claim: undefined,
@@ -81,14 +81,14 @@ export function readIdentityFile(text: string): PersonTokenSettings {
     "algorithms",
   ] as const)
     if ((settings as Partial<Record<string, unknown>>)[field] === undefined)
-      throw new IdentityFileRefused(
+      throw new IdentityFileInvalid(
         `${field}: is required${data.preset ? ` with the preset ${data.preset}` : " without a preset"}`,
       );
   const { preset: _, ...rest } = settings;
   return rest as PersonTokenSettings;
 }
 
-function sentence({ path, code, message, ...rest }: z.core.$ZodIssue, value: unknown): string {
+function describeIssue({ path, code, message, ...rest }: z.core.$ZodIssue, value: unknown): string {
   if (code === "unrecognized_keys" && "keys" in rest) return `${String(rest.keys)}: is not a field of this file`;
   if (path.length === 0) return "must be a JSON object";
   const isMissing = typeof value === "object" && value !== null && path.length === 1 && !(path[0]! in value);
@@ -96,7 +96,7 @@ function sentence({ path, code, message, ...rest }: z.core.$ZodIssue, value: unk
 }
 
 /** The fields that each preset fills in; those of the file win. */
-const KNOWN: Record<Preset, (file: File) => Partial<PersonTokenSettings>> = {
+const PRESET_FIELDS: Record<Preset, (file: File) => Partial<PersonTokenSettings>> = {
   // Its ID token in a header of its own (injectRequestHeaders, claim id_token); issuer and keys are the identity provider's.
   "oauth2-proxy": () => ({ header: "x-auth-request-id-token", algorithms: ["RS256", "ES256"], groups_claim: "groups" }),
   "cloudflare-access": ({ issuer }) => ({

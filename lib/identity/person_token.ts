@@ -2,9 +2,9 @@
 import type { Clock } from "../kit/platform.ts";
 import type { Fetch } from "./fetch_keys.ts";
 import type { PersonTokenSettings } from "./identity_file.ts";
-import { keyById } from "./key_by_id.ts";
-import { type FindKey, keySet } from "./key_set.ts";
-import { TokenRefused } from "./token_refused.ts";
+import { keyFinderById } from "./key_by_id.ts";
+import { type FindKey, keySetFinder } from "./key_set.ts";
+import { TokenRejected } from "./token_rejected.ts";
 import { type Claims, CLOCK_TOLERANCE_S, verifySigned, verifyToken } from "./verify_token.ts";
 
 /** A person whom a verified token names, with their groups at the identity provider. */
@@ -16,12 +16,12 @@ export interface VerifiedPerson {
 /** Verifies the token in a header. */
 export interface PersonTokens {
   header: string;
-  /** Errors: `TokenRefused`. */
+  /** Errors: `TokenRejected`. */
   verify(token: string): Promise<VerifiedPerson>;
 }
 
 /** Returns the verifier of the tokens that a file describes; its keys are cached in it. */
-export function personTokens(
+export function personTokenVerifier(
   settings: PersonTokenSettings,
   {
     clock,
@@ -32,7 +32,7 @@ export function personTokens(
   },
 ): PersonTokens {
   const verify = tokenVerifier(settings, { clock, fetch: send });
-  return { header: settings.header, verify: async (token) => personIn(await verify(token), settings) };
+  return { header: settings.header, verify: async (token) => readPerson(await verify(token), settings) };
 }
 
 type Ports = { clock: Pick<Clock, "now">; fetch: Fetch };
@@ -44,10 +44,10 @@ function tokenVerifier(
 ): (token: string) => Promise<Claims> {
   const { clock } = ports;
   if (signer === undefined) {
-    const rules = { issuer: issuer!, audience, algorithms, clock, findKey: keySet(jwks_url, ports) };
+    const rules = { issuer: issuer!, audience, algorithms, clock, findKey: keySetFinder(jwks_url, ports) };
     return (token) => verifyToken(token, rules);
   }
-  const findById = keyById(jwks_url, algorithms[0]!, ports);
+  const findById = keyFinderById(jwks_url, algorithms[0]!, ports);
   const rules: HeaderRules = { issuer, audience: [audience].flat(), signer };
   const findKey: FindKey = (fields, signed) => {
     // Before a key is fetched: anybody can send ids of keys.
@@ -63,26 +63,27 @@ interface HeaderRules {
   signer: string;
 }
 
-/** Checks what a load balancer of AWS states in the token's header, which its signature covers. Errors: `TokenRefused`. */
+/** Checks what a load balancer of AWS states in the token's header, which its signature covers. Errors: `TokenRejected`. */
 function requireHeader(
   fields: Readonly<Record<string, unknown>>,
   { issuer, audience, signer }: HeaderRules,
   now: number,
 ): void {
   const { client, exp, iss } = fields;
-  if (fields["signer"] !== signer) throw new TokenRefused("its signer is another load balancer");
+  if (fields["signer"] !== signer) throw new TokenRejected("its signer is another load balancer");
   if (typeof client !== "string" || !audience.includes(client))
-    throw new TokenRefused("its client is another application");
-  if (issuer !== undefined && iss !== issuer) throw new TokenRefused("its iss is another issuer");
-  if (typeof exp !== "number" || exp <= now / 1000 - CLOCK_TOLERANCE_S) throw new TokenRefused("it has expired (exp)");
+    throw new TokenRejected("its client is another application");
+  if (issuer !== undefined && iss !== issuer) throw new TokenRejected("its iss is another issuer");
+  if (typeof exp !== "number" || exp <= now / 1000 - CLOCK_TOLERANCE_S) throw new TokenRejected("it has expired (exp)");
 }
 
-/** Returns the person in verified claims. Errors: `TokenRefused`. */
-function personIn(claims: Claims, { name_claim, groups_claim }: PersonTokenSettings): VerifiedPerson {
-  const name = claimAt(claims, claimPath(name_claim));
-  if (typeof name !== "string" || name.trim() === "") throw new TokenRefused(`it names nobody in ${name_claim}`);
-  if (isUnverified(claims, claimPath(name_claim))) throw new TokenRefused("its email is not verified (email_verified)");
-  const groups = groups_claim === undefined ? [] : [claimAt(claims, claimPath(groups_claim))].flat();
+/** Returns the person in verified claims. Errors: `TokenRejected`. */
+function readPerson(claims: Claims, { name_claim, groups_claim }: PersonTokenSettings): VerifiedPerson {
+  const name = findClaim(claims, claimPath(name_claim));
+  if (typeof name !== "string" || name.trim() === "") throw new TokenRejected(`it names nobody in ${name_claim}`);
+  if (isUnverified(claims, claimPath(name_claim)))
+    throw new TokenRejected("its email is not verified (email_verified)");
+  const groups = groups_claim === undefined ? [] : [findClaim(claims, claimPath(groups_claim))].flat();
   return { name, groups: groups.filter((group) => typeof group === "string") };
 }
 
@@ -93,12 +94,12 @@ const claimPath = (name: string): string[] => (name.startsWith("/") ? name.slice
 function isUnverified(claims: Claims, path: readonly string[]): boolean {
   if (path.at(-1) !== "email") return false;
   return [["email_verified"], [...path.slice(0, -1), "email_verified"]].some(
-    (flag) => String(claimAt(claims, flag)).toLowerCase() === "false",
+    (flag) => String(findClaim(claims, flag)).toLowerCase() === "false",
   );
 }
 
 /** Returns the claim at a path, or `undefined`. */
-function claimAt(claims: Claims, path: readonly string[]): unknown {
+function findClaim(claims: Claims, path: readonly string[]): unknown {
   let value: unknown = claims;
   for (const step of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;

@@ -5,7 +5,7 @@ import type { JWTHeaderParameters, JWTPayload } from "jose";
 import type { Clock } from "../kit/platform.ts";
 import type { Algorithm } from "./issuer_fields.ts";
 import type { FindKey } from "./key_set.ts";
-import { TokenRefused } from "./token_refused.ts";
+import { TokenRejected } from "./token_rejected.ts";
 
 /** Characters of a token; a header of Node has 16 KiB at most. */
 const MAX_TOKEN_LENGTH = 16_384;
@@ -25,7 +25,7 @@ export interface TokenRules {
 /** Claims of a verified token. */
 export type Claims = JWTPayload;
 
-/** Resolves with the claims of a token that is valid now. Errors: `TokenRefused`. */
+/** Resolves with the claims of a token that is valid now. Errors: `TokenRejected`. */
 export async function verifyToken(token: string, rules: TokenRules): Promise<Claims> {
   const { issuer, audience, ...signing } = rules;
   const claims = await verifySigned(token, signing, {
@@ -36,46 +36,46 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Cla
   return claims.payload;
 }
 
-/** Verifies the signature, the times and what else `checks` names. Errors: `TokenRefused`. */
+/** Verifies the signature, the times and what else `checks` names. Errors: `TokenRejected`. */
 export async function verifySigned(
   token: string,
   { algorithms, findKey, clock }: Pick<TokenRules, "algorithms" | "findKey" | "clock">,
   checks: { issuer?: string; audience?: string | string[]; requiredClaims?: string[] } = {},
 ): Promise<{ payload: Claims; protectedHeader: JWTHeaderParameters }> {
-  if (token.length > MAX_TOKEN_LENGTH) throw new TokenRefused(`it has more than ${MAX_TOKEN_LENGTH} characters`);
+  if (token.length > MAX_TOKEN_LENGTH) throw new TokenRejected(`it has more than ${MAX_TOKEN_LENGTH} characters`);
   const now = clock.now();
   try {
     const verified = await jwtVerify(
       token,
       (header, signed) => {
-        refuseHeader(header);
+        rejectHeader(header);
         return findKey(header, signed);
       },
       { ...checks, algorithms: [...algorithms], clockTolerance: CLOCK_TOLERANCE_S, currentDate: new Date(now) },
     );
-    refuseFuture(verified.payload, now);
+    rejectFutureToken(verified.payload, now);
     return verified;
   } catch (error) {
-    if (error instanceof TokenRefused) throw error;
+    if (error instanceof TokenRejected) throw error;
     // A key or claim of a shape that Web Crypto or jose does not expect ends here too.
-    throw new TokenRefused(error instanceof JOSEError ? error.message : "it cannot be verified");
+    throw new TokenRejected(error instanceof JOSEError ? error.message : "it cannot be verified");
   }
 }
 
 /** Rejects extensions, and tokens of another purpose that the same issuer signs, such as log-outs. */
-function refuseHeader({ crit, typ }: JWTHeaderParameters): void {
-  if (crit !== undefined) throw new TokenRefused("its header has crit, and no extension is known here");
+function rejectHeader({ crit, typ }: JWTHeaderParameters): void {
+  if (crit !== undefined) throw new TokenRejected("its header has crit, and no extension is known here");
   if (typ !== undefined && !/^(?:application\/)?jwt$/i.test(String(typ)))
-    throw new TokenRefused("its header has a typ other than JWT");
+    throw new TokenRejected("its header has a typ other than JWT");
 }
 
-function refuseFuture({ iat }: Claims, now: number): void {
+function rejectFutureToken({ iat }: Claims, now: number): void {
   if (iat !== undefined && !(iat <= now / 1000 + CLOCK_TOLERANCE_S))
-    throw new TokenRefused("it was issued in the future (iat)");
+    throw new TokenRejected("it was issued in the future (iat)");
 }
 
 /** Returns the issuer that a token claims, before anything of it is verified: it says only whose rules to apply. */
-export function claimedIssuer(token: string): string | undefined {
+export function readClaimedIssuer(token: string): string | undefined {
   if (token.length > MAX_TOKEN_LENGTH) return undefined;
   try {
     const { iss } = JSON.parse(atob(token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/"))) as Claims;

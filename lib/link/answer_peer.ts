@@ -7,7 +7,7 @@ import type { ProductRuntime } from "../changes/runtime.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import {
   type AcceptedLoss,
-  type Answered,
+  type PeerAnswer,
   checkpointQuery,
   type CheckpointAnswer,
   evolutionQuery,
@@ -36,32 +36,32 @@ export interface AnswerDeps extends Pick<LinkDeps, "store" | "clock"> {
   checkpoint?: CheckpointSource | undefined;
 }
 
-type Answer = (deps: AnswerDeps, peer: PeerIdentity, body: unknown) => Promise<Answered>;
+type AnswerFunction = (deps: AnswerDeps, peer: PeerIdentity, body: unknown) => Promise<PeerAnswer>;
 
-const ANSWERS: Record<Message, Answer> = {
+const ANSWERS: Record<Message, AnswerFunction> = {
   async query_product_identity({ self, product }) {
     const { node_id = null, binding_mode = null } = product?.identity ?? {};
     return ok({ ...self, node_id, binding_mode });
   },
 
-  query_product_evolution: asking(evolutionQuery, async ({ store, self }, peer, { after, limit }) => {
+  query_product_evolution: createAnswer(evolutionQuery, async ({ store, self }, peer, { after, limit }) => {
     const related = trustWeight(findRelation(self, peer)) > 0;
     const page = related ? await readShared(store, self, after, limit) : { insights: [], next: after, last: after };
     return ok({ product_id: self.product_id, product_type: self.product_type, ...page });
   }),
 
-  share_evolution_insight: asking(shareQuery, async ({ store, clock, self }, peer, { insights }) =>
+  share_evolution_insight: createAnswer(shareQuery, async ({ store, clock, self }, peer, { insights }) =>
     ok(await acceptInsights({ store }, { self, peer }, insights, clock.now())),
   ),
 
-  query: asking(pathQuery, async ({ fetch }, _peer, { path }) => {
+  query: createAnswer(pathQuery, async ({ fetch }, _peer, { path }) => {
     const response = await fetch(new Request(`http://localhost${path}`));
     return { status: response.status, body: await response.json() };
   }),
 
-  get_checkpoint: asking(checkpointQuery, async (deps, _peer, { from }) => {
-    const answer = await checkpointOf(deps, from);
-    return answer ? ok(answer) : refusal(404, "no_log", "this node keeps no audit log");
+  get_checkpoint: createAnswer(checkpointQuery, async (deps, _peer, { from }) => {
+    const answer = await readCheckpointAnswer(deps, from);
+    return answer ? ok(answer) : errorAnswer(404, "no_log", "this node keeps no audit log");
   }),
 };
 
@@ -70,29 +70,33 @@ export async function answerPeer(
   deps: AnswerDeps,
   peer: PeerIdentity,
   { message, body }: { message: string; body: unknown },
-): Promise<Answered> {
-  if (!Object.hasOwn(ANSWERS, message)) return refusal(400, "unknown_message", "this node does not know the message");
+): Promise<PeerAnswer> {
+  if (!Object.hasOwn(ANSWERS, message))
+    return errorAnswer(400, "unknown_message", "this node does not know the message");
   return ANSWERS[message as Message](deps, peer, body);
 }
 
 /** An answer that says no: `{ error, code }`. */
-export const refusal = (status: number, code: string, error: string): Answered => ({ status, body: { error, code } });
+export const errorAnswer = (status: number, code: string, error: string): PeerAnswer => ({
+  status,
+  body: { error, code },
+});
 
-const ok = (body: unknown): Answered => ({ status: 200, body });
+const ok = (body: unknown): PeerAnswer => ({ status: 200, body });
 
-function asking<S extends z.ZodType>(
+function createAnswer<S extends z.ZodType>(
   schema: () => S,
-  answer: (deps: AnswerDeps, peer: PeerIdentity, query: z.output<S>) => Promise<Answered>,
-): Answer {
+  answer: (deps: AnswerDeps, peer: PeerIdentity, query: z.output<S>) => Promise<PeerAnswer>,
+): AnswerFunction {
   return async (deps, peer, body) => {
     const parsed = schema().safeParse(body ?? {});
     if (parsed.success) return answer(deps, peer, parsed.data);
     const problems = parsed.error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`);
-    return refusal(400, "invalid_field", problems.join("; "));
+    return errorAnswer(400, "invalid_field", problems.join("; "));
   };
 }
 
-async function checkpointOf(
+async function readCheckpointAnswer(
   { store, checkpoint }: AnswerDeps,
   from: number | null,
 ): Promise<CheckpointAnswer | undefined> {
@@ -110,12 +114,12 @@ async function checkpointOf(
     head_at_from: from === null ? null : ((await headAt(from)) ?? null),
     checkpoint: newest?.note ?? null,
     proof: newest && grew ? [...(await checkpoint!.consistency(from, length))] : null,
-    loss: await lossWithin(store, chain, length),
+    loss: await findLoss(store, chain, length),
   };
 }
 
 /** The last accepted loss of the log's end, where its entry is among the first `length`. */
-async function lossWithin(store: AnswerDeps["store"], chain: ChainHead, length: number): Promise<AcceptedLoss | null> {
+async function findLoss(store: AnswerDeps["store"], chain: ChainHead, length: number): Promise<AcceptedLoss | null> {
   const id = chain.loss?.length ?? Infinity;
   const entry = id <= length ? (await store.get("audit", entryKey(id)))?.value : undefined;
   if (entry?.event_type !== "loss_accepted") return null;

@@ -40,12 +40,13 @@ export function peerEvidence(
 ): Evidence | null {
   const { kind, kpi } = change;
   if (kpi === null) return null;
-  const alike = insights.filter(
+  const similar = insights.filter(
     (insight) => insight.kind === kind && insight.kpi === kpi && insight.realised_delta !== null && insight.trust > 0,
   );
-  const place = normalizeTarget(change.target);
-  const exact = alike.filter(({ target }) => normalizeTarget(target) === place);
-  const found = exact.length > 0 ? exact : alike.filter(({ target }) => isSibling(normalizeTarget(target), place));
+  const targetName = normalizeTarget(change.target);
+  const exact = similar.filter(({ target }) => normalizeTarget(target) === targetName);
+  const found =
+    exact.length > 0 ? exact : similar.filter(({ target }) => isSibling(normalizeTarget(target), targetName));
   if (found.length === 0) return null;
   const sum = (weigh: (insight: Insight) => number) => found.reduce((total, insight) => total + weigh(insight), 0);
   const weights = sum(({ trust }) => trust);
@@ -54,8 +55,8 @@ export function peerEvidence(
     match: exact.length > 0 ? "target" : "prefix",
     n: found.length,
     shared: found.filter(({ shared_count }) => shared_count > 0).length,
-    effective_n: rounded(weights ** 2 / sum(({ trust }) => trust ** 2)),
-    mean_delta: rounded(sum(({ trust, realised_delta }) => trust * realised_delta!) / weights),
+    effective_n: roundDigits(weights ** 2 / sum(({ trust }) => trust ** 2)),
+    mean_delta: roundDigits(sum(({ trust, realised_delta }) => trust * realised_delta!) / weights),
     verdicts: countVerdicts(found),
     insight_ids: found.map(({ insight_id }) => insight_id),
     basis: "correlation",
@@ -63,10 +64,10 @@ export function peerEvidence(
 }
 
 /** `limits.uploads` is a sibling of `limits.downloads`; a target of one part has none. */
-const isSibling = (a: string, b: string): boolean => parentOf(a) !== "" && parentOf(a) === parentOf(b);
+const isSibling = (a: string, b: string): boolean => parentTarget(a) !== "" && parentTarget(a) === parentTarget(b);
 
 /** The target up to and with its last separator; empty when it has none. */
-const parentOf = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";
+const parentTarget = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";
 
 function countVerdicts(insights: readonly Insight[]): Record<Insight["verdict"], number> {
   const counts = Object.fromEntries(SHARED_VERDICTS.map((verdict) => [verdict, 0])) as Record<
@@ -77,4 +78,4 @@ function countVerdicts(insights: readonly Insight[]): Record<Insight["verdict"],
   return counts;
 }
 
-const rounded = (value: number): number => Number(value.toPrecision(12));
+const roundDigits = (value: number): number => Number(value.toPrecision(12));

@@ -1,27 +1,27 @@
 /** Exchange of a node with its connected peers: syncs with them and carries questions to them. */
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
-import { refusal } from "./answer_peer.ts";
+import { errorAnswer } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
-import { type Answered, type Ask, INSIGHTS_A_MESSAGE, LinkError, type Message } from "./messages.ts";
+import { type PeerAnswer, type AskPeer, INSIGHTS_A_MESSAGE, LinkError, type Message } from "./messages.ts";
 import type { Query, SyncReport } from "./port.ts";
-import { insightMaker, newestShared, isOwnInsight } from "./shared.ts";
-import { shareInsights, syncPeer, type Synced } from "./sync.ts";
+import { insightMaker, listNewestShared, updateOrigin } from "./shared.ts";
+import { shareInsights, syncPeer, type SyncResult } from "./sync.ts";
 
 /** A connected peer. */
 export interface Contact {
   peer: PeerIdentity;
-  ask: Ask;
+  ask: AskPeer;
 }
 
 /** The dealings of the node `self`. */
-export function exchange(deps: ProjectionDeps, self: PeerIdentity) {
+export function createExchange(deps: ProjectionDeps, self: PeerIdentity) {
   const { store, clock, log } = deps;
   const mutex = createKeyedMutex();
   const makeInsights = insightMaker(deps, self);
 
-  const sync = ({ peer, ask }: Contact, changed: readonly SharedInsight[]): Promise<Synced> =>
+  const sync = ({ peer, ask }: Contact, changed: readonly SharedInsight[]): Promise<SyncResult> =>
     mutex(`peer ${peer.peer_id}`, () => syncPeer({ store, clock, self }, peer, ask, changed));
 
   const report = async (contact: Contact, changed: readonly SharedInsight[]): Promise<SyncReport["peers"][number]> => {
@@ -36,28 +36,28 @@ export function exchange(deps: ProjectionDeps, self: PeerIdentity) {
     }
   };
 
-  const share = async ({ peer, ask }: Contact): Promise<Answered> => {
-    const insights = (await newestShared(store, INSIGHTS_A_MESSAGE)).map((insight) => isOwnInsight(self, insight));
+  const share = async ({ peer, ask }: Contact): Promise<PeerAnswer> => {
+    const insights = (await listNewestShared(store, INSIGHTS_A_MESSAGE)).map((insight) => updateOrigin(self, insight));
     return (await shareInsights(self, peer, ask, insights)) ?? { status: 200, body: { shared: 0 } };
   };
 
   return {
     /** Syncs with one peer; rejects when it does not answer. */
-    syncOne: (contact: Contact): Promise<Synced> => sync(contact, []),
+    syncOne: (contact: Contact): Promise<SyncResult> => sync(contact, []),
     /** Brings the own insights up to date, then syncs with each peer. A peer that fails is reported, not thrown. */
     async syncAll(contacts: readonly Contact[]): Promise<SyncReport> {
       const changed = await mutex("insights", makeInsights);
       return { shared: changed.length, peers: await Promise.all(contacts.map((contact) => report(contact, changed))) };
     },
     /** Asks; a peer that does not answer becomes status 503 or 504. */
-    async question(contact: Contact, what: Query): Promise<Answered> {
+    async question(contact: Contact, query: Query): Promise<PeerAnswer> {
       try {
-        if (what === "share_evolution_insight") return await share(contact);
-        if (what.startsWith("/")) return await contact.ask("query", { path: what, method: "GET" });
-        return await contact.ask(what as Message, {});
+        if (query === "share_evolution_insight") return await share(contact);
+        if (query.startsWith("/")) return await contact.ask("query", { path: query, method: "GET" });
+        return await contact.ask(query as Message, {});
       } catch (error) {
         if (!(error instanceof LinkError)) throw error;
-        return refusal(error.code === "peer_timeout" ? 504 : 503, error.code, error.message);
+        return errorAnswer(error.code === "peer_timeout" ? 504 : 503, error.code, error.message);
       }
     },
   };

@@ -1,7 +1,7 @@
 /** Frames: a u32 (big-endian) that counts what follows it, a u8 type, a body. */
 
 /** A peer broke the protocol. The message is for this node's own log; the other end gets none. */
-export class Violation extends Error {
+export class ProtocolViolation extends Error {
   override readonly name = "Violation";
 }
 
@@ -13,8 +13,8 @@ export const LENGTH_BYTES = 4;
 export const HEADER_BYTES = LENGTH_BYTES + 1;
 
 /** Limit of the length field, in bytes: before the peer has proved itself, and after. */
-export const UNPROVEN_LIMIT = 1024;
-export const PROVEN_LIMIT = 256 * 1024;
+export const MAX_UNPROVEN_BYTES = 1024;
+export const MAX_PROVEN_BYTES = 256 * 1024;
 
 /** One frame; `bytes` is all of it, length and type included. */
 export interface Frame {
@@ -43,22 +43,22 @@ export type FrameReader = ReturnType<typeof frameReader>;
 /** A reader at the start of a stream. */
 export function frameReader() {
   /** Room for what is being read: a length first, then the whole frame that it announces. */
-  let room = new Uint8Array(LENGTH_BYTES);
+  let buffer = new Uint8Array(LENGTH_BYTES);
   let filled = 0;
   let chunk: Uint8Array = new Uint8Array();
 
   const isFull = (): boolean => {
-    const part = chunk.subarray(0, room.length - filled);
-    room.set(part, filled);
+    const part = chunk.subarray(0, buffer.length - filled);
+    buffer.set(part, filled);
     filled += part.length;
     chunk = chunk.subarray(part.length);
-    return filled === room.length;
+    return filled === buffer.length;
   };
 
   return {
     /** How many bytes of an unfinished frame have room here. */
-    get held() {
-      return room.length > LENGTH_BYTES ? room.length : filled;
+    get buffered() {
+      return buffer.length > LENGTH_BYTES ? buffer.length : filled;
     },
     /** Hands over the next bytes; what was handed over before must have been read. */
     push: (bytes: Uint8Array): void => void (chunk = bytes),
@@ -68,17 +68,17 @@ export function frameReader() {
      */
     next(limit: number): Frame | undefined {
       if (!isFull()) return undefined;
-      if (room.length === LENGTH_BYTES) {
-        const length = new DataView(room.buffer).getUint32(0);
+      if (buffer.length === LENGTH_BYTES) {
+        const length = new DataView(buffer.buffer).getUint32(0);
         if (length < 1 || length > limit)
-          throw new Violation(`a frame of ${length} bytes was announced; 1 to ${limit} are allowed here`);
-        const head = room;
-        room = new Uint8Array(LENGTH_BYTES + length);
-        room.set(head);
+          throw new ProtocolViolation(`a frame of ${length} bytes was announced; 1 to ${limit} are allowed here`);
+        const head = buffer;
+        buffer = new Uint8Array(LENGTH_BYTES + length);
+        buffer.set(head);
         if (!isFull()) return undefined;
       }
-      const bytes = room;
-      room = new Uint8Array(LENGTH_BYTES);
+      const bytes = buffer;
+      buffer = new Uint8Array(LENGTH_BYTES);
       filled = 0;
       return { type: bytes[LENGTH_BYTES]!, body: bytes.subarray(HEADER_BYTES), bytes };
     },

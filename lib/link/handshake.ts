@@ -2,7 +2,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { line } from "../kit/fields.ts";
-import { FRAME, type Frame, makeFrame, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
+import { FRAME, type Frame, makeFrame, LENGTH_BYTES, MAX_UNPROVEN_BYTES, ProtocolViolation } from "./frames.ts";
 import { toBytes, toObject } from "./payload.ts";
 
 const VERSION = 1;
@@ -46,7 +46,7 @@ export const readChallenge = (frame: Frame): PeerIdentity =>
 
 /** Reads a PROOF. */
 export function readProof(frame: Frame): Uint8Array {
-  if (frame.type !== FRAME.proof || frame.body.length !== 32) throw new Violation("a proof was due");
+  if (frame.type !== FRAME.proof || frame.body.length !== 32) throw new ProtocolViolation("a proof was due");
   return frame.body;
 }
 
@@ -56,17 +56,19 @@ export function readProof(frame: Frame): Uint8Array {
  */
 export function checkIdentity(self: PeerIdentity): void {
   const { error } = peerIdentitySchema.safeParse(self);
-  if (error) throw new Error(flawOf(error));
+  if (error) throw new Error(describeIssue(error));
   const length = helloFrame(self, "0".repeat(8), new Uint8Array(NONCE_BYTES)).length - LENGTH_BYTES;
-  if (length > UNPROVEN_LIMIT)
-    throw new Error(`instance_id, product_id and product_type are ${length - UNPROVEN_LIMIT} bytes too long together`);
+  if (length > MAX_UNPROVEN_BYTES)
+    throw new Error(
+      `instance_id, product_id and product_type are ${length - MAX_UNPROVEN_BYTES} bytes too long together`,
+    );
 }
 
 function read<T>(frame: Frame, type: number, schema: z.ZodType<T>): T {
-  if (frame.type !== type) throw new Violation(`a frame of type ${type} was due, not ${frame.type}`);
+  if (frame.type !== type) throw new ProtocolViolation(`a frame of type ${type} was due, not ${frame.type}`);
   const parsed = schema.safeParse(toObject(frame.body));
   if (parsed.success) return parsed.data;
-  throw new Violation(`the opening frame's ${flawOf(parsed.error)}`);
+  throw new ProtocolViolation(`the opening frame's ${describeIssue(parsed.error)}`);
 }
 
-const flawOf = ({ issues: [first] }: z.ZodError): string => `${first!.path.join(".")} ${first!.message}`;
+const describeIssue = ({ issues: [first] }: z.ZodError): string => `${first!.path.join(".")} ${first!.message}`;

@@ -36,8 +36,8 @@ export const serverProof = (key: Uint8Array, transcript: Uint8Array, client: Uin
 
 /** One key a direction, new with every handshake: both nonces are in the transcript. */
 export function sessionKeys(key: Uint8Array, transcript: Uint8Array): { client: Uint8Array; server: Uint8Array } {
-  const under = (info: string) => hkdf(sha256, key, transcript, utf8ToBytes(info), 32);
-  return { client: under("client to server"), server: under("server to client") };
+  const derive = (info: string) => hkdf(sha256, key, transcript, utf8ToBytes(info), 32);
+  return { client: derive("client to server"), server: derive("server to client") };
 }
 
 /** HMAC-SHA256 under a key that is set up once; a platform's own is faster than the portable one. */
@@ -50,7 +50,7 @@ export const portableMac: Mac = (key) => {
 };
 
 /** Compares without telling by time where two values differ. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
   for (let i = 0; i < a.length; i++) difference |= a[i]! ^ (b[i] ?? 0);
   return difference === 0;

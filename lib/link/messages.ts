@@ -86,13 +86,13 @@ export const checkpointAnswer = once(() =>
 export type CheckpointAnswer = z.infer<ReturnType<typeof checkpointAnswer>>;
 
 /** An answer as it travels: an HTTP status and a JSON body. */
-export interface Answered {
+export interface PeerAnswer {
   status: number;
   body: unknown;
 }
 
 /** Asks a peer; rejects with `LinkError` when no answer comes. */
-export type Ask = (message: Message, body: unknown) => Promise<Answered>;
+export type AskPeer = (message: Message, body: unknown) => Promise<PeerAnswer>;
 
 /** No answer came: the connection is gone, or the peer took too long. */
 export class LinkError extends Error {

@@ -1,5 +1,5 @@
 /** JSON of the link, from bytes that an unauthenticated peer may have made. */
-import { Violation } from "./frames.ts";
+import { ProtocolViolation } from "./frames.ts";
 
 /** Deeper than any answer of the service, and shallow enough for every function that recurses over one. */
 const DEEPEST = 50;
@@ -16,11 +16,11 @@ export function toObject(bytes: Uint8Array): Record<string, unknown> {
   try {
     value = JSON.parse(decoder.decode(bytes));
   } catch {
-    throw new Violation("a payload is not JSON in UTF-8");
+    throw new ProtocolViolation("a payload is not JSON in UTF-8");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Violation("a payload is not a JSON object");
-  if (isDeeper(value, DEEPEST)) throw new Violation(`a payload is nested deeper than ${DEEPEST} levels`);
+    throw new ProtocolViolation("a payload is not a JSON object");
+  if (isDeeper(value, DEEPEST)) throw new ProtocolViolation(`a payload is nested deeper than ${DEEPEST} levels`);
   return value as Record<string, unknown>;
 }
 

@@ -12,7 +12,7 @@ export const LOG_STATES = ["consistent", "lost", "rewritten", "unknown"] as cons
 export type LogState = (typeof LOG_STATES)[number];
 
 /** The newest account of a peer's log that was accepted. */
-export interface KeptLog {
+export interface StoredLog {
   origin: string;
   length: number;
   head: string;
@@ -29,57 +29,63 @@ export interface KeptLog {
 export interface Judgement {
   log: LogState;
   reason: string | null;
-  keep: KeptLog | null;
+  reference: StoredLog | null;
 }
 
 /** Compares a peer's account of its log with the stored one; without anything to compare the result is not `consistent`. */
-export function judgeLog(kept: KeptLog | null, told: CheckpointAnswer, at: string): Judgement {
-  const unproven = (reason: string): Judgement => ({ log: "unknown", reason, keep: kept });
-  const note = told.checkpoint === null ? null : parseCheckpoint(told.checkpoint);
-  if (told.checkpoint !== null && (note?.origin !== told.origin || note.length !== told.length))
-    return unproven("the checkpoint does not state the log's origin and length");
-  const keep: KeptLog = {
-    origin: told.origin,
-    length: told.length,
-    head: told.head,
-    checkpoint: told.checkpoint,
+export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, at: string): Judgement {
+  const judgeUnproven = (reason: string): Judgement => ({ log: "unknown", reason, reference: stored });
+  const note = reported.checkpoint === null ? null : parseCheckpoint(reported.checkpoint);
+  if (reported.checkpoint !== null && (note?.origin !== reported.origin || note.length !== reported.length))
+    return judgeUnproven("the checkpoint does not state the log's origin and length");
+  const newer: StoredLog = {
+    origin: reported.origin,
+    length: reported.length,
+    head: reported.head,
+    checkpoint: reported.checkpoint,
     root: note?.root ?? null,
     at,
   };
-  if (!kept) return { log: "unknown", reason: "this is the first account of the log", keep };
-  const rewritten = (reason: string): Judgement => ({ log: "rewritten", reason, keep: kept });
-  if (told.origin !== kept.origin) return rewritten(`the log was ${kept.origin} and is now ${told.origin}`);
-  const differs = (reason: string): Judgement => {
-    const lost = whyLost(kept, told);
-    return lost === undefined ? rewritten(reason) : { log: "lost", reason: `${reason}; ${lost}`, keep };
+  if (!stored) return { log: "unknown", reason: "this is the first account of the log", reference: newer };
+  const judgeRewritten = (reason: string): Judgement => ({ log: "rewritten", reason, reference: stored });
+  if (reported.origin !== stored.origin)
+    return judgeRewritten(`the log was ${stored.origin} and is now ${reported.origin}`);
+  const judgeDifference = (reason: string): Judgement => {
+    const lost = explainLoss(stored, reported);
+    return lost === undefined
+      ? judgeRewritten(reason)
+      : { log: "lost", reason: `${reason}; ${lost}`, reference: newer };
   };
-  if (told.length < kept.length) return differs(`the log had ${kept.length} entries and now has ${told.length}`);
-  const sameLength = told.length === kept.length;
-  if (sameLength && told.head !== kept.head) return differs(`the log has another entry ${kept.length} than before`);
-  if (told.head_at_from !== null && told.head_at_from !== kept.head)
-    return differs(`entry ${kept.length} of the log is not the one that was there`);
-  if (kept.root !== null) {
-    if (keep.root === null) return unproven("the peer gave checkpoints before and gives none now");
-    if (!growthIsProven(kept, keep, told.proof ?? []))
-      return differs(`the proof from ${kept.length} to ${told.length} entries does not hold`);
-    return { log: "consistent", reason: null, keep };
+  if (reported.length < stored.length)
+    return judgeDifference(`the log had ${stored.length} entries and now has ${reported.length}`);
+  const sameLength = reported.length === stored.length;
+  if (sameLength && reported.head !== stored.head)
+    return judgeDifference(`the log has another entry ${stored.length} than before`);
+  if (reported.head_at_from !== null && reported.head_at_from !== stored.head)
+    return judgeDifference(`entry ${stored.length} of the log is not the one that was there`);
+  if (stored.root !== null) {
+    if (newer.root === null) return judgeUnproven("the peer gave checkpoints before and gives none now");
+    if (!isGrowthProven(stored, newer, reported.proof ?? []))
+      return judgeDifference(`the proof from ${stored.length} to ${reported.length} entries does not hold`);
+    return { log: "consistent", reason: null, reference: newer };
   }
-  if (sameLength || kept.length === 0 || told.head_at_from !== null) return { log: "consistent", reason: null, keep };
-  return { log: "unknown", reason: "the log grew, and the peer does not tell its earlier head", keep };
+  if (sameLength || stored.length === 0 || reported.head_at_from !== null)
+    return { log: "consistent", reason: null, reference: newer };
+  return { log: "unknown", reason: "the log grew, and the peer does not tell its earlier head", reference: newer };
 }
 
 /** The sentence that the log itself states about the loss of what was stored; undefined where it states no such loss. */
-function whyLost({ length, head }: KeptLog, { loss, length: now }: CheckpointAnswer): string | undefined {
-  if (!loss || loss.entry > now || !covers(loss, length)) return undefined;
+function explainLoss({ length, head }: StoredLog, { loss, length: now }: CheckpointAnswer): string | undefined {
+  if (!loss || loss.entry > now || !coversLength(loss, length)) return undefined;
   if (loss.known === length && loss.known_head !== null && loss.known_head !== head) return undefined;
   return `its entry ${loss.entry} states that ${loss.actor} accepted the loss of what came after entry ${loss.length}`;
 }
 
-const covers = (loss: AcceptedLoss, length: number): boolean =>
+const coversLength = (loss: AcceptedLoss, length: number): boolean =>
   loss.length < loss.entry && loss.length < length && length <= loss.known;
 
-function growthIsProven(kept: KeptLog, now: KeptLog, proof: readonly string[]): boolean {
+function isGrowthProven(stored: StoredLog, now: StoredLog, proof: readonly string[]): boolean {
   const path = proof.map((hash) => decodeBase64(hash));
   if (!path.every((hash) => hash?.length === 32)) return false;
-  return isConsistent(kept.length, hexBytes(kept.root!), now.length, hexBytes(now.root!), path as Uint8Array[]);
+  return isConsistent(stored.length, hexBytes(stored.root!), now.length, hexBytes(now.root!), path as Uint8Array[]);
 }

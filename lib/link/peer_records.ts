@@ -2,7 +2,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Store, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
-import type { KeptLog, LogState } from "./peer_log.ts";
+import type { StoredLog, LogState } from "./peer_log.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -15,7 +15,7 @@ declare module "../store/store.ts" {
 
 const COLLECTION = "peers";
 /** The longest unseen go first. */
-const KEPT_PEERS = 200;
+const MAX_PEERS = 200;
 
 /** `peers/<peer_id>` */
 export interface PeerRecord extends PeerIdentity {
@@ -24,18 +24,18 @@ export interface PeerRecord extends PeerIdentity {
   last_seen_at: string;
   /** The number of its last insight that was read. */
   cursor: number;
-  kept_log: KeptLog | null;
+  kept_log: StoredLog | null;
   log: LogState;
   log_reason: string | null;
 }
 
 /** All kept peers, at most 200. */
 export async function listPeers(store: Store): Promise<PeerRecord[]> {
-  return (await store.list(COLLECTION, { limit: KEPT_PEERS })).map(({ value }) => value);
+  return (await store.list(COLLECTION, { limit: MAX_PEERS })).map(({ value }) => value);
 }
 
 /** One peer's record. */
-export async function peerRecord(reader: Pick<Store | Tx, "get">, peerId: string): Promise<PeerRecord | undefined> {
+export async function findPeer(reader: Pick<Store | Tx, "get">, peerId: string): Promise<PeerRecord | undefined> {
   return (await reader.get(COLLECTION, peerId))?.value;
 }
 
@@ -43,34 +43,41 @@ export async function peerRecord(reader: Pick<Store | Tx, "get">, peerId: string
 export async function describePeerLog(
   store: Store,
   origin: string,
-): Promise<{ kept: KeptLog; instance_id: string } | undefined> {
+): Promise<{ kept: StoredLog; instance_id: string } | undefined> {
   return (await listPeers(store))
     .flatMap(({ kept_log, instance_id }) => (kept_log?.origin === origin ? [{ kept: kept_log, instance_id }] : []))
     .sort((a, b) => b.kept.length - a.kept.length)[0];
 }
 
 /** A peer that changed one of these is read again: its insights name them, and trust depends on them. */
-const NAMES = ["instance_id", "product_id", "product_type"] as const;
+const NAME_FIELDS = ["instance_id", "product_id", "product_type"] as const;
 
 /** Keeps what is new of a peer; a peer met for the first time may push out the longest unseen. */
-export async function savePeer(tx: Tx, seen: PeerIdentity & Partial<PeerRecord>): Promise<void> {
-  const kept = await peerRecord(tx, seen.peer_id);
-  const fresh = { address: "", last_seen_at: "", cursor: 0, kept_log: null, log: "unknown" as const, log_reason: null };
-  const renamed = kept && NAMES.some((name) => kept[name] !== seen[name]);
-  const again = renamed ? { cursor: 0 } : {};
-  tx.put(COLLECTION, seen.peer_id, { ...fresh, ...kept, ...again, ...seen });
-  if (kept) return;
-  const all = await tx.list(COLLECTION, { limit: KEPT_PEERS + 1 });
-  if (all.length <= KEPT_PEERS) return;
-  const others = all.filter(({ id }) => id !== seen.peer_id);
+export async function savePeer(tx: Tx, peer: PeerIdentity & Partial<PeerRecord>): Promise<void> {
+  const stored = await findPeer(tx, peer.peer_id);
+  const defaults = {
+    address: "",
+    last_seen_at: "",
+    cursor: 0,
+    kept_log: null,
+    log: "unknown" as const,
+    log_reason: null,
+  };
+  const renamed = stored && NAME_FIELDS.some((name) => stored[name] !== peer[name]);
+  const cursorReset = renamed ? { cursor: 0 } : {};
+  tx.put(COLLECTION, peer.peer_id, { ...defaults, ...stored, ...cursorReset, ...peer });
+  if (stored) return;
+  const all = await tx.list(COLLECTION, { limit: MAX_PEERS + 1 });
+  if (all.length <= MAX_PEERS) return;
+  const others = all.filter(({ id }) => id !== peer.peer_id);
   tx.delete(COLLECTION, others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b)).id);
 }
 
 /** The node's name on the link: random, made once and kept with the store, so that two nodes with default names stay two. */
 export function openPeerId(store: Store): Promise<string> {
   return store.transact(async (tx) => {
-    const kept = (await tx.get("meta", "peer_id"))?.value.peer_id;
-    if (kept) return kept;
+    const stored = (await tx.get("meta", "peer_id"))?.value.peer_id;
+    if (stored) return stored;
     const peer_id = bytesToHex(crypto.getRandomValues(new Uint8Array(16)));
     tx.put("meta", "peer_id", { peer_id }, 0);
     return peer_id;

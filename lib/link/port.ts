@@ -104,7 +104,7 @@ export interface LinkPort {
    * Asks one peer, by `peer_id` or address, or all of them. `what` is a read path or the name of a message
    * (`QUERIES`); undefined when `peer` names none.
    */
-  query(what: Query, peer?: string): Promise<PeerResult[] | undefined>;
+  query(query: Query, peer?: string): Promise<PeerResult[] | undefined>;
   /** Brings the own insights up to date, hands them out and reads those of the peers. Never rejects for a peer's sake. */
   sync(): Promise<SyncReport>;
   capability(): Capability;

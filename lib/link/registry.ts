@@ -4,7 +4,7 @@ import type { LinkDeps } from "./deps.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, insightSummary } from "./insight.ts";
-import { newestShared } from "./shared.ts";
+import { listNewestShared } from "./shared.ts";
 import { findRelation, trustWeight } from "./trust.ts";
 
 declare module "../store/store.ts" {
@@ -12,13 +12,13 @@ declare module "../store/store.ts" {
     co_evolution: Insight;
   }
   interface Meta {
-    co_evolution: NotKept;
+    co_evolution: RejectedCounts;
   }
 }
 
 const COLLECTION = "co_evolution";
 /** How many insights are kept. */
-export const KEPT_INSIGHTS = 500;
+export const MAX_INSIGHTS = 500;
 /** Each insight that comes may push out another. */
 const SLICE = 20;
 
@@ -32,7 +32,7 @@ export interface Acceptance {
 }
 
 /** `meta/co_evolution`: what was not kept, over the life of the store. */
-export interface NotKept {
+export interface RejectedCounts {
   unrelated: number;
   refused: number;
 }
@@ -41,7 +41,7 @@ export interface NotKept {
 export async function acceptInsights(
   { store }: Pick<LinkDeps, "store">,
   ends: { self: PeerIdentity; peer: PeerIdentity },
-  told: readonly unknown[],
+  received: readonly unknown[],
   now: number,
 ): Promise<Acceptance> {
   const { self, peer } = ends;
@@ -49,27 +49,27 @@ export async function acceptInsights(
   const trust = trustWeight(findRelation(self, peer));
   const at = new Date(now).toISOString();
   const own = { trust, received_at: at, peer_id: peer.peer_id };
-  if (trust === 0) acceptance.unrelated = told.length;
+  if (trust === 0) acceptance.unrelated = received.length;
   else
-    for (let start = 0; start < told.length; start += SLICE) {
-      const outcomes = await store.transact((tx) => keepSlice(tx, told.slice(start, start + SLICE), peer, own));
+    for (let start = 0; start < received.length; start += SLICE) {
+      const outcomes = await store.transact((tx) => storeSlice(tx, received.slice(start, start + SLICE), peer, own));
       for (const outcome of outcomes)
         if (typeof outcome === "string") acceptance[outcome]++;
         else acceptance.refused.push(outcome);
     }
-  const { kept, unrelated, refused } = acceptance;
-  if (kept + unrelated + refused.length === 0) return acceptance;
+  const { kept: stored, unrelated, refused } = acceptance;
+  if (stored + unrelated + refused.length === 0) return acceptance;
   await store.transact(async (tx) => {
     if (unrelated + refused.length > 0) {
-      const before = await notKept(tx);
+      const before = await readRejectedCounts(tx);
       const counted = { unrelated: before.unrelated + unrelated, refused: before.refused + refused.length };
       tx.put("meta", COLLECTION, counted);
     }
-    if (kept === 0) return;
+    if (stored === 0) return;
     await addNotice({ store }, tx, {
       at,
       kind: "insight",
-      title: `${kept} ${kept === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
+      title: `${stored} ${stored === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
       detail: `Kept with a trust of ${trust}.`,
       ref: peer.peer_id,
     });
@@ -77,23 +77,30 @@ export async function acceptInsights(
   return acceptance;
 }
 
-type Own = Pick<Insight, "trust" | "received_at" | "peer_id">;
-type Taken = "kept" | "updated" | "unchanged" | Acceptance["refused"][number];
+type ReceivedFields = Pick<Insight, "trust" | "received_at" | "peer_id">;
+type InsightResult = "kept" | "updated" | "unchanged" | Acceptance["refused"][number];
 
-async function keepSlice(tx: Tx, told: readonly unknown[], peer: PeerIdentity, own: Own): Promise<Taken[]> {
-  const taken: Taken[] = [];
-  for (const raw of told) {
+async function storeSlice(
+  tx: Tx,
+  received: readonly unknown[],
+  peer: PeerIdentity,
+  own: ReceivedFields,
+): Promise<InsightResult[]> {
+  const results: InsightResult[] = [];
+  for (const raw of received) {
     const parsed = sharedInsightSchema().safeParse(raw);
-    const reason = parsed.success ? misplaced(parsed.data, peer) : "it is not an insight of this version";
-    taken.push(reason ? { insight_id: parsed.data?.insight_id ?? null, reason } : await keep(tx, parsed.data!, own));
+    const reason = parsed.success ? findOriginProblem(parsed.data, peer) : "it is not an insight of this version";
+    results.push(
+      reason ? { insight_id: parsed.data?.insight_id ?? null, reason } : await storeInsight(tx, parsed.data!, own),
+    );
   }
-  if (taken.includes("kept")) await forgetOldest(tx);
-  return taken;
+  if (results.includes("kept")) await forgetOldest(tx);
+  return results;
 }
 
 /** Kept insights, the last received first. */
 export const listInsights = async (reads: Pick<Reads, "list">): Promise<Insight[]> =>
-  (await reads.list(COLLECTION, { limit: KEPT_INSIGHTS * 2 }))
+  (await reads.list(COLLECTION, { limit: MAX_INSIGHTS * 2 }))
     .map(({ value }) => value)
     .sort((a, b) => b.received_at.localeCompare(a.received_at));
 
@@ -103,17 +110,17 @@ export async function coEvolutionView({ store, link }: LinkDeps, limit: number) 
   return {
     insights: insights.slice(0, limit),
     peers: (await link?.peers()) ?? [],
-    shared: await newestShared(store, limit),
-    counts: { kept: insights.length, ...(await notKept(store)) },
+    shared: await listNewestShared(store, limit),
+    counts: { kept: insights.length, ...(await readRejectedCounts(store)) },
   };
 }
 
 /** Reads the counts of insights that were not stored so far. */
-export const notKept = async (reads: Pick<Reads, "get">): Promise<NotKept> =>
+export const readRejectedCounts = async (reads: Pick<Reads, "get">): Promise<RejectedCounts> =>
   (await reads.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
 
 /** A peer speaks for itself only. */
-function misplaced(insight: SharedInsight, peer: PeerIdentity): string | undefined {
+function findOriginProblem(insight: SharedInsight, peer: PeerIdentity): string | undefined {
   if (insight.origin_instance_id !== peer.instance_id)
     return "origin_instance_id is not the sender's: nothing is relayed";
   if (insight.product_id !== peer.product_id || insight.product_type !== peer.product_type)
@@ -121,11 +128,11 @@ function misplaced(insight: SharedInsight, peer: PeerIdentity): string | undefin
   return undefined;
 }
 
-async function keep(tx: Tx, told: SharedInsight, own: Own): Promise<Taken> {
-  const { insight_id } = told;
+async function storeInsight(tx: Tx, received: SharedInsight, own: ReceivedFields): Promise<InsightResult> {
+  const { insight_id } = received;
   const before = (await tx.get(COLLECTION, insight_id))?.value;
   if (before && before.peer_id !== own.peer_id) return { insight_id, reason: "another peer's insight has this id" };
-  const insight: Insight = { ...told, summary: insightSummary(told), ...own };
+  const insight: Insight = { ...received, summary: insightSummary(received), ...own };
   if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight))
     return "unchanged";
   tx.put(COLLECTION, insight_id, insight);
@@ -134,13 +141,13 @@ async function keep(tx: Tx, told: SharedInsight, own: Own): Promise<Taken> {
 
 /** Who holds most loses its oldest first, so that no peer pushes out the others. */
 async function forgetOldest(tx: Tx): Promise<void> {
-  const kept = await listInsights(tx);
-  while (kept.length > KEPT_INSIGHTS) {
+  const stored = await listInsights(tx);
+  while (stored.length > MAX_INSIGHTS) {
     const counts = new Map<string, number>();
-    for (const { peer_id } of kept) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
+    for (const { peer_id } of stored) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
     const [largest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
-    const [oldest] = kept.splice(
-      kept.findLastIndex(({ peer_id }) => peer_id === largest),
+    const [oldest] = stored.splice(
+      stored.findLastIndex(({ peer_id }) => peer_id === largest),
       1,
     );
     tx.delete(COLLECTION, oldest!.insight_id);

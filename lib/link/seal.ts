@@ -1,6 +1,6 @@
 /** Sealed frames: a u64 sequence number from 0, the payload, and an HMAC over everything before it. */
-import { type Frame, HEADER_BYTES, LENGTH_BYTES, writeHeader, Violation } from "./frames.ts";
-import { equalBytes, type Mac } from "./keys.ts";
+import { type Frame, HEADER_BYTES, LENGTH_BYTES, writeHeader, ProtocolViolation } from "./frames.ts";
+import { isSameBytes, type Mac } from "./keys.ts";
 
 const SEQUENCE_BYTES = 8;
 const TAG_BYTES = 32;
@@ -11,8 +11,8 @@ const HIGH = 0x1_0000_0000;
 export const SEAL_BYTES = 1 + SEQUENCE_BYTES + TAG_BYTES;
 
 /** Makes the frames of one direction. */
-export function sealer(key: Uint8Array, macOf: Mac): (type: number, payload: Uint8Array) => Uint8Array {
-  const mac = macOf(key);
+export function sealer(key: Uint8Array, createMac: Mac): (type: number, payload: Uint8Array) => Uint8Array {
+  const mac = createMac(key);
   let sequence = 0;
   return (type, payload) => {
     const bytes = new Uint8Array(PAYLOAD_AT + payload.length + TAG_BYTES);
@@ -31,16 +31,16 @@ export function sealer(key: Uint8Array, macOf: Mac): (type: number, payload: Uin
  * Checks the frames of one direction and gives their payloads. A frame that is changed, repeated, missing or out of order is a
  * `Violation`.
  */
-export function opener(key: Uint8Array, macOf: Mac): (frame: Frame) => Uint8Array {
-  const mac = macOf(key);
+export function opener(key: Uint8Array, createMac: Mac): (frame: Frame) => Uint8Array {
+  const mac = createMac(key);
   let sequence = 0;
   return ({ bytes }) => {
-    if (bytes.length < LENGTH_BYTES + SEAL_BYTES) throw new Violation("a sealed frame is too short");
-    if (!equalBytes(mac(bytes.subarray(0, -TAG_BYTES)), bytes.subarray(-TAG_BYTES)))
-      throw new Violation("a frame's HMAC does not hold");
+    if (bytes.length < LENGTH_BYTES + SEAL_BYTES) throw new ProtocolViolation("a sealed frame is too short");
+    if (!isSameBytes(mac(bytes.subarray(0, -TAG_BYTES)), bytes.subarray(-TAG_BYTES)))
+      throw new ProtocolViolation("a frame's HMAC does not hold");
     const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES, SEQUENCE_BYTES);
     if (view.getUint32(0) * HIGH + view.getUint32(4) !== sequence)
-      throw new Violation(`a frame is out of sequence: number ${sequence} was due`);
+      throw new ProtocolViolation(`a frame is out of sequence: number ${sequence} was due`);
     sequence++;
     return bytes.subarray(PAYLOAD_AT, -TAG_BYTES);
   };

@@ -2,11 +2,19 @@
  * One end of one connection, as a state machine: bytes in, bytes and events out. It knows no socket, clock or timer.
  * After a violation it is over: it takes nothing in and gives nothing out.
  */
-import { FRAME, type Frame, makeFrame, frameReader, PROVEN_LIMIT, UNPROVEN_LIMIT, Violation } from "./frames.ts";
+import {
+  FRAME,
+  type Frame,
+  makeFrame,
+  frameReader,
+  MAX_PROVEN_BYTES,
+  MAX_UNPROVEN_BYTES,
+  ProtocolViolation,
+} from "./frames.ts";
 import { challengeFrame, helloFrame, type PeerIdentity, readChallenge, readHello, readProof } from "./handshake.ts";
 import {
   clientProof,
-  equalBytes,
+  isSameBytes,
   type Mac,
   portableMac,
   type SecretKey,
@@ -46,26 +54,26 @@ export interface SessionOptions {
 }
 
 /** One end of one connection. */
-export type Session = ReturnType<typeof session>;
+export type Session = ReturnType<typeof createSession>;
 
 type Stage = (frame: Frame, step: Step) => Stage;
 type Seal = ReturnType<typeof sealer>;
 
-const NOTHING = new Uint8Array();
-const LARGEST_PAYLOAD = PROVEN_LIMIT - SEAL_BYTES;
+const EMPTY = new Uint8Array();
+const MAX_PAYLOAD_BYTES = MAX_PROVEN_BYTES - SEAL_BYTES;
 
 /** An end before its first byte. */
-export function session({ role, self, keys, nonce, mac = portableMac }: SessionOptions) {
+export function createSession({ role, self, keys, nonce, mac = portableMac }: SessionOptions) {
   const reader = frameReader();
   const ownKey = keys[0]!;
-  const hello = role === "client" ? helloFrame(self, ownKey.kid, nonce) : NOTHING;
+  const hello = role === "client" ? helloFrame(self, ownKey.kid, nonce) : EMPTY;
   let greeted = false;
-  let over = false;
+  let isClosed = false;
   let seal: Seal | undefined;
 
-  const refuseSelf = (peer: PeerIdentity): void => {
+  const rejectSelf = (peer: PeerIdentity): void => {
     if (peer.peer_id === self.peer_id)
-      throw new Violation(
+      throw new ProtocolViolation(
         "the other end has this node's own peer_id: it is this node, or was made from a copy of its state",
       );
   };
@@ -81,30 +89,31 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
 
   const awaitChallenge: Stage = (frame, step) => {
     const peer = readChallenge(frame);
-    refuseSelf(peer);
+    rejectSelf(peer);
     greeted = true;
     const transcript = makeTranscript(hello, frame.bytes);
     const proof = clientProof(ownKey.key, transcript);
     step.send.push(makeFrame(FRAME.proof, proof));
     return (answer, next) => {
-      if (!equalBytes(readProof(answer), serverProof(ownKey.key, transcript, proof)))
-        throw new Violation("the server does not hold the secret");
+      if (!isSameBytes(readProof(answer), serverProof(ownKey.key, transcript, proof)))
+        throw new ProtocolViolation("the server does not hold the secret");
       return establish(ownKey.key, transcript, peer, next);
     };
   };
 
   const awaitHello: Stage = (frame, step) => {
     const { peer, kid } = readHello(frame);
-    refuseSelf(peer);
+    rejectSelf(peer);
     const key = keys.find((known) => known.kid === kid)?.key;
-    if (!key) throw new Violation("the client uses a secret that is not one of this node's");
+    if (!key) throw new ProtocolViolation("the client uses a secret that is not one of this node's");
     greeted = true;
     const challenge = challengeFrame(self, nonce);
     const transcript = makeTranscript(frame.bytes, challenge);
     step.send.push(challenge);
     return (answer, next) => {
       const proof = readProof(answer);
-      if (!equalBytes(proof, clientProof(key, transcript))) throw new Violation("the client does not hold the secret");
+      if (!isSameBytes(proof, clientProof(key, transcript)))
+        throw new ProtocolViolation("the client does not hold the secret");
       next.send.push(makeFrame(FRAME.proof, serverProof(key, transcript, proof)));
       return establish(key, transcript, peer, next);
     };
@@ -114,8 +123,8 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
     (open: ReturnType<typeof opener>): Stage =>
     (frame, step) => {
       const payload = open(frame);
-      if (frame.type === FRAME.ping) step.send.push(seal!(FRAME.pong, NOTHING));
-      else step.events.push(eventOf(frame.type, payload));
+      if (frame.type === FRAME.ping) step.send.push(seal!(FRAME.pong, EMPTY));
+      else step.events.push(parseEvent(frame.type, payload));
       return inSession(open);
     };
 
@@ -130,24 +139,24 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
       return seal !== undefined;
     },
     /** Bytes held of an unfinished frame. */
-    get held() {
-      return reader.held;
+    get buffered() {
+      return reader.buffered;
     },
     /** First messages of the client; nothing for a server. */
     open: () => (role === "client" ? [hello] : []),
     receive(chunk: Uint8Array): Step {
       const step: Step = { send: [], events: [] };
-      if (over) return step;
+      if (isClosed) return step;
       try {
         reader.push(chunk);
         for (;;) {
-          const frame = reader.next(seal ? PROVEN_LIMIT : UNPROVEN_LIMIT);
+          const frame = reader.next(seal ? MAX_PROVEN_BYTES : MAX_UNPROVEN_BYTES);
           if (!frame) return step;
           stage = stage(frame, step);
         }
       } catch (error) {
-        if (!(error instanceof Violation)) throw error;
-        over = true;
+        if (!(error instanceof ProtocolViolation)) throw error;
+        isClosed = true;
         step.events.push({ kind: "violation", reason: error.message });
         return step;
       }
@@ -155,36 +164,37 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
     /** A request; a `RangeError` when it does not fit into a frame. */
     request(id: number, message: string, body: unknown): Uint8Array {
       const payload = toBytes({ id, message, body });
-      if (payload.length > LARGEST_PAYLOAD)
+      if (payload.length > MAX_PAYLOAD_BYTES)
         throw new RangeError(
-          `a request of ${payload.length} bytes is over the ${LARGEST_PAYLOAD} that a frame carries`,
+          `a request of ${payload.length} bytes is over the ${MAX_PAYLOAD_BYTES} that a frame carries`,
         );
       return seal!(FRAME.request, payload);
     },
     /** An answer; one that does not fit into a frame becomes status 413. */
     respond(id: number, status: number, body: unknown): Uint8Array {
       const payload = toBytes({ id, status, body });
-      return seal!(FRAME.response, payload.length > LARGEST_PAYLOAD ? toBytes(tooLarge(id)) : payload);
+      return seal!(FRAME.response, payload.length > MAX_PAYLOAD_BYTES ? toBytes(tooLarge(id)) : payload);
     },
-    ping: (): Uint8Array => seal!(FRAME.ping, NOTHING),
+    ping: (): Uint8Array => seal!(FRAME.ping, EMPTY),
   };
 }
 
 const tooLarge = (id: number) => ({
   id,
   status: 413,
-  body: { error: `the answer is over the ${LARGEST_PAYLOAD} bytes that a frame carries`, code: "answer_too_large" },
+  body: { error: `the answer is over the ${MAX_PAYLOAD_BYTES} bytes that a frame carries`, code: "answer_too_large" },
 });
 
-function eventOf(type: number, payload: Uint8Array): LinkEvent {
+function parseEvent(type: number, payload: Uint8Array): LinkEvent {
   if (type === FRAME.pong) return { kind: "pong" };
-  if (type !== FRAME.request && type !== FRAME.response) throw new Violation(`there is no frame of type ${type}`);
+  if (type !== FRAME.request && type !== FRAME.response)
+    throw new ProtocolViolation(`there is no frame of type ${type}`);
   const { id, message, status, body } = toObject(payload);
-  if (!Number.isSafeInteger(id)) throw new Violation("a message has no id");
+  if (!Number.isSafeInteger(id)) throw new ProtocolViolation("a message has no id");
   if (type === FRAME.request) {
-    if (typeof message !== "string") throw new Violation("a request names no message");
+    if (typeof message !== "string") throw new ProtocolViolation("a request names no message");
     return { kind: "request", id: id as number, message, body };
   }
-  if (!Number.isInteger(status)) throw new Violation("an answer has no status");
+  if (!Number.isInteger(status)) throw new ProtocolViolation("an answer has no status");
   return { kind: "response", id: id as number, status: status as number, body };
 }

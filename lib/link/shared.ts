@@ -22,7 +22,7 @@ declare module "../store/store.ts" {
 
 const COLLECTION = "insights_shared";
 /** How many own insights are kept, and how many of the newest outcomes are looked at. */
-export const SHARED_INSIGHTS = 500;
+export const MAX_SHARED_INSIGHTS = 500;
 /** Each that changed moves to a new number, and may push out another. */
 const SLICE = 15;
 
@@ -39,23 +39,23 @@ interface SharedRecord {
  * another store's: the page then begins again.
  */
 export async function readShared(store: Store, self: PeerIdentity, after: number, limit: number) {
-  const last = await newestNumber(store);
+  const last = await readNewestNumber(store);
   const from = after > last ? 0 : after;
   const page = limit === 0 ? [] : await store.list(COLLECTION, { after: keyOf(from), limit });
   return {
-    insights: page.map(({ value }) => isOwnInsight(self, value.insight)),
+    insights: page.map(({ value }) => updateOrigin(self, value.insight)),
     next: page.length === 0 ? from : Number(page.at(-1)!.id),
     last,
   };
 }
 
 /** The newest own insights, the newest first. */
-export async function newestShared(store: Store, limit: number): Promise<SharedInsight[]> {
+export async function listNewestShared(store: Store, limit: number): Promise<SharedInsight[]> {
   return (await store.list(COLLECTION, { limit, reverse: true })).map(({ value }) => value.insight);
 }
 
 /** An own insight under today's names: they may have changed with a restart, and a peer takes it only from whom it names. */
-export const isOwnInsight = (
+export const updateOrigin = (
   { instance_id, product_id, product_type }: PeerIdentity,
   insight: SharedInsight,
 ): SharedInsight => ({
@@ -70,7 +70,7 @@ export const isOwnInsight = (
  * audit entry or when their moment comes, so nothing is read while neither has come.
  */
 export function insightMaker(deps: ProjectionDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
-  let looked = "";
+  let lastChecked = "";
   return async () => {
     const { store } = deps;
     if (!deps.product) return [];
@@ -80,32 +80,32 @@ export function insightMaker(deps: ProjectionDeps, self: PeerIdentity): () => Pr
     const newest = `${read.as_of + read.behind} ${due}`;
     // A verdict is given by the clock; what follows the log waits until the time is certain, and may have several to catch up.
     const isDue = due !== null && due <= at;
-    if (newest === looked && !isDue) return [];
-    const changed = await changedInsights(deps, self, read, at);
+    if (newest === lastChecked && !isDue) return [];
+    const changed = await findChangedInsights(deps, self, read, at);
     for (let start = 0; start < changed.length; start += SLICE)
-      await keepSlice(store, changed.slice(start, start + SLICE));
-    looked = newest;
+      await storeSlice(store, changed.slice(start, start + SLICE));
+    lastChecked = newest;
     return changed.map(({ record }) => record.insight);
   };
 }
 
-interface Changed {
+interface ChangedInsight {
   before: Stored<SharedRecord> | undefined;
   record: SharedRecord;
 }
 
 /** Finds insights whose outcomes may have moved: the newest, and older ones with a stored insight that was not the last. */
-async function changedInsights(
+async function findChangedInsights(
   { store, sha256, product }: ProjectionDeps,
   self: PeerIdentity,
   { getMany, list, state: { kpis, windows } }: Snapshot<(typeof outcomes)["start"]>,
   at: string,
-): Promise<Changed[]> {
-  const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });
-  const byChange = new Map(kept.map((stored) => [stored.value.change_id, stored]));
-  const newest = await list("outcomes", { limit: SHARED_INSIGHTS, reverse: true });
+): Promise<ChangedInsight[]> {
+  const storedInsights = await store.list(COLLECTION, { limit: MAX_SHARED_INSIGHTS });
+  const byChange = new Map(storedInsights.map((stored) => [stored.value.change_id, stored]));
+  const newest = await list("outcomes", { limit: MAX_SHARED_INSIGHTS, reverse: true });
   const listed = new Set(newest.map(({ id }) => id));
-  const unfinished = kept.filter(({ value }) => !value.final && !listed.has(value.change_id));
+  const unfinished = storedInsights.filter(({ value }) => !value.final && !listed.has(value.change_id));
   const older = await getMany(
     "outcomes",
     unfinished.map(({ value }) => value.change_id),
@@ -118,7 +118,7 @@ async function changedInsights(
     store,
     measured.map(({ change_id }) => change_id),
   );
-  return measured.flatMap((outcome, index): Changed[] => {
+  return measured.flatMap((outcome, index): ChangedInsight[] => {
     const { change_id, kpi } = outcome;
     const change = changes[index]?.change;
     const before = byChange.get(change_id);
@@ -127,32 +127,33 @@ async function changedInsights(
       change &&
       makeInsight(outcome, change, {
         self,
-        insightId: before?.value.insight.insight_id ?? idOf(self, change_id, sha256),
+        insightId: before?.value.insight.insight_id ?? makeInsightId(self, change_id, sha256),
         observedAt: outcome.final?.as_of ?? kpis.values[kpi!]?.at ?? at,
       });
-    if (!insight || (before?.value.final === final && sameFacts(before.value.insight, insight))) return [];
+    if (!insight || (before?.value.final === final && isSameInsight(before.value.insight, insight))) return [];
     return [{ before, record: { change_id, final, insight } }];
   });
 }
 
 /** A name that is the same every time and tells nothing of the change. */
-const idOf = (self: PeerIdentity, changeId: string, sha256: Sha256): string =>
+const makeInsightId = (self: PeerIdentity, changeId: string, sha256: Sha256): string =>
   `ins_${sha256(`countersign-insight/1\n${self.peer_id}\n${changeId}`).slice(0, 32)}`;
 
-const sameFacts = (a: SharedInsight, b: SharedInsight): boolean => JSON.stringify(a) === JSON.stringify(b);
+const isSameInsight = (a: SharedInsight, b: SharedInsight): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-async function keepSlice(store: Store, changed: readonly Changed[]): Promise<void> {
+async function storeSlice(store: Store, changed: readonly ChangedInsight[]): Promise<void> {
   await store.transact(async (tx) => {
-    let last = await newestNumber(tx);
+    let last = await readNewestNumber(tx);
     for (const { before, record } of changed) {
       if (before) tx.delete(COLLECTION, before.id, before.revision);
       tx.put(COLLECTION, keyOf(++last), record, 0);
     }
     tx.put("meta", COLLECTION, { last });
-    const kept = await tx.list(COLLECTION, { limit: SHARED_INSIGHTS + changed.length, keysOnly: true });
-    for (const { id } of kept.slice(0, Math.max(0, kept.length - SHARED_INSIGHTS))) tx.delete(COLLECTION, id);
+    const storedInsights = await tx.list(COLLECTION, { limit: MAX_SHARED_INSIGHTS + changed.length, keysOnly: true });
+    for (const { id } of storedInsights.slice(0, Math.max(0, storedInsights.length - MAX_SHARED_INSIGHTS)))
+      tx.delete(COLLECTION, id);
   });
 }
 
-const newestNumber = async (reads: Pick<Reads, "get">): Promise<number> =>
+const readNewestNumber = async (reads: Pick<Reads, "get">): Promise<number> =>
   (await reads.get("meta", COLLECTION))?.value.last ?? 0;

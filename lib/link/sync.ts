@@ -6,26 +6,26 @@ import { addNotice } from "../projections/activity_log.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
 import {
-  type Answered,
-  type Ask,
+  type PeerAnswer,
+  type AskPeer,
   checkpointAnswer,
   evolutionAnswer,
   INSIGHTS_A_MESSAGE,
   LinkError,
 } from "./messages.ts";
 import { findRelation, trustWeight } from "./trust.ts";
-import { judgeLog, type Judgement, type KeptLog } from "./peer_log.ts";
-import { describePeerLog, peerRecord, savePeer } from "./peer_records.ts";
+import { judgeLog, type Judgement, type StoredLog } from "./peer_log.ts";
+import { describePeerLog, findPeer, savePeer } from "./peer_records.ts";
 import { acceptInsights } from "./registry.ts";
-import { SHARED_INSIGHTS } from "./shared.ts";
+import { MAX_SHARED_INSIGHTS } from "./shared.ts";
 
 type SyncDeps = Pick<LinkDeps, "store" | "clock"> & { self: PeerIdentity };
 
 /** More pages than a peer keeps insights for: it counts wrongly, and the rest waits for the next cycle. */
-const PAGES = SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;
+const MAX_PAGES = MAX_SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;
 
 /** Result of a sync with one peer. */
-export interface Synced {
+export interface SyncResult {
   /** Insights that were new, and those that changed. */
   kept: number;
   updated: number;
@@ -38,69 +38,69 @@ export interface Synced {
 export async function syncPeer(
   deps: SyncDeps,
   peer: PeerIdentity,
-  ask: Ask,
+  ask: AskPeer,
   changed: readonly SharedInsight[] = [],
-): Promise<Synced> {
+): Promise<SyncResult> {
   await shareInsights(deps.self, peer, ask, changed);
-  const synced = await readInsights(deps, peer, ask);
+  const result = await readInsights(deps, peer, ask);
   await checkLog(deps, peer, ask);
-  return synced;
+  return result;
 }
 
 /** Hands insights to a peer that keeps them; to any other nothing goes. The answer to the last message, if one was sent. */
 export async function shareInsights(
   self: PeerIdentity,
   peer: PeerIdentity,
-  ask: Ask,
+  ask: AskPeer,
   insights: readonly SharedInsight[],
-): Promise<Answered | undefined> {
+): Promise<PeerAnswer | undefined> {
   if (trustWeight(findRelation(self, peer)) === 0) return undefined;
-  let answered: Answered | undefined;
+  let answered: PeerAnswer | undefined;
   for (let start = 0; start < insights.length; start += INSIGHTS_A_MESSAGE)
     answered = await ask("share_evolution_insight", { insights: insights.slice(start, start + INSIGHTS_A_MESSAGE) });
   return answered;
 }
 
-async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: Ask): Promise<Synced> {
+async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: AskPeer): Promise<SyncResult> {
   const { store, clock, self } = deps;
   const related = trustWeight(findRelation(self, peer)) > 0;
-  const synced: Synced = { kept: 0, updated: 0 };
-  let after = (await peerRecord(store, peer.peer_id))?.cursor ?? 0;
-  for (let page = 0; page < PAGES; page++) {
+  const result: SyncResult = { kept: 0, updated: 0 };
+  let after = (await findPeer(store, peer.peer_id))?.cursor ?? 0;
+  for (let page = 0; page < MAX_PAGES; page++) {
     const limit = related ? INSIGHTS_A_MESSAGE : 0;
     const answered = await ask("query_product_evolution", { after, limit });
-    const { insights, next, last } = understood(answered, evolutionAnswer());
+    const { insights, next, last } = parseAnswer(answered, evolutionAnswer());
     if (insights.length > 0 || next !== after) {
       const taken = await acceptInsights(deps, { self, peer }, insights, clock.now());
       await store.transact((tx) => savePeer(tx, { ...peer, cursor: next }));
-      synced.kept += taken.kept;
-      synced.updated += taken.updated;
+      result.kept += taken.kept;
+      result.updated += taken.updated;
     }
     if (insights.length === 0 || next >= last) break;
     after = next;
   }
-  return synced;
+  return result;
 }
 
-async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask): Promise<void> {
-  const before = await peerRecord(store, peer.peer_id);
-  const kept = before?.kept_log ?? null;
+async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: AskPeer): Promise<void> {
+  const before = await findPeer(store, peer.peer_id);
+  const stored = before?.kept_log ?? null;
   const at = new Date(clock.now()).toISOString();
-  const judged = await judge(store, kept, ask, at);
+  const judgement = await judgePeerLog(store, stored, ask, at);
   // A peer with a rewritten log is not cleared by an answer without a log.
-  if (!judged || (before?.log === "rewritten" && judged.log === "unknown")) return;
-  const isNews = judged.log !== before?.log || judged.reason !== before?.log_reason;
-  if (!isNews && judged.keep?.length === kept?.length) return;
+  if (!judgement || (before?.log === "rewritten" && judgement.log === "unknown")) return;
+  const isChanged = judgement.log !== before?.log || judgement.reason !== before?.log_reason;
+  if (!isChanged && judgement.reference?.length === stored?.length) return;
   await store.transact(async (tx) => {
-    await savePeer(tx, { ...peer, kept_log: judged.keep, log: judged.log, log_reason: judged.reason });
-    const { log } = judged;
+    await savePeer(tx, { ...peer, kept_log: judgement.reference, log: judgement.log, log_reason: judgement.reason });
+    const { log } = judgement;
     if ((log !== "rewritten" && log !== "lost") || before?.log === log) return;
-    const what = log === "lost" ? "lost its end" : "was rewritten";
+    const event = log === "lost" ? "lost its end" : "was rewritten";
     await addNotice({ store }, tx, {
       at,
       kind: `peer_log_${log}`,
-      title: `The audit log of ${peer.instance_id} ${what}`,
-      detail: judged.reason!,
+      title: `The audit log of ${peer.instance_id} ${event}`,
+      detail: judgement.reason!,
       ref: peer.peer_id,
     });
   });
@@ -110,19 +110,25 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
  * Holds a peer's account of its log against what was kept; undefined where it keeps none. A new name does not make a log
  * another one: where another peer reported the same log before, it is verified against that.
  */
-async function judge(store: Store, kept: KeptLog | null, ask: Ask, at: string): Promise<Judgement | undefined> {
-  const answered = await ask("get_checkpoint", kept ? { from: kept.length } : {});
-  if (answered.status === 404 && !kept) return undefined;
-  if (answered.status !== 200) return { log: "unknown", reason: "the peer gives no account of its log", keep: kept };
-  const answer = understood(answered, checkpointAnswer());
-  const earlier = kept ? undefined : await describePeerLog(store, answer.origin);
-  if (!earlier) return judgeLog(kept, answer, at);
-  const judged = await judge(store, earlier.kept, ask, at);
-  if (!judged?.reason) return judged;
-  return { ...judged, reason: `${judged.reason}, by what ${earlier.instance_id} reported of it` };
+async function judgePeerLog(
+  store: Store,
+  stored: StoredLog | null,
+  ask: AskPeer,
+  at: string,
+): Promise<Judgement | undefined> {
+  const answered = await ask("get_checkpoint", stored ? { from: stored.length } : {});
+  if (answered.status === 404 && !stored) return undefined;
+  if (answered.status !== 200)
+    return { log: "unknown", reason: "the peer gives no account of its log", reference: stored };
+  const answer = parseAnswer(answered, checkpointAnswer());
+  const earlier = stored ? undefined : await describePeerLog(store, answer.origin);
+  if (!earlier) return judgeLog(stored, answer, at);
+  const judgement = await judgePeerLog(store, earlier.kept, ask, at);
+  if (!judgement?.reason) return judgement;
+  return { ...judgement, reason: `${judgement.reason}, by what ${earlier.instance_id} reported of it` };
 }
 
-function understood<T>({ status, body }: Answered, schema: z.ZodType<T>): T {
+function parseAnswer<T>({ status, body }: PeerAnswer, schema: z.ZodType<T>): T {
   const parsed = status === 200 ? schema.safeParse(body) : undefined;
   if (parsed?.success) return parsed.data;
   throw new LinkError("peer_unreachable", `the peer's answer (status ${status}) is not one of this protocol`);

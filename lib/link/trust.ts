@@ -22,7 +22,7 @@ export const trustWeight = (relation: Relation): number => TRUST[relation];
  * Returns whether a new connection replaces the present one; both ends decide alike. Of two connections that one end dialled, the
  * newer stays (the older may be half-open); if each end dialled one, that of the node with the smaller peer_id stays.
  */
-export function replaces(
+export function replacesConnection(
   own: string,
   peer: string,
   established: { role: "client" | "server" },

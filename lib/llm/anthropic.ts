@@ -24,7 +24,7 @@ export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic
         model,
         max_tokens: MAX_TOKENS,
         system,
-        messages: messages.map(wireMessage),
+        messages: messages.map(toWireMessage),
         ...(tools.length > 0 && {
           tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
         }),
@@ -43,7 +43,7 @@ export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic
   };
 }
 
-function wireMessage(message: LlmMessage): unknown {
+function toWireMessage(message: LlmMessage): unknown {
   switch (message.role) {
     case "user":
       return { role: "user", content: message.text };

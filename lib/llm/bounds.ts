@@ -4,13 +4,13 @@
  */
 import type { Clock } from "../kit/platform.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
-import { type Llm, LlmFailed, type LlmRequest, type LlmUse, whyEnded } from "./port.ts";
+import { type Llm, LlmFailed, type LlmRequest, type LlmUse, abortError } from "./port.ts";
 
 /** Calls an hour where nothing else is said: some fifty replies with their tools. */
 export const CALLS_PER_HOUR = 300;
 
 /** Upper bound of that setting: the start of each is remembered for the hour. */
-export const MOST_CALLS_PER_HOUR = 100_000;
+export const MAX_CALLS_PER_HOUR = 100_000;
 
 /** The default time limit of one call, in seconds. */
 export const CALL_TIMEOUT_S = 60;
@@ -32,20 +32,20 @@ interface Bounds {
 }
 
 /** The model, asked within bounds. Errors: `LlmFailed` also where a call is not made, which says nothing of the model. */
-export function boundedLlm(
+export function limitLlm(
   llm: Llm,
   { clock, callsPerHour = CALLS_PER_HOUR, timeoutSeconds = CALL_TIMEOUT_S, limits = {} }: Bounds,
 ): Llm {
   const limitMs = timeoutSeconds * 1000;
-  const { atOnce, waiting: most, waitMs } = { ...LIMITS, ...limits };
-  const refused = { busy: 0, budget: 0 };
+  const { atOnce, waiting: maxWaiting, waitMs } = { ...LIMITS, ...limits };
+  const rejected = { busy: 0, budget: 0 };
   let [calls, underWay] = [0, 0];
   /** When the calls of the last hour were started, oldest first. */
   let started: number[] = [];
   const waiting = new Set<() => void>();
 
   /** Why no call may be started now, and from when on one may. */
-  const spent = (): string | null => {
+  const findBudgetProblem = (): string | null => {
     const now = clock.now();
     // One that lies ahead is of a clock that was set back since.
     started = started.filter((at) => at > now - HOUR_MS && at <= now);
@@ -53,35 +53,35 @@ export function boundedLlm(
     const until = new Date(started[started.length - callsPerHour]! + HOUR_MS).toISOString();
     return `its calls of an hour (${callsPerHour}) are used up; it is asked again from ${until}`;
   };
-  const refuse = (reason: keyof typeof refused, message: string): LlmFailed => {
-    refused[reason]++;
+  const countRejection = (reason: keyof typeof rejected, message: string): LlmFailed => {
+    rejected[reason]++;
     return new LlmFailed(message);
   };
-  const refuseSpent = (): void => {
-    const reason = spent();
-    if (reason !== null) throw refuse("budget", reason);
+  const requireBudget = (): void => {
+    const reason = findBudgetProblem();
+    if (reason !== null) throw countRejection("budget", reason);
   };
 
   /** A place among those under way; resolves when there is one. */
-  const takePlace = (signal: AbortSignal): Promise<void> | void => {
+  const acquireSlot = (signal: AbortSignal): Promise<void> | void => {
     if (underWay < atOnce) return void underWay++;
     const busy = "too many ask it at once";
-    if (waiting.size >= most) throw refuse("busy", busy);
+    if (waiting.size >= maxWaiting) throw countRejection("busy", busy);
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        waiting.delete(go);
+      const stopWaiting = (): void => {
+        waiting.delete(start);
         clearTimeout(timer);
         signal.removeEventListener("abort", end);
       };
       // The place of the one that ended passes on: `underWay` stays.
-      const go = (): void => (leave(), resolve());
-      const end = (): void => (leave(), reject(whyEnded(signal)));
-      const timer = setTimeout(() => (leave(), reject(refuse("busy", busy))), waitMs);
+      const start = (): void => (stopWaiting(), resolve());
+      const end = (): void => (stopWaiting(), reject(abortError(signal)));
+      const timer = setTimeout(() => (stopWaiting(), reject(countRejection("busy", busy))), waitMs);
       signal.addEventListener("abort", end);
-      waiting.add(go);
+      waiting.add(start);
     });
   };
-  const leavePlace = (): void => {
+  const releaseSlot = (): void => {
     const [next] = waiting;
     if (next) next();
     else underWay--;
@@ -92,26 +92,26 @@ export function boundedLlm(
     problem: () => llm.problem?.() ?? null,
     async complete(request) {
       const { signal } = request;
-      refuseUnwanted(signal);
-      refuseSpent();
-      await takePlace(signal);
+      requireWanted(signal);
+      requireBudget();
+      await acquireSlot(signal);
       try {
         // It may have ended just after there was a place for it, when it no longer tells.
-        refuseUnwanted(signal);
-        refuseSpent();
+        requireWanted(signal);
+        requireBudget();
         started.push(clock.now());
         calls++;
         return await completeWithin(llm, request, limitMs);
       } finally {
-        leavePlace();
+        releaseSlot();
       }
     },
-    use: (): LlmUse => ({ calls, under_way: underWay, refused: { ...refused }, spent: spent() }),
+    use: (): LlmUse => ({ calls, under_way: underWay, refused: { ...rejected }, spent: findBudgetProblem() }),
   };
 }
 
-function refuseUnwanted(signal: AbortSignal): void {
-  if (signal.aborted) throw whyEnded(signal);
+function requireWanted(signal: AbortSignal): void {
+  if (signal.aborted) throw abortError(signal);
 }
 
 /** Ends with the signal and at the time limit, also when the model does not: an abandoned call must not hold a place. */
@@ -121,7 +121,7 @@ async function completeWithin(llm: Llm, request: LlmRequest, limitMs: number): R
   let end!: () => void;
   const unwanted = new Promise<never>((_, reject) => {
     end = () => {
-      reject(whyEnded(signal));
+      reject(abortError(signal));
       ending.abort(signal.reason);
     };
     signal.addEventListener("abort", end);

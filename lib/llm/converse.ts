@@ -1,11 +1,11 @@
 /** The conversation with a language model: its tool calls are answered until it answers, within a number of calls. */
-import { type Llm, LlmFailed, type LlmMessage, LlmUnwanted, type Toolbox, whyEnded } from "./port.ts";
+import { type Llm, LlmFailed, type LlmMessage, LlmUnwanted, type Toolbox, abortError } from "./port.ts";
 
 /** Calls of the model for one reply. */
 const MAX_CALLS = 8;
 /** Tools that one answer of the model may use. */
 const MAX_TOOLS_PER_CALL = 8;
-const LONGEST_REPLY = 8000;
+const MAX_REPLY_LENGTH = 8000;
 
 /**
  * Returns the model's text. `gone` is aborted when the client has gone. Errors: `LlmFailed`; after it nothing more is done for the
@@ -18,7 +18,7 @@ export async function converse(
   tools: Toolbox,
   gone?: AbortSignal,
 ): Promise<string> {
-  const { signal } = unwantedAfter(gone);
+  const { signal } = abortWhenGone(gone);
   const messages = [...opening];
   for (let call = 0; call < MAX_CALLS; call++) {
     const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
@@ -26,7 +26,7 @@ export async function converse(
     const toolCalls = answer.toolCalls.slice(0, MAX_TOOLS_PER_CALL);
     const results: { id: string; text: string }[] = [];
     for (const toolCall of toolCalls) {
-      if (signal.aborted) throw whyEnded(signal);
+      if (signal.aborted) throw abortError(signal);
       results.push({ id: toolCall.id, text: await tools.use(toolCall) });
     }
     messages.push({ role: "assistant", text: answer.text, toolCalls }, { role: "tool", results });
@@ -35,7 +35,7 @@ export async function converse(
 }
 
 /** Makes a controller that aborts with `LlmUnwanted` when the client has gone. */
-function unwantedAfter(gone: AbortSignal | undefined): AbortController {
+function abortWhenGone(gone: AbortSignal | undefined): AbortController {
   const unwanted = new AbortController();
   const abort = (): void => unwanted.abort(new LlmUnwanted("nobody waits for its answer"));
   if (gone?.aborted) abort();
@@ -48,11 +48,11 @@ function unwantedAfter(gone: AbortSignal | undefined): AbortController {
  * where it was cut. Errors: `LlmFailed` when it said nothing.
  */
 export function requireText(text: string, isCut = false): string {
-  const said = text
+  const reply = text
     .replaceAll(/<think>[\s\S]*?(?:<\/think>|$)/gi, "")
     .trim()
     .toWellFormed();
-  if (said === "") throw new LlmFailed("it said nothing");
-  const shown = said.length > LONGEST_REPLY ? `${said.slice(0, LONGEST_REPLY).toWellFormed()}…` : said;
+  if (reply === "") throw new LlmFailed("it said nothing");
+  const shown = reply.length > MAX_REPLY_LENGTH ? `${reply.slice(0, MAX_REPLY_LENGTH).toWellFormed()}…` : reply;
   return isCut ? `${shown}\n(The answer was cut at the length limit of the model.)` : shown;
 }

@@ -1,9 +1,9 @@
 /** One JSON exchange with a provider. */
 import { readCappedText } from "../kit/capped_text.ts";
-import { LlmFailed, whyEnded } from "./port.ts";
+import { LlmFailed, abortError } from "./port.ts";
 
 /** The largest answer that is read, in bytes. */
-const ANSWER_LIMIT = 1024 * 1024;
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Returns the base of the protocol's own paths: a bare origin is completed with `/v1`. */
 export function apiBase(url: string): string {
@@ -29,14 +29,14 @@ export async function postJson(
     redirect: "manual",
     signal,
   }).catch((error: unknown) => {
-    throw failed(error, signal, "unreachable");
+    throw toLlmFailed(error, signal, "unreachable");
   });
   if (!response.ok) {
     await response.body?.cancel().catch(() => undefined);
     throw new LlmFailed(`it answered HTTP ${response.status}`);
   }
-  const text = await readCappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
-    throw failed(error, signal, "its answer broke off");
+  const text = await readCappedText(response, MAX_ANSWER_BYTES).catch((error: unknown) => {
+    throw toLlmFailed(error, signal, "its answer broke off");
   });
   if (text === undefined) throw new LlmFailed("its answer is too large");
   try {
@@ -46,5 +46,5 @@ export async function postJson(
   }
 }
 
-const failed = (error: unknown, signal: AbortSignal, reason: string): LlmFailed =>
-  error instanceof LlmFailed ? error : signal.aborted ? whyEnded(signal) : new LlmFailed(reason);
+const toLlmFailed = (error: unknown, signal: AbortSignal, reason: string): LlmFailed =>
+  error instanceof LlmFailed ? error : signal.aborted ? abortError(signal) : new LlmFailed(reason);

@@ -9,12 +9,12 @@ export interface LlmChoice extends LlmAccess {
 
 /** Opens the model; it remembers whether it gave a usable answer last time. */
 export async function openLlm({ provider, ...access }: LlmChoice): Promise<Llm> {
-  if (provider === "anthropic") return watched((await import("./anthropic.ts")).anthropicLlm(access));
+  if (provider === "anthropic") return trackProblem((await import("./anthropic.ts")).anthropicLlm(access));
   const { openAiLlm } = await import("./openai.ts");
-  return watched(openAiLlm(provider === "openai" ? access : { ...access, baseUrl: provider }));
+  return trackProblem(openAiLlm(provider === "openai" ? access : { ...access, baseUrl: provider }));
 }
 
-function watched({ model, complete }: Llm): Llm {
+function trackProblem({ model, complete }: Llm): Llm {
   let problem: string | null = null;
   return {
     model,

@@ -24,13 +24,13 @@ export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }:
     async complete({ system, messages, tools, signal }) {
       const body = {
         model,
-        messages: [{ role: "system", content: system }, ...messages.flatMap(wireMessages)],
+        messages: [{ role: "system", content: system }, ...messages.flatMap(toWireMessages)],
         ...(tools.length > 0 ? { tools: tools.map((tool) => ({ type: "function", function: tool })) } : {}),
       };
       const parsed = completion.safeParse(await postJson(url, headers, body, signal));
       if (!parsed.success) throw new LlmFailed("its answer is not a chat completion");
-      const { message: said, finish_reason } = parsed.data.choices[0]!;
-      const { content, tool_calls } = said;
+      const { message: reply, finish_reason } = parsed.data.choices[0]!;
+      const { content, tool_calls } = reply;
       return {
         text: typeof content === "string" ? content : (content ?? []).map(({ text = "" }) => text).join(""),
         ...(finish_reason === "length" && { isCut: true }),
@@ -44,7 +44,7 @@ export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }:
   };
 }
 
-function wireMessages(message: LlmMessage): unknown[] {
+function toWireMessages(message: LlmMessage): unknown[] {
   switch (message.role) {
     case "user":
       return [{ role: "user", content: message.text }];
@@ -62,9 +62,9 @@ function wireMessages(message: LlmMessage): unknown[] {
 }
 
 /** Arguments that are not JSON reach the tool as the text they are, and it refuses them. */
-function parseArguments(given: unknown): unknown {
-  if (typeof given !== "string") return given ?? {};
-  const text = given;
+function parseArguments(value: unknown): unknown {
+  if (typeof value !== "string") return value ?? {};
+  const text = value;
   try {
     return JSON.parse(text === "" ? "{}" : text) as unknown;
   } catch {

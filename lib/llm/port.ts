@@ -65,7 +65,7 @@ export class LlmFailed extends Error {
 }
 
 /** Why a call was ended that the model had not answered. */
-export const whyEnded = ({ reason }: AbortSignal): LlmFailed =>
+export const abortError = ({ reason }: AbortSignal): LlmFailed =>
   reason instanceof LlmFailed ? reason : new LlmFailed("no answer in time");
 
 /** Nobody waits for the answer any more, which says nothing of the model. */

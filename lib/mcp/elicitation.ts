@@ -12,13 +12,13 @@ import type { Prompt, ToolCall } from "./tool.ts";
 
 /** How long a state is taken back, and a change is not asked for again by the same caller. */
 const STATE_TTL_MS = 15 * 60_000;
-const MAX_ASKED = 1_000;
+const MAX_REQUESTS = 1_000;
 
 /** Callers and changes that were asked for, with the time; of this process, by its store. */
-const asked = new WeakMap<object, Map<string, number>>();
+const requests = new WeakMap<object, Map<string, number>>();
 
 /** Returns true where a client opens pages for people. */
-function opensPages(message: Message): boolean {
+function canOpenPages(message: Message): boolean {
   const capabilities = readMeta(message, "clientCapabilities");
   const elicitation = isObject(capabilities) ? capabilities["elicitation"] : undefined;
   return isObject(elicitation) && isObject(elicitation["url"]);
@@ -33,13 +33,13 @@ export async function elicit(
   message: Message,
   findPrompt: () => Promise<Prompt | undefined>,
 ): Promise<object | undefined> {
-  if (!opensPages(message)) return undefined;
+  if (!canOpenPages(message)) return undefined;
   const prompt = await findPrompt();
   if (!prompt) return undefined;
   const { change_id, url } = prompt;
   const now = call.deps.clock.now();
   if (isOwnState(call, change_id, message.params["requestState"], now)) return undefined;
-  if (!noteAsked(call, change_id, now)) return undefined;
+  if (!recordRequest(call, change_id, now)) return undefined;
   const params = { mode: "url", url, message: prompt.message };
   return {
     resultType: "input_required",
@@ -49,15 +49,15 @@ export async function elicit(
 }
 
 /** Returns false where this caller was asked for this change within a quarter of an hour. */
-function noteAsked({ deps, identity }: ToolCall, changeId: string, now: number): boolean {
-  const known = asked.get(deps.store) ?? new Map<string, number>();
-  asked.set(deps.store, known);
+function recordRequest({ deps, identity }: ToolCall, changeId: string, now: number): boolean {
+  const times = requests.get(deps.store) ?? new Map<string, number>();
+  requests.set(deps.store, times);
   const key = `${identity.agent ?? ""} ${changeId}`;
-  const before = known.get(key);
+  const before = times.get(key);
   if (before !== undefined && Math.abs(now - before) < STATE_TTL_MS) return false;
-  known.delete(key);
-  known.set(key, now);
-  if (known.size > MAX_ASKED) known.delete(known.keys().next().value!);
+  times.delete(key);
+  times.set(key, now);
+  if (times.size > MAX_REQUESTS) times.delete(times.keys().next().value!);
   return true;
 }
 

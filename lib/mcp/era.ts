@@ -6,8 +6,8 @@ import { decodeBase64 } from "../kit/base64.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
 
 /** Newest first. */
-export const MODERN = ["2026-07-28"] as const;
-const LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+export const MODERN_VERSIONS = ["2026-07-28"] as const;
+const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
 export type Era = "modern" | "legacy";
 
@@ -19,7 +19,7 @@ export function readMeta({ params }: Message, key: string): unknown {
   return isObject(meta) && Object.hasOwn(meta, META + key) ? meta[META + key] : undefined;
 }
 
-const among = (versions: readonly string[], version: unknown): boolean => versions.includes(version as string);
+const isAmong = (versions: readonly string[], version: unknown): boolean => versions.includes(version as string);
 
 /**
  * Returns the protocol era of a message. Errors: `RpcError` with `unsupportedVersion`, and in the newer era `invalidParams` for
@@ -29,24 +29,25 @@ const among = (versions: readonly string[], version: unknown): boolean => versio
 export function findEra({ headers }: Request, message: Message): Era {
   const header = headers.get("mcp-protocol-version");
   const version = readMeta(message, "protocolVersion");
-  if (version === undefined && !among(MODERN, header) && message.method !== "server/discover") {
-    if (header !== null && !among(LEGACY, header)) throw unsupported(header, [...MODERN, ...LEGACY]);
+  if (version === undefined && !isAmong(MODERN_VERSIONS, header) && message.method !== "server/discover") {
+    if (header !== null && !isAmong(LEGACY_VERSIONS, header))
+      throw unsupportedVersion(header, [...MODERN_VERSIONS, ...LEGACY_VERSIONS]);
     return "legacy";
   }
   // A notification carries neither.
   if (message.id === undefined) return "modern";
-  if (typeof version !== "string") throw incomplete("protocolVersion");
-  if (!isObject(readMeta(message, "clientCapabilities"))) throw incomplete("clientCapabilities");
+  if (typeof version !== "string") throw missingMeta("protocolVersion");
+  if (!isObject(readMeta(message, "clientCapabilities"))) throw missingMeta("clientCapabilities");
   requireSame("MCP-Protocol-Version", header, version);
-  if (!among(MODERN, version)) throw unsupported(version, MODERN);
+  if (!isAmong(MODERN_VERSIONS, version)) throw unsupportedVersion(version, MODERN_VERSIONS);
   requireSame("Mcp-Method", headers.get("mcp-method"), message.method);
-  const named = NAMED_BY[message.method];
+  const named = NAME_PARAMETERS[message.method];
   const name = named && message.params[named];
-  if (typeof name === "string") requireSame("Mcp-Name", decoded(headers.get("mcp-name")), name);
+  if (typeof name === "string") requireSame("Mcp-Name", decodeHeader(headers.get("mcp-name")), name);
   return "modern";
 }
 
-const NAMED_BY: Readonly<Record<string, string>> = {
+const NAME_PARAMETERS: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
@@ -55,19 +56,19 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   "tasks/cancel": "taskId",
 };
 
-const incomplete = (key: string) => new RpcError(RPC.invalidParams, `params._meta must have ${META}${key}`);
+const missingMeta = (key: string) => new RpcError(RPC.invalidParams, `params._meta must have ${META}${key}`);
 
-const unsupported = (requested: string, supported: readonly string[]) =>
+const unsupportedVersion = (requested: string, supported: readonly string[]) =>
   new RpcError(RPC.unsupportedVersion, "Unsupported protocol version", 400, { supported, requested });
 
-function requireSame(header: string, given: string | null, wanted: string): void {
-  if (given === wanted) return;
-  const why = given === null ? "is missing" : "does not match the body";
-  throw new RpcError(RPC.headerMismatch, `Header mismatch: ${header} ${why}`);
+function requireSame(header: string, value: string | null, expected: string): void {
+  if (value === expected) return;
+  const problem = value === null ? "is missing" : "does not match the body";
+  throw new RpcError(RPC.headerMismatch, `Header mismatch: ${header} ${problem}`);
 }
 
 /** A name that is no plain ASCII comes as `=?base64?…?=`. */
-function decoded(value: string | null): string | null {
+function decodeHeader(value: string | null): string | null {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value ?? "")?.[1];
   if (encoded === undefined) return value;
   const bytes = decodeBase64(encoded);
@@ -75,8 +76,9 @@ function decoded(value: string | null): string | null {
 }
 
 /** Returns true where a client of the older era speaks a version that has links to resources. */
-export const knowsLinks = ({ headers }: Request): boolean =>
-  among(["2025-11-25", "2025-06-18"], headers.get("mcp-protocol-version"));
+export const supportsLinks = ({ headers }: Request): boolean =>
+  isAmong(["2025-11-25", "2025-06-18"], headers.get("mcp-protocol-version"));
 
 /** The version that a handshake is answered with: the client's own, or the newest that has handshakes. */
-export const agreed = (asked: unknown): string => (among(LEGACY, asked) ? (asked as string) : LEGACY[0]);
+export const negotiateVersion = (requested: unknown): string =>
+  isAmong(LEGACY_VERSIONS, requested) ? (requested as string) : LEGACY_VERSIONS[0];

@@ -58,15 +58,15 @@ export function parseBody(text: string): unknown {
 
 /** The message that a body is. Errors: `RpcError` with `invalidRequest`. */
 export function parseMessage(body: unknown, text: string): Message {
-  const refuse = (why: string) => new RpcError(RPC.invalidRequest, why);
-  if (Array.isArray(body)) throw refuse("batches are not taken; send one message a request");
+  const invalidRequest = (reason: string) => new RpcError(RPC.invalidRequest, reason);
+  if (Array.isArray(body)) throw invalidRequest("batches are not taken; send one message a request");
   if (!isObject(body) || body["jsonrpc"] !== "2.0")
-    throw refuse('the body must be one JSON-RPC message, "jsonrpc": "2.0"');
+    throw invalidRequest('the body must be one JSON-RPC message, "jsonrpc": "2.0"');
   const { method, params = {} } = body;
-  if (typeof method !== "string") throw refuse("the body must be a request or a notification, with a method");
-  if (!isObject(params)) throw refuse("params must be an object");
+  if (typeof method !== "string") throw invalidRequest("the body must be a request or a notification, with a method");
+  if (!isObject(params)) throw invalidRequest("params must be an object");
   const id = findId(body);
-  if ("id" in body && id === undefined) throw refuse("id must be text or a whole number");
+  if ("id" in body && id === undefined) throw invalidRequest("id must be text or a whole number");
   return { id, method, params, text };
 }
 

@@ -9,8 +9,8 @@ import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import { version } from "../kit/version.ts";
 import { elicit } from "./elicitation.ts";
-import { agreed, type Era, findEra, knowsLinks, MODERN } from "./era.ts";
-import { instructionsFor } from "./instructions.ts";
+import { negotiateVersion, type Era, findEra, supportsLinks, MODERN_VERSIONS } from "./era.ts";
+import { makeInstructions } from "./instructions.ts";
 import {
   errorText,
   findId,
@@ -22,15 +22,15 @@ import {
   RPC,
   RpcError,
 } from "./jsonrpc.ts";
-import { refusalText } from "./refusal.ts";
-import { answerForTask, takesTasks, TASKS } from "./tasks.ts";
+import { rejectionText } from "./rejection_text.ts";
+import { answerForTask, supportsTasks, TASKS } from "./tasks.ts";
 import { readInput, toolResult, type ToolCall } from "./tool.ts";
-import { listed, TOOLS } from "./toolbox.ts";
+import { listTools, TOOLS } from "./toolbox.ts";
 
 const SERVER = { name: "countersign", title: "Countersign", version };
 const CAPABILITIES = { tools: {} };
 /** The list of tools changes with the caller and with the intent, which is read at start. */
-const CACHED = { ttlMs: 60_000, cacheScope: "private" };
+const CACHE_HINTS = { ttlMs: 60_000, cacheScope: "private" };
 
 /** Answers one message; 202 without a body for a notification. */
 export async function answerMessage(call: ToolCall, text: string): Promise<Answer | Response> {
@@ -41,7 +41,7 @@ export async function answerMessage(call: ToolCall, text: string): Promise<Answe
     const era = findEra(call.request, message);
     if (message.id === undefined) return new Response(null, { status: 202, headers: NO_BODY });
     const result = await METHODS[era](call, message);
-    return textAnswer(resultText(message.id, era === "modern" ? selfDescribing(result) : result));
+    return textAnswer(resultText(message.id, era === "modern" ? addServerInfo(result) : result));
   } catch (error) {
     if (error instanceof RpcError) return textAnswer(errorText(findId(body), error), error.status);
     throw error;
@@ -51,7 +51,7 @@ export async function answerMessage(call: ToolCall, text: string): Promise<Answe
 const NO_BODY = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** The newer era says of each result that it is one, and whose. */
-const selfDescribing = (result: object): object => ({
+const addServerInfo = (result: object): object => ({
   resultType: "complete",
   ...result,
   _meta: { "io.modelcontextprotocol/serverInfo": SERVER },
@@ -59,19 +59,19 @@ const selfDescribing = (result: object): object => ({
 
 const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object> | object> = {
   modern(call, message) {
-    if (message.method === "server/discover") return discovered(call);
-    if (message.method === "tools/list") return { tools: listed(call), ...CACHED };
+    if (message.method === "server/discover") return describeServer(call);
+    if (message.method === "tools/list") return { tools: listTools(call), ...CACHE_HINTS };
     if (message.method === "tools/call")
-      return called(call, message, { tasks: takesTasks(message), links: true, prompts: true });
+      return callTool(call, message, { tasks: supportsTasks(message), links: true, prompts: true });
     if (TASK_METHODS.includes(message.method)) return answerForTask(call, message);
     throw unknownMethod(message, 404);
   },
   legacy(call, message) {
-    if (message.method === "initialize") return greeted(call, message);
+    if (message.method === "initialize") return answerInitialize(call, message);
     if (message.method === "ping") return {};
-    if (message.method === "tools/list") return { tools: listed(call) };
+    if (message.method === "tools/list") return { tools: listTools(call) };
     if (message.method === "tools/call")
-      return called(call, message, { tasks: false, links: knowsLinks(call.request), prompts: false });
+      return callTool(call, message, { tasks: false, links: supportsLinks(call.request), prompts: false });
     throw unknownMethod(message, 200);
   },
 };
@@ -81,37 +81,38 @@ const TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"];
 const unknownMethod = ({ method }: Message, status: 200 | 404) =>
   new RpcError(RPC.methodNotFound, `Method not found: ${method}`, status);
 
-const discovered = (call: ToolCall): object => ({
-  supportedVersions: MODERN,
+const describeServer = (call: ToolCall): object => ({
+  supportedVersions: MODERN_VERSIONS,
   capabilities: { ...CAPABILITIES, extensions: { [TASKS]: {} } },
-  instructions: instructionsFor(call),
-  ...CACHED,
+  instructions: makeInstructions(call),
+  ...CACHE_HINTS,
 });
 
-const greeted = (call: ToolCall, { params }: Message): object => ({
-  protocolVersion: agreed(params["protocolVersion"]),
+const answerInitialize = (call: ToolCall, { params }: Message): object => ({
+  protocolVersion: negotiateVersion(params["protocolVersion"]),
   capabilities: CAPABILITIES,
   serverInfo: SERVER,
-  instructions: instructionsFor(call),
+  instructions: makeInstructions(call),
 });
 
 /** A tool's refusal is a result that says so, which a model can read and mend. */
-async function called(
+async function callTool(
   call: ToolCall,
   message: Message,
   { tasks, links, prompts }: { tasks: boolean; links: boolean; prompts: boolean },
 ): Promise<object> {
   const { params, text } = message;
-  const { name, arguments: given = {} } = params;
+  const { name, arguments: args = {} } = params;
   const tool = TOOLS.find((one) => one.name === name);
-  if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
-  if (!isObject(given)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
+  if (!tool)
+    throw new RpcError(RPC.invalidParams, `Unknown tool: ${showName(name)}; tools/list tells what there is`, 200);
+  if (!isObject(args)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
   try {
     const { agent, readsOwn } = call.identity;
     if (tool.writes && agent === undefined) throw agentRequired(tool.name);
     if (readsOwn && !tool.ownReads) throw ownReadsOnly(agent!);
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
-    const input = parseInput(readInput(tool, call.deps), given);
+    const input = parseInput(readInput(tool, call.deps), args);
     return await maskErrors(call.deps, async () => {
       const prompt = prompts && tool.prompt && (await elicit(call, message, () => tool.prompt!(input, call)));
       if (prompt) return prompt;
@@ -119,12 +120,13 @@ async function called(
       return task ?? toolResult(await tool.run(input, call), links);
     });
   } catch (error) {
-    return { content: [{ type: "text", text: refusalText(error) }], isError: true };
+    return { content: [{ type: "text", text: rejectionText(error) }], isError: true };
   }
 }
 
 /** As it stands in the message: what is no text may have no way to become one. */
-const shown = (name: unknown): string => (typeof name === "string" ? name : JSON.stringify(name ?? null)).slice(0, 100);
+const showName = (name: unknown): string =>
+  (typeof name === "string" ? name : JSON.stringify(name ?? null)).slice(0, 100);
 
 const agentRequired = (tool: string): AppError =>
   new AppError("agent_required", `${tool} needs an agent's secret as Authorization: Bearer`);

@@ -7,7 +7,7 @@ import { MOVING } from "../changes/rules/transitions.ts";
 import { AppError } from "../kit/errors.ts";
 import { readMeta } from "./era.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
-import { standing } from "./standing.ts";
+import { readChangeStatus } from "./change_status.ts";
 import { toolResult, type ToolCall } from "./tool.ts";
 
 /** The extension's name, in the capabilities of both sides. */
@@ -23,15 +23,15 @@ interface Wait {
 }
 
 /** Returns whether a client may be answered with a task. */
-export function takesTasks(message: Message): boolean {
+export function supportsTasks(message: Message): boolean {
   const capabilities = readMeta(message, "clientCapabilities");
   const extensions = isObject(capabilities) ? capabilities["extensions"] : undefined;
   return isObject(extensions) && Object.hasOwn(extensions, TASKS);
 }
 
 /** A task in place of a result; undefined where there is nothing to wait for. */
-export async function taskOfWait(call: ToolCall, wait: Wait): Promise<object | undefined> {
-  const task = await taskOf(call, wait);
+export async function createWaitTask(call: ToolCall, wait: Wait): Promise<object | undefined> {
+  const task = await readTask(call, wait);
   return task.status === "working" ? { ...task, resultType: "task" } : undefined;
 }
 
@@ -40,15 +40,15 @@ export async function taskOfWait(call: ToolCall, wait: Wait): Promise<object | u
  * runs that could be ended. Errors: `RpcError`.
  */
 export async function answerForTask(call: ToolCall, message: Message): Promise<object> {
-  if (!takesTasks(message)) throw missingCapability();
-  const task = await taskOf(call, waitOf(message.params["taskId"])).catch((error: unknown) => {
+  if (!supportsTasks(message)) throw missingCapability();
+  const task = await readTask(call, parseTaskId(message.params["taskId"])).catch((error: unknown) => {
     throw error instanceof AppError && error.code === "change_not_found" ? unknownTask() : error;
   });
   return message.method === "tasks/get" ? task : {};
 }
 
-async function taskOf(call: ToolCall, { change_id, seen_status }: Wait) {
-  const now = await standing(call, change_id);
+async function readTask(call: ToolCall, { change_id, seen_status }: Wait) {
+  const now = await readChangeStatus(call, change_id);
   const { status, next, created_at, decided_at, applied_at, rolled_back_at } = now;
   const task = {
     taskId: `${seen_status}/${change_id}`,
@@ -63,7 +63,7 @@ async function taskOf(call: ToolCall, { change_id, seen_status }: Wait) {
     : { ...task, status: "completed" as const, result: toolResult({ ...now, moved: true }, true) };
 }
 
-function waitOf(taskId: unknown): Wait {
+function parseTaskId(taskId: unknown): Wait {
   const [, seen, change_id] = (typeof taskId === "string" && /^([a-z_]+)\/(.{1,200})$/.exec(taskId)) || [];
   const seen_status = MOVING.find((status) => status === seen);
   if (seen_status === undefined || change_id === undefined) throw unknownTask();

@@ -13,7 +13,7 @@ export interface Prompt {
 }
 
 /** Declaration of a tool, without its implementation. */
-interface Declared<I extends z.ZodType, O extends z.ZodType> {
+interface ToolDeclaration<I extends z.ZodType, O extends z.ZodType> {
   /** Name by which a model calls it. */
   name: string;
   title: string;
@@ -29,7 +29,7 @@ interface Declared<I extends z.ZodType, O extends z.ZodType> {
 }
 
 /** A tool that can be called with what its schema let pass. */
-export interface Tool extends Declared<z.ZodType, z.ZodType> {
+export interface Tool extends ToolDeclaration<z.ZodType, z.ZodType> {
   run(input: unknown, call: ToolCall): Promise<object>;
   /** The task that a client which takes tasks is answered with in place of a result; undefined where there is none. */
   task?(input: unknown, call: ToolCall): Promise<object | undefined>;
@@ -38,8 +38,8 @@ export interface Tool extends Declared<z.ZodType, z.ZodType> {
 }
 
 /** Makes a tool of a declaration and what it does. */
-export const tool = <I extends z.ZodType, O extends z.ZodType>(
-  declared: Declared<I, O>,
+export const createTool = <I extends z.ZodType, O extends z.ZodType>(
+  declared: ToolDeclaration<I, O>,
   run: (input: z.output<I>, call: ToolCall) => Promise<z.input<O> & object>,
   {
     task,

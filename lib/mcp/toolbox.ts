@@ -26,21 +26,21 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 /** The tools that a caller is offered: without an agent's secret those that only read. */
-const offered = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =>
+const listOfferedTools = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =>
   TOOLS.filter(({ writes, ownReads }) => (agent !== undefined || !writes) && (ownReads || !readsOwn));
 
 /** Made once for an intent, on which inputs depend. */
-const described = new WeakMap<object, ReadonlyMap<Tool, object>>();
+const descriptionCache = new WeakMap<object, ReadonlyMap<Tool, object>>();
 
 /** Lists the descriptions that `tools/list` returns. */
-export function listed(call: ToolCall): (object | undefined)[] {
+export function listTools(call: ToolCall): (object | undefined)[] {
   const { product } = call.deps;
-  const all = described.get(product!) ?? new Map(TOOLS.map((tool) => [tool, descriptionOf(tool, call.deps)]));
-  described.set(product!, all);
-  return offered(call).map((tool) => all.get(tool));
+  const all = descriptionCache.get(product!) ?? new Map(TOOLS.map((tool) => [tool, describeTool(tool, call.deps)]));
+  descriptionCache.set(product!, all);
+  return listOfferedTools(call).map((tool) => all.get(tool));
 }
 
-function descriptionOf(tool: Tool, deps: OperationsDeps): object {
+function describeTool(tool: Tool, deps: OperationsDeps): object {
   const { name, title, description, writes, output } = tool;
   return {
     name,

@@ -31,8 +31,8 @@ const PREFIX = "draft_";
 /** Adds a draft and returns its id. */
 export async function addDraft(tx: Tx, draft: Omit<UnconfirmedDraft, "draft_id">): Promise<string> {
   const makeDraft = (seq: number): UnconfirmedDraft => ({ draft_id: PREFIX + sequenceKey(seq), ...draft });
-  const ring = (await tx.get("meta", "chat_drafts"))?.value;
-  const next = await push(tx, "chat_drafts", ring, makeDraft, { most: MAX_UNCONFIRMED });
+  const buffer = (await tx.get("meta", "chat_drafts"))?.value;
+  const next = await push(tx, "chat_drafts", buffer, makeDraft, { most: MAX_UNCONFIRMED });
   tx.put("meta", "chat_drafts", next);
   return PREFIX + sequenceKey(next.seq);
 }
@@ -44,7 +44,7 @@ export async function readDraft(reads: Pick<Store, "get">, draftId: string): Pro
 }
 
 /** Records the change that a draft was stored as, so that a second confirmation returns the same change; its content goes. */
-export const markStored = (tx: Tx, draft: UnconfirmedDraft, changeId: string): void =>
+export const recordStored = (tx: Tx, draft: UnconfirmedDraft, changeId: string): void =>
   tx.put("chat_drafts", keyOf(draft.draft_id), { ...draft, content: {}, change_id: changeId });
 
 const keyOf = (draftId: string): string => draftId.slice(PREFIX.length);

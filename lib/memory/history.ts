@@ -16,7 +16,7 @@ declare module "../store/store.ts" {
 }
 
 /** The oldest go first. */
-export const TURNS = 20_000;
+export const MAX_TURNS = 20_000;
 
 /** A reference of a reply: a record's kind and id. */
 export interface Citation {
@@ -51,18 +51,18 @@ export const conversationId = (person: string | null, { sha256 }: { sha256: Sha2
   person === null ? "main" : `${PERSONAL}${sha256(normalizeName(person))}`;
 
 /** The id in the view by conversation; its last 16 characters are the message's. */
-const placeOf = (conversation: string, key: string): string => `${conversation}\n${key}`;
+const conversationKey = (conversation: string, key: string): string => `${conversation}\n${key}`;
 
 /** Adds a message and resolves with it and its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
-  const made = (seq: number): Turn => ({ message_id: `msg_${sequenceKey(seq)}`, ...turn });
-  const buffer = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, made, {
-    most: TURNS,
-    removed: ({ id, value }) => tx.delete("chat_places", placeOf(value.conversation_id, id)),
+  const makeTurn = (seq: number): Turn => ({ message_id: `msg_${sequenceKey(seq)}`, ...turn });
+  const buffer = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, makeTurn, {
+    most: MAX_TURNS,
+    removed: ({ id, value }) => tx.delete("chat_places", conversationKey(value.conversation_id, id)),
   });
   tx.put("meta", "chat", buffer);
-  tx.put("chat_places", placeOf(turn.conversation_id, sequenceKey(buffer.seq)), true);
-  return made(buffer.seq);
+  tx.put("chat_places", conversationKey(turn.conversation_id, sequenceKey(buffer.seq)), true);
+  return makeTurn(buffer.seq);
 }
 
 /**
@@ -79,20 +79,20 @@ export async function readTurns(
   const found =
     query.conversation_id === undefined
       ? await store.list("chat", { ...newestFirst, ...(before && { after: before }) })
-      : await ofConversation(store, query.conversation_id, before, newestFirst);
+      : await listConversation(store, query.conversation_id, before, newestFirst);
   const turns = found.slice(0, query.limit).map(({ value }) => value);
   const next = found.length > query.limit ? turns.at(-1)!.message_id : null;
   return { turns: turns.reverse(), next };
 }
 
-async function ofConversation(
+async function listConversation(
   store: Store,
   conversation: string,
   before = "\uffff",
   newestFirst: { limit: number; reverse: boolean },
 ): Promise<Stored<Turn>[]> {
-  const [prefix, after] = [placeOf(conversation, ""), placeOf(conversation, before)];
-  const places = await store.list("chat_places", { ...newestFirst, prefix, after, keysOnly: true });
-  const keys = places.map(({ id }) => id.slice(-16));
+  const [prefix, after] = [conversationKey(conversation, ""), conversationKey(conversation, before)];
+  const rows = await store.list("chat_places", { ...newestFirst, prefix, after, keysOnly: true });
+  const keys = rows.map(({ id }) => id.slice(-16));
   return (await store.getMany("chat", keys)).filter((turn) => turn !== undefined);
 }

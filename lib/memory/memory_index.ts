@@ -3,7 +3,7 @@
  * changes which terms are rare among records.
  */
 import { memoryBasis, type Memory, type MemoryKind } from "../projections/memory.ts";
-import { type Hit, type Search, searchIndex } from "./search_index.ts";
+import { type Hit, type Search, createSearchIndex } from "./search_index.ts";
 import { textTerms } from "./tokens.ts";
 
 /** How much more a kind matters than another, 0 to 1. */
@@ -20,37 +20,37 @@ const IMPORTANCE: Record<MemoryKind, number> = {
 };
 
 /** A record ranks before talk if its share is at least this part of the best talk's share: one common word is not enough. */
-const FITS = 0.2;
+const MIN_RELATIVE_SHARE = 0.2;
 
 /** An empty index. */
-export type MemoryIndex = ReturnType<typeof memoryIndex>;
+export type MemoryIndex = ReturnType<typeof createMemoryIndex>;
 
 /** Searches records and what was said: records that fit, then what was said, then the other records. */
-export function memoryIndex() {
-  const records = searchIndex();
-  const said = searchIndex();
+export function createMemoryIndex() {
+  const records = createSearchIndex();
+  const statements = createSearchIndex();
   return {
     add(id: string, { kind, text, author = null, at, ...memory }: Memory): void {
       // A message without a conversation is nobody's, so that nobody finds it.
       const conversation = kind === "chat" ? (memory.conversation ?? "") : undefined;
       const document = { id, text, at: Date.parse(at), importance: IMPORTANCE[kind], conversation };
       if (memoryBasis(kind) === "record") records.add(document);
-      else said.add({ ...document, author });
+      else statements.add({ ...document, author });
     },
     drop(id: string): void {
-      for (const index of [records, said]) index.drop(id);
+      for (const index of [records, statements]) index.drop(id);
     },
     /** `known`: terms that are no news; only what was said with another term is found. */
     search({ known, ...search }: Search): Hit[] {
-      const ofRecords = records.search(search);
-      const ofTalk = said.search({ ...search, known: known ?? new Set(textTerms(search.query)) });
-      const least = FITS * Math.max(0, ...ofTalk.map(({ share }) => share));
-      const fits = ofRecords.filter(({ share }) => share >= least);
-      const rest = ofRecords.filter(({ share }) => share < least);
-      const ranked = [...fits, ...ofTalk, ...rest];
+      const recordHits = records.search(search);
+      const statementHits = statements.search({ ...search, known: known ?? new Set(textTerms(search.query)) });
+      const least = MIN_RELATIVE_SHARE * Math.max(0, ...statementHits.map(({ share }) => share));
+      const relevant = recordHits.filter(({ share }) => share >= least);
+      const rest = recordHits.filter(({ share }) => share < least);
+      const ranked = [...relevant, ...statementHits, ...rest];
       if (known || ranked.length >= search.limit) return ranked.slice(0, search.limit);
       // A memory in the query's own words says nothing new, so it comes last.
-      const all = [...ranked, ...said.search(search)];
+      const all = [...ranked, ...statements.search(search)];
       return [...new Map(all.map((hit) => [hit.id, hit])).values()].slice(0, search.limit);
     },
   };

@@ -10,41 +10,41 @@ import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads } from "../store/store.ts";
 
 /** Finds the changes with these ids; undefined for one that is not to be shown. */
-type Find = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
+type FindChanges = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
 
 /** Adds the texts of proposals to stored memories. Undefined where the change is not to be shown. */
-export async function withProposals(
-  kept: readonly (Memory | ProposalMemory)[],
-  find: Find,
+export async function addProposalTexts(
+  rows: readonly (Memory | ProposalMemory)[],
+  find: FindChanges,
 ): Promise<(Memory | undefined)[]> {
-  const ids = kept.flatMap((one) => (isMemory(one) ? [] : one));
+  const ids = rows.flatMap((one) => (isMemory(one) ? [] : one));
   const changes = ids.length === 0 ? [] : await find(ids);
-  return kept.map((one) => (isMemory(one) ? one : ofChange(changes.shift())));
+  return rows.map((one) => (isMemory(one) ? one : makeMemory(changes.shift())));
 }
 
 /** Number of changes read concurrently: they are large compared with their memories. */
-const AT_ONCE = 100;
+const CONCURRENT_READS = 100;
 
 /** As they are stored, to be found by: nothing of it is shown. */
-export const asStored =
-  (store: Pick<Reads, "getMany">): Find =>
+export const storedChangeFinder =
+  (store: Pick<Reads, "getMany">): FindChanges =>
   async (ids) => {
     const changes: (Change | undefined)[] = [];
-    for (let begin = 0; begin < ids.length; begin += AT_ONCE, await yieldToEventLoop())
-      for (const record of await readRecords(store, ids.slice(begin, begin + AT_ONCE)))
+    for (let begin = 0; begin < ids.length; begin += CONCURRENT_READS, await yieldToEventLoop())
+      for (const record of await readRecords(store, ids.slice(begin, begin + CONCURRENT_READS)))
         changes.push(record && isCompleteRecord(record) ? record.change : undefined);
     return changes;
   };
 
 /** Reads changes verified against the log: one that was edited outside it is left out. */
-export const asProven =
-  (deps: Parameters<typeof readVerifiedChanges>[0]): Find =>
+export const verifiedChangeFinder =
+  (deps: Parameters<typeof readVerifiedChanges>[0]): FindChanges =>
   async (ids) =>
     (await readVerifiedChanges(deps, ids)).map((one) => ("change" in one ? one.change : undefined));
 
 const isMemory = (row: Memory | ProposalMemory): row is Memory => typeof row !== "string";
 
-function ofChange(change: Change | undefined): Memory | undefined {
+function makeMemory(change: Change | undefined): Memory | undefined {
   if (!change) return undefined;
   const { text, ...memory } = describeProposal(change);
   return { ...memory, text: shorten(text, MAX_MEMORY_LENGTH), at: change.created_at, ref: change.change_id };

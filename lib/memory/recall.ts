@@ -21,12 +21,12 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { listVisibleIds } from "../changes/read_scope.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { ProjectionDeps } from "../projections/projection.ts";
-import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
-import { asProven, asStored, withProposals } from "./proposal_texts.ts";
+import { createMemoryIndex, type MemoryIndex } from "./memory_index.ts";
+import { verifiedChangeFinder, storedChangeFinder, addProposalTexts } from "./proposal_texts.ts";
 import type { Search } from "./search_index.ts";
 
 /** A memory as it is found. */
-export const recalledSchema = z
+export const foundMemorySchema = z
   .object({
     id: z.string().meta({ description: "Id of the memory.", examples: ["decision:7"] }),
     kind: z.enum(MEMORY_KINDS).describe("What it remembers."),
@@ -49,18 +49,18 @@ export const recalledSchema = z
     ref: z.string().nullable().describe("Id of the record it is about; null when about none."),
   })
   .describe("Something remembered, as it was found.");
-export type Recalled = z.infer<typeof recalledSchema>;
+export type FoundMemory = z.infer<typeof foundMemorySchema>;
 
-const PAGE = 500;
-const FIRST = { limit: 1, keysOnly: true } as const;
+const PAGE_SIZE = 500;
+const OLDEST_KEY = { limit: 1, keysOnly: true } as const;
 
 /** Opening words of a quoted statement. */
-const SAID: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
+const QUOTE_PREFIXES: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
 
 /** A memory in a line. What was said is quoted whole, so that it can pass for nothing else. */
 function phrase({ kind, text, author }: Memory): string {
   if (memoryBasis(kind) === "record") return text;
-  return `${SAID[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
+  return `${QUOTE_PREFIXES[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
 }
 
 /** The memories of one source, and the newest of them. */
@@ -70,24 +70,24 @@ interface Source {
 }
 type Sources = Record<MemorySource, Source>;
 
-interface Kept {
+interface ReaderIndex {
   index: MemoryIndex;
   /** Ids in the index and the newest id read, by source. */
   read: Record<MemorySource, { ids: string[]; last: string }>;
 }
 
 /** By the name of the reader; `""`: of all memories. */
-const kept = new WeakMap<Store, Map<string, Kept>>();
+const indexes = new WeakMap<Store, Map<string, ReaderIndex>>();
 
-type Reading = ProjectionDeps & Pick<ChangesDeps, "reader">;
+type RecallDeps = ProjectionDeps & Pick<ChangesDeps, "reader">;
 
 /**
  * The memories that fit best, best first. A reader has an index of its own, whose scores say nothing of the changes of others.
  */
-export async function recall(deps: Reading, search: Omit<Search, "now">): Promise<Recalled[]> {
+export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Promise<FoundMemory[]> {
   const name = deps.reader?.name ?? "";
-  const states = kept.get(deps.store) ?? new Map<string, Kept>();
-  kept.set(deps.store, states);
+  const states = indexes.get(deps.store) ?? new Map<string, ReaderIndex>();
+  indexes.set(deps.store, states);
   let state = states.get(name);
   if (!state) {
     const none = () => ({ ids: [], last: "" });
@@ -98,7 +98,7 @@ export async function recall(deps: Reading, search: Omit<Search, "now">): Promis
       memories: none(),
       chat_memories: none(),
     };
-    states.set(name, (state = { index: memoryIndex(), read }));
+    states.set(name, (state = { index: createMemoryIndex(), read }));
   }
   const { index } = state;
   // One after the other: each sees all that is durable when it begins.
@@ -108,12 +108,12 @@ export async function recall(deps: Reading, search: Omit<Search, "now">): Promis
     const texts = await readHits(deps, sources, hits);
     const found = hits.map(({ id, score }) => {
       const memory = texts.get(id);
-      return { id, memory: memory && recalled(id.slice(id.indexOf("/") + 1), memory, score) };
+      return { id, memory: memory && toFoundMemory(id.slice(id.indexOf("/") + 1), memory, score) };
     });
-    const gone = found.filter(({ memory }) => memory === undefined);
-    for (const { id } of gone) index.drop(id);
+    const missing = found.filter(({ memory }) => memory === undefined);
+    for (const { id } of missing) index.drop(id);
     // The successor of a replaced memory is to be found in its place.
-    if (gone.length === 0) return found.map(({ memory }) => memory!);
+    if (missing.length === 0) return found.map(({ memory }) => memory!);
   }
 }
 
@@ -128,9 +128,9 @@ async function readHits(
       const keys = hits.flatMap(({ id }) => (id.startsWith(`${source}/`) ? id.slice(source.length + 1) : []));
       const stored = keys.length === 0 ? [] : await sources[source].reads.getMany(source, keys);
       const there = stored.flatMap((one) => one ?? []);
-      const memories = await withProposals(
+      const memories = await addProposalTexts(
         there.map(({ value }) => value),
-        asProven(deps),
+        verifiedChangeFinder(deps),
       );
       return memories.flatMap((memory, index) => (memory ? [[`${source}/${there[index]!.id}`, memory] as const] : []));
     }),
@@ -138,7 +138,7 @@ async function readHits(
   return new Map(found.flat());
 }
 
-const recalled = (key: string, memory: Memory, score: number): Recalled => ({
+const toFoundMemory = (key: string, memory: Memory, score: number): FoundMemory => ({
   id: `mem_${key}`,
   kind: memory.kind,
   basis: memoryBasis(memory.kind),
@@ -153,27 +153,27 @@ const recalled = (key: string, memory: Memory, score: number): Recalled => ({
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
  * is just being made and not yet another before it, which would then never be read.
  */
-async function catchUp(deps: Reading, { index, read }: Kept): Promise<Sources> {
-  const sources = await sourcesNow(deps);
+async function catchUp(deps: RecallDeps, { index, read }: ReaderIndex): Promise<Sources> {
+  const sources = await readSources(deps);
   // Side by side: what waits for one need not keep the others.
-  const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, FIRST)));
+  const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, OLDEST_KEY)));
   for (const [at, name] of MEMORY_SOURCES.entries()) {
     const { reads, newest } = sources[name];
     const known = read[name];
     while (known.last < newest) {
-      const page = await reads.list(name, { after: known.last, limit: PAGE });
+      const page = await reads.list(name, { after: known.last, limit: PAGE_SIZE });
       const read = page.filter(({ id }) => id <= newest);
-      const memories = await withProposals(
+      const memories = await addProposalTexts(
         read.map(({ value }) => value),
-        asStored(deps.store),
+        storedChangeFinder(deps.store),
       );
-      const visible = await listVisible(deps, name, memories);
+      const visible = await createVisibilityFilter(deps, name, memories);
       for (const [place, { id }] of read.entries()) {
         if (memories[place] && visible(memories[place])) index.add(`${name}/${id}`, memories[place]);
         known.ids.push(id);
         known.last = id;
       }
-      if (page.length < PAGE || page.at(-1)!.id >= newest) known.last = newest;
+      if (page.length < PAGE_SIZE || page.at(-1)!.id >= newest) known.last = newest;
       await yieldToEventLoop();
     }
     const first = oldest[at]![0];
@@ -183,8 +183,8 @@ async function catchUp(deps: Reading, { index, read }: Kept): Promise<Sources> {
 }
 
 /** Selects memories of a reader: those of its own changes, but no outcome, whose text counts the changes of others. */
-async function listVisible(
-  deps: Reading,
+async function createVisibilityFilter(
+  deps: RecallDeps,
   source: MemorySource,
   memories: readonly (Memory | undefined)[],
 ): Promise<(memory: Memory) => boolean> {
@@ -195,19 +195,19 @@ async function listVisible(
   return ({ ref, kind }) => memoryBasis(kind) === "record" && ref !== null && own.has(ref);
 }
 
-async function sourcesNow(deps: ProjectionDeps): Promise<Sources> {
+async function readSources(deps: ProjectionDeps): Promise<Sources> {
   const [ofEntries, ofOutcomes, own] = await Promise.all([
     readProjection(deps, memories),
     readProjection(deps, outcomes),
     deps.store.get("meta", "memories"),
   ]);
   const { rings } = ofEntries.state;
-  const said = { reads: deps.store, newest: sequenceKey(own?.value.seq ?? 0) };
+  const statements = { reads: deps.store, newest: sequenceKey(own?.value.seq ?? 0) };
   return {
     record_memories: { reads: ofEntries, newest: sequenceKey(rings.record_memories.seq) },
     proposal_memories: { reads: ofEntries, newest: sequenceKey(rings.proposal_memories.seq) },
     outcome_memories: { reads: ofOutcomes, newest: sequenceKey(ofOutcomes.state.memories.seq) },
-    memories: said,
-    chat_memories: said,
+    memories: statements,
+    chat_memories: statements,
   };
 }

@@ -10,7 +10,7 @@ const IMPORTANCE = 0.1;
 /** Dropped documents stay in the lists of their terms until they are this many and half of all. */
 const COMPACT_AT = 1000;
 /** A long message is looked for by its beginning. */
-const MOST_TERMS = 64;
+const MAX_TERMS = 64;
 
 /** A document to index; it is found by its author too. */
 export interface Document {
@@ -67,7 +67,7 @@ function hasNewTerm(known: ReadonlySet<string>): (row: Row) => boolean {
 }
 
 /** An empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
-export function searchIndex() {
+export function createSearchIndex() {
   let rows: Row[] = [];
   /** How many terms each row has, 0 once it is dropped. */
   let lengths: number[] = [];
@@ -97,25 +97,25 @@ export function searchIndex() {
   const score = (terms: readonly string[]) => {
     const size = rowOf.size;
     const scores = new Float64Array(rows.length);
-    const held = new Float64Array(rows.length);
+    const matchedWeights = new Float64Array(rows.length);
     const matched = new Uint16Array(rows.length);
     const perTerm = (K1 * B * size) / totalLength;
-    let whole = 0;
+    let totalWeight = 0;
     for (const list of terms.map((term) => postings.get(term) ?? [])) {
       const among = Math.min(list.length / 2, size);
       const weight = Math.log(1 + (size - among + 0.5) / (among + 0.5));
-      whole += weight;
+      totalWeight += weight;
       for (let i = 0; i < list.length; i += 2) {
         const row = list[i]!;
         const length = lengths[row]!;
         if (length === 0) continue;
         const count = list[i + 1]!;
         scores[row]! += (weight * (K1 + 1) * count) / (count + K1 * (1 - B) + perTerm * length);
-        held[row]! += weight;
+        matchedWeights[row]! += weight;
         matched[row]!++;
       }
     }
-    return { scores, held, matched, whole };
+    return { scores, held: matchedWeights, matched, whole: totalWeight };
   };
 
   return {
@@ -142,21 +142,25 @@ export function searchIndex() {
     search({ query, limit, conversation: own, now, coverage = 0, ignored, known }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
-        .slice(0, MOST_TERMS);
-      const { scores, held, matched, whole } = score(terms);
-      const isNews = known && hasNewTerm(known);
+        .slice(0, MAX_TERMS);
+      const { scores, held: matchedWeights, matched, whole: totalWeight } = score(terms);
+      const hasNew = known && hasNewTerm(known);
       const hits: Hit[] = [];
       scores.forEach((found, row) => {
         const least = hits.length < limit ? 0 : hits.at(-1)!.score;
         if (found === 0 || matched[row]! < coverage * terms.length) return;
-        if (found * (1 + RECENCY + IMPORTANCE) < least || (isNews && !isNews(rows[row]!))) return;
+        if (found * (1 + RECENCY + IMPORTANCE) < least || (hasNew && !hasNew(rows[row]!))) return;
         const { id, at, importance, conversation } = rows[row]!;
         if (conversation !== undefined && conversation !== own) return;
         const recency = 2 ** (-Math.max(0, now - at) / HALF_LIFE_MS);
         const score = found * (1 + RECENCY * recency + IMPORTANCE * importance);
         if (score < least) return;
-        const place = hits.findIndex((other) => other.score <= score);
-        hits.splice(place === -1 ? hits.length : place, 0, { id, score, share: held[row]! / whole });
+        const position = hits.findIndex((other) => other.score <= score);
+        hits.splice(position === -1 ? hits.length : position, 0, {
+          id,
+          score,
+          share: matchedWeights[row]! / totalWeight,
+        });
         hits.length = Math.min(hits.length, limit);
       });
       return hits;

@@ -5,54 +5,54 @@
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー";
 const WORD = `(?:(?![${CJK}])[\\p{L}\\p{M}\\p{N}])+`;
 /** A run of CJK characters, or a word with its parts: `crm.followup`, `ana@acme.example`, `chg_0193`. */
-const PIECE = new RegExp(`([${CJK}]+)|${WORD}(?:[._:@/-]${WORD})*`, "gu");
+const TOKEN = new RegExp(`([${CJK}]+)|${WORD}(?:[._:@/-]${WORD})*`, "gu");
 
 /** The terms that a text is found by: single CJK characters too, and a composed word both whole and in parts. */
 export function textTerms(text: string): string[] {
   const terms: string[] = [];
-  for (const [piece, cjk] of pieces(text)) {
-    if (cjk) terms.push(...piece, ...pairs(piece));
-    else terms.push(...word(piece));
+  for (const [token, cjk] of listTokens(text)) {
+    if (cjk) terms.push(...token, ...characterPairs(token));
+    else terms.push(...wordTerms(token));
   }
   return terms;
 }
 
 /** Words of English that hold sentences together, and are in all of them. */
-const JOINTS: ReadonlySet<string> = new Set(
+const STOP_WORDS: ReadonlySet<string> = new Set(
   "a an and are as at be been by for from had has have in is it its of on or that the this to was were with".split(" "),
 );
 
 /** The terms to look for, each once: pairs where there is more than one CJK character, joints where there is nothing else. */
 export function queryTerms(text: string): string[] {
   const terms: string[] = [];
-  for (const [piece, cjk] of pieces(text)) {
-    const characters = cjk ? [...piece] : [];
-    if (characters.length > 1) terms.push(...pairs(piece));
-    else terms.push(...(cjk ? characters : word(piece)));
+  for (const [token, cjk] of listTokens(text)) {
+    const characters = cjk ? [...token] : [];
+    if (characters.length > 1) terms.push(...characterPairs(token));
+    else terms.push(...(cjk ? characters : wordTerms(token)));
   }
-  const telling = terms.filter((term) => !JOINTS.has(term));
-  return [...new Set(telling.length > 0 ? telling : terms)];
+  const significant = terms.filter((term) => !STOP_WORDS.has(term));
+  return [...new Set(significant.length > 0 ? significant : terms)];
 }
 
-const pieces = (text: string) =>
-  normal(text).matchAll(PIECE) as IterableIterator<[piece: string, cjk: string | undefined]>;
+const listTokens = (text: string) =>
+  normalizeText(text).matchAll(TOKEN) as IterableIterator<[piece: string, cjk: string | undefined]>;
 
 /** Compatibility forms (full width, ligatures) and case are one; so are accents, outside scripts that need their marks. */
-const normal = (text: string): string =>
+const normalizeText = (text: string): string =>
   text
     .normalize("NFD")
     .replace(/[\u0300-\u036f]/g, "")
     .normalize("NFKC")
     .toLowerCase();
 
-function pairs(run: string): string[] {
+function characterPairs(run: string): string[] {
   const characters = [...run];
   return characters.slice(1).map((character, i) => characters[i]! + character);
 }
 
-function word(piece: string): readonly string[] {
-  const parts = piece.split(/[._:@/-]/);
-  return parts.length > 1 ? [piece, ...parts.map(stem)] : [stem(piece)];
+function wordTerms(token: string): readonly string[] {
+  const parts = token.split(/[._:@/-]/);
+  return parts.length > 1 ? [token, ...parts.map(stem)] : [stem(token)];
 }
 
 /** approve, approves, approved, approving → approv; denies, denied → deny. Crude, and the same for text and query. */

@@ -7,7 +7,7 @@ import type { JsonSchema } from "./json_schema.ts";
 type Schemas = Readonly<Record<string, unknown>>;
 
 /** The fewest characters that a reference must save to replace a schema. */
-const WORTH = 30;
+const MIN_SAVED_CHARACTERS = 30;
 
 /** Fields with schemas of their own. */
 export interface SharedFields {
@@ -20,34 +20,35 @@ export interface SharedFields {
 }
 
 /** Shares the fields of a named shape with the rest of a document. */
-export function sharedFields(name: string, shape: JsonSchema): SharedFields {
+export function shareFields(name: string, shape: JsonSchema): SharedFields {
   const { properties = {} } = shape;
-  const known = new Map(Object.entries(properties).map(([field, schema]) => [keyOf(field, schema), field]));
+  const known = new Map(Object.entries(properties).map(([field, schema]) => [fieldKey(field, schema), field]));
   const borrowed = new Set<string>();
   const schemaName = (field: string): string =>
-    name + field.replace(`${name.toLowerCase()}_`, "").split("_").map(capital).join("");
+    name + field.replace(`${name.toLowerCase()}_`, "").split("_").map(capitalize).join("");
   const referenceTo = (field: string): JsonSchema => ({ $ref: `#/components/schemas/${schemaName(field)}` });
-  const within = <T>(part: T): T => {
-    if (Array.isArray(part)) return part.map(within) as T;
+  const borrowWithin = <T>(part: T): T => {
+    if (Array.isArray(part)) return part.map(borrowWithin) as T;
     if (typeof part !== "object" || part === null) return part;
     const entries = Object.entries(part).map(([keyword, value]) => [
       keyword,
-      keyword === "properties" ? fieldsOf(value as Schemas) : within(value as unknown),
+      keyword === "properties" ? fieldsOf(value as Schemas) : borrowWithin(value as unknown),
     ]);
     return Object.fromEntries(entries) as T;
   };
   const fieldsOf = (fields: Schemas): Schemas =>
     Object.fromEntries(
       Object.entries(fields).map(([field, schema]) => {
-        const own = known.get(keyOf(field, schema));
-        const isWorth = own !== undefined && JSON.stringify(schema).length > referenceTo(own).$ref!.length + WORTH;
-        if (!isWorth) return [field, within(schema)];
+        const own = known.get(fieldKey(field, schema));
+        const isWorth =
+          own !== undefined && JSON.stringify(schema).length > referenceTo(own).$ref!.length + MIN_SAVED_CHARACTERS;
+        if (!isWorth) return [field, borrowWithin(schema)];
         borrowed.add(own);
         return [field, referenceTo(own)];
       }),
     );
   return {
-    borrow: within,
+    borrow: borrowWithin,
     schemas: () => Object.fromEntries([...borrowed].map((field) => [schemaName(field), properties[field]!])),
     shape: () => ({
       ...shape,
@@ -58,6 +59,6 @@ export function sharedFields(name: string, shape: JsonSchema): SharedFields {
   };
 }
 
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-const keyOf = (field: string, schema: unknown): string => `${field} ${JSON.stringify(schema)}`;
+const fieldKey = (field: string, schema: unknown): string => `${field} ${JSON.stringify(schema)}`;

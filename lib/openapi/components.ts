@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import { findRowSchema } from "../find/answer.ts";
-import { recalledSchema } from "../memory/recall.ts";
+import { foundMemorySchema } from "../memory/recall.ts";
 import { awaitingChange } from "../changes/awaiting.ts";
 import { decisionAnswer, operationAnswer, proposalAnswer } from "../http/change_answers.ts";
 import { freezeAnswer } from "../http/decision_declaration.ts";
@@ -33,10 +33,10 @@ import { contextSchema, failureSchema, successSchema } from "../http/ofrep_schem
 import { readinessSchema } from "../operations/readiness.ts";
 import { stateSchema } from "../operations/state.ts";
 import { feedbackSchema, taskSchema, taskStatsSchema } from "../operations/tasks.ts";
-import { type JsonSchema, toJsonSchema, type Named } from "./json_schema.ts";
+import { type JsonSchema, toJsonSchema, type SchemaNames } from "./json_schema.ts";
 
 /** The shared bodies by their names. */
-export const NAMED: Named = new Map<unknown, string>([
+export const NAMED: SchemaNames = new Map<unknown, string>([
   [changeSchema(), "Change"],
   [approvalSchema(), "Approval"],
   [reviewSchema(), "Review"],
@@ -78,7 +78,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [insightSchema(), "Insight"],
   [sharedInsightSchema(), "SharedInsight"],
   [peerRowSchema(), "Peer"],
-  [recalledSchema, "Memory"],
+  [foundMemorySchema, "Memory"],
   [contextSchema, "FlagContext"],
   [successSchema, "FlagValue"],
   [failureSchema, "FlagError"],
@@ -106,7 +106,7 @@ const errorSchema = z
   })
   .describe("What went wrong, for people and for programs, with what helps to mend it.");
 
-function bodyOf(type: z.ZodType): JsonSchema {
+function bodySchema(type: z.ZodType): JsonSchema {
   const others = new Map([...NAMED].filter(([other]) => other !== type));
   return toJsonSchema(type, "output", others);
 }
@@ -118,17 +118,17 @@ export const ADMIN_TOKEN = "AdminToken";
 export const BEARER = "Bearer";
 
 /** The components that paths refer to, and those that these refer to. */
-export function componentsFor(paths: object) {
-  const all = new Map([...NAMED].map(([type, name]) => [name, () => bodyOf(type as z.ZodType)]));
-  const schemas: Record<string, JsonSchema> = { Error: bodyOf(errorSchema) };
-  const follow = (part: unknown): void => {
+export function collectComponents(paths: object) {
+  const all = new Map([...NAMED].map(([type, name]) => [name, () => bodySchema(type as z.ZodType)]));
+  const schemas: Record<string, JsonSchema> = { Error: bodySchema(errorSchema) };
+  const addReferenced = (part: unknown): void => {
     for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
       if (name in schemas) continue;
       schemas[name] = all.get(name)!();
-      follow(schemas[name]);
+      addReferenced(schemas[name]);
     }
   };
-  follow(paths);
+  addReferenced(paths);
   return {
     schemas,
     headers: {

@@ -1,9 +1,9 @@
 import { version } from "../kit/version.ts";
-import { componentsFor } from "./components.ts";
+import { collectComponents } from "./components.ts";
 import { type Circumstances, type Operation, describeOperation, TAG_TEXTS, pathTemplate } from "./operation.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { makeSample } from "./sample.ts";
-import type { Documented } from "./responses.ts";
+import type { DocumentedEndpoint } from "./responses.ts";
 
 /** The sentences about the service, and the headers that any request may send and any response may have. */
 const DESCRIPTION =
@@ -15,7 +15,11 @@ const DESCRIPTION =
 export type OpenApi = ReturnType<typeof makeOpenApi>;
 
 /** The OpenAPI document of endpoints, from the declarations that route and validate. Under an intent its KPIs are named. */
-export function makeOpenApi(endpoints: readonly Documented[], apiVersion: string, circumstances: Circumstances = {}) {
+export function makeOpenApi(
+  endpoints: readonly DocumentedEndpoint[],
+  apiVersion: string,
+  circumstances: Circumstances = {},
+) {
   const paths: Record<string, Partial<Record<"get" | "post", Operation>>> = {};
   const used = new Set<string>();
   for (const endpoint of endpoints) {
@@ -24,9 +28,9 @@ export function makeOpenApi(endpoints: readonly Documented[], apiVersion: string
     paths[pathTemplate(endpoint.path)] = { ...paths[pathTemplate(endpoint.path)], [method]: operation };
     for (const tag of operation.tags) used.add(tag);
   }
-  const components = componentsFor(paths);
+  const components = collectComponents(paths);
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods)))
-    if (asksNothing(operation)) showAnswer(operation, components.schemas);
+    if (hasNoInput(operation)) showAnswer(operation, components.schemas);
   return {
     openapi: "3.1.0",
     info: {
@@ -44,7 +48,7 @@ export function makeOpenApi(endpoints: readonly Documented[], apiVersion: string
   };
 }
 
-const asksNothing = ({ parameters = [], requestBody }: Operation): boolean =>
+const hasNoInput = ({ parameters = [], requestBody }: Operation): boolean =>
   !requestBody && parameters.every((parameter) => parameter.in === "header");
 
 /** Adds an example of the answer to operations without input. */
@@ -57,7 +61,7 @@ function showAnswer({ responses }: Operation, schemas: Readonly<Record<string, J
  * Builds a view of the document of a running service on first request, since the list may include its caller, and caches it.
  */
 export function makeDocument<T>(
-  endpoints: () => readonly Documented[],
+  endpoints: () => readonly DocumentedEndpoint[],
   make: (document: OpenApi) => T,
 ): (deps: Circumstances) => T {
   /** By what the document depends on: another intent names other KPIs. */

@@ -12,20 +12,20 @@ export function fieldRows({ properties = {}, required = [] }: JsonSchema, within
       required.includes(name) ? "required" : "",
       escapeHtml(String(schema["description"] ?? "")),
     ],
-    ...inner(schema).flatMap(([suffix, shape]) => fieldRows(shape, `${within}${name}${suffix}.`)),
+    ...listInnerShapes(schema).flatMap(([suffix, shape]) => fieldRows(shape, `${within}${name}${suffix}.`)),
   ]);
 }
 
 /** Lists the unnamed shapes within a field, each with the suffix of its fields' names, such as `[]` for a list. */
-function inner(schema: JsonSchema): [string, JsonSchema][] {
+function listInnerShapes(schema: JsonSchema): [string, JsonSchema][] {
   if (schema.properties) return [["", schema]];
   const options = [...(schema.anyOf ?? []), ...((schema["oneOf"] as JsonSchema[] | undefined) ?? [])];
-  if (options.length > 0) return options.flatMap(inner);
-  const of = (part: unknown, suffix: string): [string, JsonSchema][] =>
+  if (options.length > 0) return options.flatMap(listInnerShapes);
+  const addSuffix = (part: unknown, suffix: string): [string, JsonSchema][] =>
     typeof part === "object" && part !== null
-      ? inner(part as JsonSchema).map(([rest, shape]) => [suffix + rest, shape])
+      ? listInnerShapes(part as JsonSchema).map(([rest, shape]) => [suffix + rest, shape])
       : [];
-  return [...of(schema.items, "[]"), ...of(schema["additionalProperties"], ".*")];
+  return [...addSuffix(schema.items, "[]"), ...addSuffix(schema["additionalProperties"], ".*")];
 }
 
 /** Describes the allowed values in a few words of HTML. */
@@ -37,7 +37,7 @@ export function describeType(schema: JsonSchema): string {
   if (options) return options.map(describeType).join(" or ");
   if (schema.type === "array") return `list of ${describeType(schema.items ?? {})}`;
   const named = [schema["format"] ?? schema.type ?? "any JSON"].flat().join(" or ");
-  return escapeHtml([named, ...boundsOf(schema)].join(", "));
+  return escapeHtml([named, ...describeBounds(schema)].join(", "));
 }
 
 const BOUNDS: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   default: "default",
 };
 
-const boundsOf = (schema: JsonSchema): string[] =>
+const describeBounds = (schema: JsonSchema): string[] =>
   Object.entries(BOUNDS)
     .filter(([keyword]) => schema[keyword] !== undefined && schema[keyword] !== "")
     .map(

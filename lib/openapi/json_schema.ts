@@ -35,13 +35,13 @@ export interface Media {
 }
 
 /** Schemas that the document names once and refers to. */
-export type Named = ReadonlyMap<unknown, string>;
+export type SchemaNames = ReadonlyMap<unknown, string>;
 
 /**
  * Returns the schema of a client's input (`input`) or its answer (`output`). A form writes numbers and flags as text; only what
  * they mean is shown.
  */
-export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Named = new Map()): JsonSchema {
+export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: SchemaNames = new Map()): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
     io,
     unrepresentable: "any",
@@ -59,11 +59,11 @@ export function toJsonSchema(type: z.ZodType, io: "input" | "output", named: Nam
     },
   }) as JsonSchema;
   const name = nameOf(type, named);
-  return name === undefined ? tidy(schema, io) : { $ref: `#/components/schemas/${name}` };
+  return name === undefined ? tidySchema(schema, io) : { $ref: `#/components/schemas/${name}` };
 }
 
 /** The name of a schema, also where it is described once more. */
-function nameOf(type: z.core.$ZodType, named: Named): string | undefined {
+function nameOf(type: z.core.$ZodType, named: SchemaNames): string | undefined {
   // oxlint-disable-next-line no-underscore-dangle -- where zod keeps it
   for (let one: z.core.$ZodType | undefined = type; one; one = one._zod.parent)
     if (named.has(one)) return named.get(one);
@@ -71,24 +71,24 @@ function nameOf(type: z.core.$ZodType, named: Named): string | undefined {
 }
 
 /** Whatever a client may rely on stays; what zod adds on its own goes. */
-function tidy(schema: JsonSchema, io: "input" | "output"): JsonSchema {
+function tidySchema(schema: JsonSchema, io: "input" | "output"): JsonSchema {
   const tidied: JsonSchema = {};
-  for (const [keyword, value] of Object.entries(spelledOut(schema))) {
+  for (const [keyword, value] of Object.entries(expandRecord(schema))) {
     if (keyword === "properties")
       tidied.properties = Object.fromEntries(
-        Object.entries(value as Record<string, JsonSchema>).map(([name, property]) => [name, tidy(property, io)]),
+        Object.entries(value as Record<string, JsonSchema>).map(([name, property]) => [name, tidySchema(property, io)]),
       );
     else if (keyword === "anyOf" || keyword === "oneOf" || keyword === "allOf")
-      tidied[keyword] = (value as JsonSchema[]).map((part) => tidy(part, io));
+      tidied[keyword] = (value as JsonSchema[]).map((part) => tidySchema(part, io));
     else if (keyword === "items" || (keyword === "additionalProperties" && typeof value === "object"))
-      tidied[keyword] = tidy(value as JsonSchema, io);
+      tidied[keyword] = tidySchema(value as JsonSchema, io);
     else if (!isNoise(keyword, value, schema, io)) tidied[keyword] = value;
   }
-  return withNullAsType(io === "input" ? withoutFormText(tidied) : tidied);
+  return mergeNullType(io === "input" ? removeFormText(tidied) : tidied);
 }
 
 /** A plain value that may be null as one type of two, which is shorter than two options. */
-function withNullAsType({ anyOf, ...rest }: JsonSchema): JsonSchema {
+function mergeNullType({ anyOf, ...rest }: JsonSchema): JsonSchema {
   if (!anyOf) return rest;
   const [value, none, ...more] = anyOf;
   const isPlain = ["string", "number", "integer", "boolean"].includes(String(value?.type));
@@ -98,7 +98,7 @@ function withNullAsType({ anyOf, ...rest }: JsonSchema): JsonSchema {
 }
 
 /** A record whose names are known is an object with these fields. */
-function spelledOut(schema: JsonSchema): JsonSchema {
+function expandRecord(schema: JsonSchema): JsonSchema {
   const { propertyNames, additionalProperties, ...rest } = schema;
   const names = (propertyNames as JsonSchema | undefined)?.enum as string[] | undefined;
   if (!names || typeof additionalProperties !== "object") return schema;
@@ -117,7 +117,7 @@ function isNoise(keyword: string, value: unknown, schema: JsonSchema, io: "input
 }
 
 /** Takes away the text under which a form writes a number or a flag. */
-function withoutFormText({ anyOf, ...rest }: JsonSchema): JsonSchema {
+function removeFormText({ anyOf, ...rest }: JsonSchema): JsonSchema {
   if (!anyOf) return rest;
   const types = anyOf.map(({ type }) => type);
   const options = anyOf.filter(

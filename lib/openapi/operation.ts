@@ -5,7 +5,7 @@ import type { HttpDeps } from "../http/deps.ts";
 import { isWrite } from "../http/admission.ts";
 import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema, type Parameter } from "./json_schema.ts";
-import { type Documented, describeResponses } from "./responses.ts";
+import { type DocumentedEndpoint, describeResponses } from "./responses.ts";
 
 /** Configuration that the input of an endpoint may depend on. */
 export type Circumstances = Pick<ChangesDeps, "product"> & Pick<HttpDeps, "protectAll" | "protectReads">;
@@ -17,16 +17,16 @@ export const pathTemplate = (path: string): string => path.replace(/:([a-z_]+)/g
 export type Operation = ReturnType<typeof describeOperation>;
 
 /** The operation of an endpoint under an intent, or without one. */
-export function describeOperation(endpoint: Documented, circumstances: Circumstances) {
-  const input = inputOf(endpoint, circumstances);
-  const parameters = [...parametersOf(endpoint, input), ...headersOf(endpoint)];
-  const body = endpoint.method === "POST" ? bodyOf(endpoint, input) : undefined;
+export function describeOperation(endpoint: DocumentedEndpoint, circumstances: Circumstances) {
+  const input = inputSchema(endpoint, circumstances);
+  const parameters = [...listParameters(endpoint, input), ...listHeaders(endpoint)];
+  const body = endpoint.method === "POST" ? describeBody(endpoint, input) : undefined;
   return {
     operationId: endpoint.operation,
-    tags: [tagOf(endpoint.path)],
+    tags: [findTag(endpoint.path)],
     summary: endpoint.summary,
     description: endpoint.description,
-    security: securityOf(endpoint, circumstances),
+    security: describeSecurity(endpoint, circumstances),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: body }),
     responses: describeResponses(endpoint),
@@ -34,8 +34,8 @@ export function describeOperation(endpoint: Documented, circumstances: Circumsta
 }
 
 /** Any one of the alternatives will do; the empty one says that there need be none. */
-function securityOf(
-  { method, reads, token, agents, open }: Documented,
+function describeSecurity(
+  { method, reads, token, agents, open }: DocumentedEndpoint,
   { protectAll, protectReads }: Circumstances,
 ): Record<string, string[]>[] {
   const [needed, bearer] = [{ [ADMIN_TOKEN]: [] }, { [BEARER]: [] }];
@@ -45,51 +45,51 @@ function securityOf(
   return agents ? [needed, bearer] : [needed];
 }
 
-function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchema {
+function inputSchema({ input }: DocumentedEndpoint, circumstances: Circumstances): JsonSchema {
   const schema =
     typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(circumstances as ChangesDeps) : input;
   return toJsonSchema(schema, "input", NAMED);
 }
 
 /** Returns the location of an input field: in the path, in the query of a GET, else in the body unless it says otherwise. */
-function placeOf(endpoint: Documented, name: string, schema: JsonSchema): "path" | "query" | "body" {
+function findLocation(endpoint: DocumentedEndpoint, name: string, schema: JsonSchema): "path" | "query" | "body" {
   if (endpoint.path.split("/").includes(`:${name}`)) return "path";
   return endpoint.method === "GET" || schema["in"] === "query" ? "query" : "body";
 }
 
 /** A field may say that it stands in the query (`in`), and that the handler asks for it there (`needed`). */
-function parametersOf(endpoint: Documented, { properties = {}, required = [] }: JsonSchema): Parameter[] {
+function listParameters(endpoint: DocumentedEndpoint, { properties = {}, required = [] }: JsonSchema): Parameter[] {
   return Object.entries(properties).flatMap(([name, property]): Parameter[] => {
     const { in: _, needed, description, ...schema } = property;
-    const place = placeOf(endpoint, name, property);
-    if (place === "body") return [];
+    const location = findLocation(endpoint, name, property);
+    if (location === "body") return [];
     return [
       {
         name,
-        in: place,
-        required: place === "path" || needed === true || required.includes(name),
+        in: location,
+        required: location === "path" || needed === true || required.includes(name),
         ...(typeof description === "string" && { description }),
         schema,
-        ...exampleOf(endpoint, name),
+        ...findExample(endpoint, name),
       },
     ];
   });
 }
 
 /** Returns the value of a field in an endpoint's example. */
-function exampleOf(endpoint: Documented, name: string): { example?: unknown } {
-  const [[, example] = []] = entryOf(endpoint, name);
+function findExample(endpoint: DocumentedEndpoint, name: string): { example?: unknown } {
+  const [[, example] = []] = exampleEntry(endpoint, name);
   return example === undefined ? {} : { example };
 }
 
 /** The same with the field's name, or nothing. */
-function entryOf({ example }: Documented, name: string): [name: string, value: unknown][] {
+function exampleEntry({ example }: DocumentedEndpoint, name: string): [name: string, value: unknown][] {
   const value = (example as Record<string, unknown>)[name];
   return value === undefined ? [] : [[name, value]];
 }
 
 /** The headers that an endpoint understands, derived from the errors that they can cause. */
-function headersOf({ errors = [], notModified }: Documented): Parameter[] {
+function listHeaders({ errors = [], notModified }: DocumentedEndpoint): Parameter[] {
   const headers: Parameter[] = [];
   if (errors.includes("version_mismatch"))
     headers.push({
@@ -122,10 +122,13 @@ function headersOf({ errors = [], notModified }: Documented): Parameter[] {
   return headers;
 }
 
-function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; content: Content } | undefined {
-  if (endpoint.text !== undefined) return textBodyOf(endpoint, input);
+function describeBody(
+  endpoint: DocumentedEndpoint,
+  input: JsonSchema,
+): { required: boolean; content: Content } | undefined {
+  if (endpoint.text !== undefined) return describeTextBody(endpoint, input);
   const { properties = {}, required = [], ...rest } = input;
-  const inBody = Object.entries(properties).filter(([name, schema]) => placeOf(endpoint, name, schema) === "body");
+  const inBody = Object.entries(properties).filter(([name, schema]) => findLocation(endpoint, name, schema) === "body");
   if (inBody.length === 0) return undefined;
   const isNeeded = (needed: readonly string[]): boolean => needed.length > 0 || rest.anyOf !== undefined;
   const needed = required.filter((name) => inBody.some(([own]) => own === name));
@@ -134,7 +137,7 @@ function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; c
     properties: Object.fromEntries(inBody),
     ...(needed.length > 0 ? { required: needed } : {}),
   };
-  const example = Object.fromEntries(inBody.flatMap(([name]) => entryOf(endpoint, name)));
+  const example = Object.fromEntries(inBody.flatMap(([name]) => exampleEntry(endpoint, name)));
   if (endpoint.json) return { required: isNeeded(needed), content: { "application/json": { schema, example } } };
   // An object is JSON text in a form without being said to be.
   const isObject = (field: string): boolean =>
@@ -150,10 +153,13 @@ function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; c
 }
 
 /** A body that is one text; what is in it where the field says so. */
-function textBodyOf(endpoint: Documented, { properties = {} }: JsonSchema): { required: boolean; content: Content } {
+function describeTextBody(
+  endpoint: DocumentedEndpoint,
+  { properties = {} }: JsonSchema,
+): { required: boolean; content: Content } {
   const { text = "", textType = "text/plain" } = endpoint;
   const { contentSchema = { type: "string" } } = properties[text] ?? {};
-  const { example } = exampleOf(endpoint, text);
+  const { example } = findExample(endpoint, text);
   const shown = textType === "application/json" ? (JSON.parse(String(example)) as unknown) : example;
   return { required: true, content: { [textType]: { schema: contentSchema as JsonSchema, example: shown } } };
 }
@@ -187,7 +193,7 @@ export const TAG_TEXTS: Record<string, string> = {
   Service: "Health and this document.",
 };
 
-const tagOf = (path: string): string =>
+const findTag = (path: string): string =>
   (path.startsWith("/ofrep/") ? TAGS["product"]! : undefined) ??
   TAGS[/^\/api\/([^/]+)/.exec(path)?.[1] ?? ""] ??
   "Service";

@@ -5,7 +5,7 @@ import { fieldRows, describeType } from "./field_rows.ts";
 import { code, anchorId, link, row, shapeId, shapeLink, table } from "./html.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
-import { type ApiResponse, byStatus, listedCodes } from "./responses.ts";
+import { type ApiResponse, groupByStatus, readErrorCodes } from "./responses.ts";
 import { makeSample } from "./sample.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
@@ -46,20 +46,20 @@ export function renderPage({ info, servers, tags, paths, components }: OpenApi):
       operation,
     })),
   );
-  const of = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
+  const listOperations = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
   const groups = tags.map(({ name, description }) => {
-    const articles = of(name).map((one) => article(one, components.schemas));
+    const articles = listOperations(name).map((one) => renderArticle(one, components.schemas));
     return `<section><h2 id="${anchorId(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${articles.join("")}</section>`;
   });
-  const shapes = Object.entries(components.schemas).map(([name, schema]) => shape(name, schema));
+  const shapes = Object.entries(components.schemas).map(([name, schema]) => renderShape(name, schema));
   const contents = [
     ...tags.map(({ name }) =>
-      entry(
+      renderEntry(
         name,
-        of(name).map(({ operation }) => link(operation.operationId, operation.summary)),
+        listOperations(name).map(({ operation }) => link(operation.operationId, operation.summary)),
       ),
     ),
-    entry("Shapes", Object.keys(components.schemas).map(shapeLink)),
+    renderEntry("Shapes", Object.keys(components.schemas).map(shapeLink)),
   ];
   return [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(info.title)} API</title>`,
@@ -73,22 +73,22 @@ export function renderPage({ info, servers, tags, paths, components }: OpenApi):
   ].join("\n");
 }
 
-const entry = (name: string, links: readonly string[]): string =>
+const renderEntry = (name: string, links: readonly string[]): string =>
   `<li>${link(name)}<ul>${links.map((one) => `<li>${one}</li>`).join("")}</ul></li>`;
 
 type Shapes = Readonly<Record<string, JsonSchema>>;
 
-const shape = (name: string, schema: JsonSchema): string =>
+const renderShape = (name: string, schema: JsonSchema): string =>
   `<article><h3 id="${shapeId(name)}">${escapeHtml(name)}</h3><p>${escapeHtml(String(schema["description"] ?? ""))}</p>${fieldTable(schema)}</article>`;
 
-interface Asked {
+interface PageOperation {
   path: string;
   method: string;
   operation: Operation;
 }
 
-function article(asked: Asked, shapes: Shapes): string {
-  const { path, method, operation } = asked;
+function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
+  const { path, method, operation } = pageOperation;
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content["application/json"]?.schema;
   const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
@@ -102,7 +102,7 @@ function article(asked: Asked, shapes: Shapes): string {
       ? `<h4>Parameters</h4>${table(["Name", "Where", "Type", "Required", "What it is"], parameters.map(parameterRow))}`
       : "",
     body ? `<h4>Body: ${isForm ? "a form or JSON" : "JSON"}</h4>${fieldTable(body)}` : "",
-    `<h4>Example</h4><pre><code>${escapeHtml(curl(asked))}</code></pre>`,
+    `<h4>Example</h4><pre><code>${escapeHtml(curl(pageOperation))}</code></pre>`,
     ...Object.entries(responses)
       .slice(0, 1)
       .map(([status, { content = {} }]) => exampleAnswer(status, content, shapes)),
@@ -123,8 +123,8 @@ function tokenText(security: Operation["security"]): string {
   return ` Needs the admin token${security.length > 1 ? " or a bearer secret" : ""} where one is set.`;
 }
 
-const parameterRow = ({ name, in: place, required, description = "", schema }: Parameter): string =>
-  row([code(name), place, describeType(schema), required ? "required" : "", escapeHtml(description)]);
+const parameterRow = ({ name, in: location, required, description = "", schema }: Parameter): string =>
+  row([code(name), location, describeType(schema), required ? "required" : "", escapeHtml(description)]);
 
 /** The fields of a success body that is no shape of its own. */
 function answerFields(content: Content): string {
@@ -143,11 +143,11 @@ function fieldTable(schema: JsonSchema): string {
 }
 
 /** The request of the example, as it is typed. */
-function curl({ path, method, operation }: Asked): string {
+function curl({ path, method, operation }: PageOperation): string {
   const { parameters = [], requestBody, security } = operation;
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const given = parameters.find((parameter) => parameter.name === name)?.example;
-    return encodeURIComponent(String(given ?? name));
+    const example = parameters.find((parameter) => parameter.name === name)?.example;
+    return encodeURIComponent(String(example ?? name));
   });
   const query = parameters
     .filter((parameter) => parameter.in === "query" && parameter.example !== undefined)
@@ -157,14 +157,15 @@ function curl({ path, method, operation }: Asked): string {
     Object.entries(requestBody?.content ?? {}).find(([, { example }]) => example !== undefined) ?? [];
   const sent = typeof media?.example === "string" ? media.example : JSON.stringify(media?.example, null, 2);
   return [
-    `curl${method === "POST" && !media ? " -X POST" : ""} ${quoted(url)}`,
+    `curl${method === "POST" && !media ? " -X POST" : ""} ${quoteForShell(url)}`,
     ...(security.length === 1 ? ['-H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN"'] : []),
-    ...(media ? [`-H ${quoted(`content-type: ${type}`)}`, `--data-binary ${quoted(sent)}`] : []),
+    ...(media ? [`-H ${quoteForShell(`content-type: ${type}`)}`, `--data-binary ${quoteForShell(sent)}`] : []),
   ].join(" \\\n  ");
 }
 
 /** As a shell takes it literally. */
-const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+const quoteForShell = (text: string): string =>
+  /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 function exampleAnswer(status: string, content: Content, shapes: Shapes): string {
   const schema = content["application/json"]?.schema;
@@ -177,13 +178,13 @@ function exampleAnswer(status: string, content: Content, shapes: Shapes): string
 function answerRows(status: string, response: ApiResponse): string[] {
   const media = mediaTypes(response.content ?? {});
   if (status !== "default") return [row([status, escapeHtml(response.description), media])];
-  const { ofKind, own } = listedCodes(response);
-  const groups = [...byStatus(own)].sort(([a], [b]) => a - b);
+  const { ofKind, own } = readErrorCodes(response);
+  const groups = [...groupByStatus(own)].sort(([a], [b]) => a - b);
   const rows: [string, readonly string[]][] = [
-    ...groups.map(([of, codes]): [string, string[]] => [String(of), codes]),
+    ...groups.map(([listOperations, codes]): [string, string[]] => [String(listOperations), codes]),
     ["other", ofKind],
   ];
-  return rows.map(([of, codes]) => row([of, codes.map(code).join(", "), media]));
+  return rows.map(([listOperations, codes]) => row([listOperations, codes.map(code).join(", "), media]));
 }
 
 /** The media types of an answer; errors are all of one shape, so only their place is named. */

@@ -6,10 +6,10 @@ import { NAMED } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema } from "./json_schema.ts";
 
 /** An endpoint, and the further statuses under which it answers its success body. */
-export type Documented = Declaration;
+export type DocumentedEndpoint = Declaration;
 
 /** The headers of a response beyond `X-Request-Id`, which the document's own description names for all of them. */
-const headersOf = (...names: (string | false | undefined)[]): Pick<ApiResponse, "headers"> => {
+const headerReferences = (...names: (string | false | undefined)[]): Pick<ApiResponse, "headers"> => {
   const own = names.filter((name) => typeof name === "string");
   return own.length === 0 ? {} : { headers: Object.fromEntries(own.map((name) => [name, reference(name)])) };
 };
@@ -25,63 +25,75 @@ export interface ApiResponse {
 }
 
 /** All responses of an endpoint. */
-export function describeResponses(endpoint: Documented): Record<string, ApiResponse> {
-  const success = successOf(endpoint);
+export function describeResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
+  const success = describeSuccess(endpoint);
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
-  if (endpoint.refusals) Object.assign(responses, refused(endpoint.refusals));
+  if (endpoint.refusals) Object.assign(responses, rejectionResponses(endpoint.refusals));
   else Object.assign(responses, errorResponses(endpoint));
-  const errors = endpoint.product ? byStatus(listErrorCodes(endpoint)) : undefined;
+  const errors = endpoint.product ? groupByStatus(listErrorCodes(endpoint)) : undefined;
   for (const status of endpoint.also ?? []) {
     const as = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
     const codes = errors?.get(status);
-    responses[status] = codes ? eitherOf(as, errorOf(codes)) : as;
+    responses[status] = codes ? combineResponses(as, errorResponse(codes)) : as;
   }
   for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
   if (endpoint.notModified)
     responses["304"] = {
       description: "What If-None-Match names still holds",
-      ...headersOf("ETag"),
+      ...headerReferences("ETag"),
     };
   return responses;
 }
 
 /** Responses for the errors of an external protocol. */
-const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
+const rejectionResponses = ({ bodies }: Refusals): Record<string, ApiResponse> =>
   Object.fromEntries(
     Object.entries(bodies).map(([status, body]): [string, ApiResponse] => [
       status,
       {
         description: body === null ? "Error, without a body" : "Error",
-        ...headersOf(status === "401" && "WWW-Authenticate"),
-        ...(body && { content: contentOf(body) }),
+        ...headerReferences(status === "401" && "WWW-Authenticate"),
+        ...(body && { content: describeContent(body) }),
       },
     ]),
   );
 
 /** Returns the codes of an endpoint: those of its kind, and its own. */
-export const listErrorCodes = (endpoint: Documented): ErrorCode[] => [
+export const listErrorCodes = (endpoint: DocumentedEndpoint): ErrorCode[] => [
   ...new Set([...listKindCodes(endpoint), ...(endpoint.errors ?? [])]),
 ];
 
 /** One response for every error: its codes are those of the endpoint's kind, one list for a kind, and its own. */
-function errorResponses(endpoint: Documented): Record<string, ApiResponse> {
+function errorResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
   const { method, open } = endpoint;
   const ofKind = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
-  return { default: errorOf(ofKind, listErrorCodes(endpoint)) };
+  return { default: errorResponse(ofKind, listErrorCodes(endpoint)) };
 }
 
 /** Returns the codes that an error response lists: those of the endpoint's kind, and its own. */
-export function listedCodes({ content }: ApiResponse): { ofKind: ErrorCode[]; own: ErrorCode[] } {
+export function readErrorCodes({ content }: ApiResponse): { ofKind: ErrorCode[]; own: ErrorCode[] } {
   const { enum: only, anyOf: [kind, own] = [] } = content?.["application/json"]?.schema.properties?.["code"] ?? {};
   return { ofKind: (only ?? kind?.enum ?? []) as ErrorCode[], own: (own?.enum ?? []) as ErrorCode[] };
 }
 
 /** The part of a declaration that decides on the codes of its kind. */
-type Kind = Pick<Documented, "method" | "path"> & Partial<Documented>;
+type Kind = Pick<DocumentedEndpoint, "method" | "path"> & Partial<DocumentedEndpoint>;
 
 /** The codes that every endpoint of a kind may answer. */
 function listKindCodes(endpoint: Kind): ErrorCode[] {
-  const { method, path, product, open, agents, reads, ownReads, unnamed, nameless, text, textType } = endpoint;
+  const {
+    method,
+    path,
+    product,
+    open,
+    agents,
+    reads,
+    ownReads,
+    personOptional: unnamed,
+    ignoresPerson: nameless,
+    text,
+    textType,
+  } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Only from the serverless hosts, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
@@ -99,14 +111,14 @@ function listKindCodes(endpoint: Kind): ErrorCode[] {
   return codes;
 }
 
-function successOf({ success = 200, errors = [], notModified, ...declared }: Documented): ApiResponse {
+function describeSuccess({ success = 200, errors = [], notModified, ...declared }: DocumentedEndpoint): ApiResponse {
   const output = outputSchema(declared);
-  const content = contentOf(output);
+  const content = describeContent(output);
   const body = content["application/json"]?.schema;
-  const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));
+  const versioned = body !== undefined && (hasField(output, "revision") || hasField(output, "change"));
   return {
     description: success === 201 ? "Created" : "OK",
-    ...headersOf(
+    ...headerReferences(
       (versioned || notModified) && "ETag",
       errors.includes("idempotency_key_reused") && "Idempotency-Replayed",
     ),
@@ -115,7 +127,7 @@ function successOf({ success = 200, errors = [], notModified, ...declared }: Doc
 }
 
 /** A status under which an endpoint answers its success body, or an error. */
-function eitherOf(success: ApiResponse, error: ApiResponse): ApiResponse {
+function combineResponses(success: ApiResponse, error: ApiResponse): ApiResponse {
   const [one, other] = [success, error].map(({ content }) => content!["application/json"]!.schema);
   return {
     description: `${success.description}; or an error`,
@@ -123,13 +135,13 @@ function eitherOf(success: ApiResponse, error: ApiResponse): ApiResponse {
   };
 }
 
-const mentions = (output: z.ZodType, field: string): boolean =>
+const hasField = (output: z.ZodType, field: string): boolean =>
   output instanceof z.ZodObject && Object.hasOwn(output.shape as object, field);
 
 /** Text is its own media type, `contentMediaType` where the schema says so; of a union each option is one. */
-function contentOf(output: z.ZodType): Content {
+function describeContent(output: z.ZodType): Content {
   const content: Content = {};
-  for (const option of optionsOf(output)) {
+  for (const option of listOptions(output)) {
     const { contentMediaType, ...schema } = toJsonSchema(option, "output", NAMED);
     const text = option instanceof z.ZodString;
     content[text ? ((contentMediaType as string | undefined) ?? "text/plain") : "application/json"] = { schema };
@@ -137,11 +149,11 @@ function contentOf(output: z.ZodType): Content {
   return content;
 }
 
-const optionsOf = (output: z.ZodType): z.ZodType[] =>
+const listOptions = (output: z.ZodType): z.ZodType[] =>
   output instanceof z.ZodUnion ? (output.options as z.ZodType[]) : [output];
 
 /** Groups error codes by the status that each is answered with. */
-export function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+export function groupByStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   const grouped = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     const status = httpStatus(code);
@@ -151,7 +163,7 @@ export function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> 
 }
 
 /** An error whose code is one of a kind's or one of an endpoint's own. */
-function errorOf(ofKind: readonly ErrorCode[], own: readonly ErrorCode[] = []): ApiResponse {
+function errorResponse(ofKind: readonly ErrorCode[], own: readonly ErrorCode[] = []): ApiResponse {
   const further = own.filter((code) => !ofKind.includes(code));
   const kind = { enum: [...ofKind] };
   const code: JsonSchema = further.length > 0 ? { anyOf: [kind, { enum: further }] } : kind;

@@ -1,9 +1,9 @@
 /** The document with what operations have alike said once: refusals, headers, and the body that may be a form or JSON. */
-import { sharedFields } from "./borrowed_fields.ts";
+import { shareFields } from "./borrowed_fields.ts";
 import type { OpenApi } from "./document.ts";
 import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
-import { type ApiResponse, listedCodes } from "./responses.ts";
+import { type ApiResponse, readErrorCodes } from "./responses.ts";
 
 type Reference = JsonSchema & { $ref: string };
 
@@ -12,11 +12,11 @@ const responseName = (status: string): string =>
   status === "default" ? "Error" : `${status >= "400" ? "E" : "R"}${status}`;
 
 /** The same document, and shorter by its references. */
-export function withSharedParts(document: OpenApi) {
+export function shareParts(document: OpenApi) {
   const named = document.components.schemas;
-  const schemas: Record<string, unknown> = mapped(named, (schema) => extending(schema, named));
-  const often = repeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
-  const [responses, parameters] = [sharedAs("responses"), sharedAs("parameters")];
+  const schemas: Record<string, unknown> = mapValues(named, (schema) => extendNamed(schema, named));
+  const often = findRepeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
+  const [responses, parameters] = [createSharedParts("responses"), createSharedParts("parameters")];
 
   const bodies = new Map<string, Reference>();
   const bodyOf = ({ operationId, requestBody }: Pick<Operation, "operationId" | "requestBody">) => {
@@ -32,28 +32,28 @@ export function withSharedParts(document: OpenApi) {
     const content = Object.entries(requestBody.content).map(([type, media]) => [type, { ...media, schema }]);
     return { requestBody: { ...requestBody, content: Object.fromEntries(content) } };
   };
-  const extended = (content: Content) =>
-    mapped(content, (media) => ({ ...media, schema: extending(media.schema, named) }));
-  const shortened = ({ security, ...operation }: Operation) => ({
+  const extendContent = (content: Content) =>
+    mapValues(content, (media) => ({ ...media, schema: extendNamed(media.schema, named) }));
+  const shortenOperation = ({ security, ...operation }: Operation) => ({
     ...operation,
     // The document's own security is none.
     ...(security.length > 0 && { security }),
     ...(operation.parameters && {
       parameters: operation.parameters.map((one) =>
-        one.in === "header" ? parameters.refer(one.name.replaceAll("-", ""), one) : asTerse(one),
+        one.in === "header" ? parameters.refer(one.name.replaceAll("-", ""), one) : dropDefaults(one),
       ),
     }),
     ...bodyOf(operation),
-    responses: mapped(operation.responses, (response, status) => {
-      if (isRefusal(response)) return withCodesInWords(response, responses);
-      const short = { ...response, ...(response.content && { content: extended(response.content) }) };
+    responses: mapValues(operation.responses, (response, status) => {
+      if (isErrorResponse(response)) return describeCodes(response, responses);
+      const short = { ...response, ...(response.content && { content: extendContent(response.content) }) };
       return often.has(JSON.stringify(response)) ? responses.refer(responseName(status), short) : short;
     }),
   });
-  const paths = mapped(document.paths, (methods) => mapped(methods, shortened));
-  const { borrow, ...fields } = sharedFields("Change", named["Change"]!);
+  const paths = mapValues(document.paths, (methods) => mapValues(methods, shortenOperation));
+  const { borrow, ...fields } = shareFields("Change", named["Change"]!);
   // Request bodies keep their fields: a form is read by its own.
-  const shapes = mapped(withSharedFields(schemas as Record<string, JsonSchema>), (schema, name) =>
+  const shapes = mapValues(shareNestedFields(schemas as Record<string, JsonSchema>), (schema, name) =>
     name in named && name !== "Change" ? borrow(schema) : schema,
   );
   const shared = { responses: borrow(responses.parts), paths: borrow(paths) };
@@ -67,29 +67,29 @@ export function withSharedParts(document: OpenApi) {
 }
 
 /** Leaves out the examples of single fields: each operation shows a whole one, and the manual's page shows those of answers. */
-export const withoutFieldExamples = <T>(document: T): T =>
+export const removeFieldExamples = <T>(document: T): T =>
   JSON.parse(
     JSON.stringify(document, (key, value: unknown) => (key === "examples" && Array.isArray(value) ? undefined : value)),
   ) as T;
 
 /** Optional is what a parameter is unless it says otherwise. */
-const asTerse = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
+const dropDefaults = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
 
 const ERROR_SCHEMA = { $ref: "#/components/schemas/Error" };
 
-const isRefusal = ({ content }: ApiResponse): boolean =>
+const isErrorResponse = ({ content }: ApiResponse): boolean =>
   content?.["application/json"]?.schema.allOf?.[0]?.$ref === ERROR_SCHEMA.$ref;
 
 /** The response to errors of a kind, which lists their codes; those of the operation stand in the description. */
-function withCodesInWords(response: ApiResponse, responses: ReturnType<typeof sharedAs>): ApiResponse {
-  const { ofKind, own } = listedCodes(response);
+function describeCodes(response: ApiResponse, responses: ReturnType<typeof createSharedParts>): ApiResponse {
+  const { ofKind, own } = readErrorCodes(response);
   const content = { "application/json": { schema: ERROR_SCHEMA } };
   const kind = responses.refer("Error", { description: ofKind.join(", "), content });
   return { ...kind, ...(own.length > 0 && { description: `Also ${own.join(", ")}` }) } as unknown as ApiResponse;
 }
 
 /** The responses, as text, that more than one operation has. */
-function repeated(operations: readonly Operation[]): ReadonlySet<string> {
+function findRepeated(operations: readonly Operation[]): ReadonlySet<string> {
   const [once, often] = [new Set<string>(), new Set<string>()];
   for (const text of operations.flatMap(({ responses }) => Object.values(responses).map((one) => JSON.stringify(one))))
     (once.has(text) ? often : once).add(text);
@@ -97,16 +97,16 @@ function repeated(operations: readonly Operation[]): ReadonlySet<string> {
 }
 
 /** Fewer fields are no shape that is worth a reference. */
-const MANY_FIELDS = 8;
+const MIN_SHARED_FIELDS = 8;
 
 /** An object with all fields of a named one, and more, as that one and its additional fields. */
-function extending(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
+function extendNamed(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const { properties = {}, required = [], ...rest } = schema;
   const count = Object.keys(properties).length;
   const isBase = ({ properties: own = {} }: JsonSchema): boolean => {
     const fields = Object.entries(own);
     const same = ([name, field]: [string, JsonSchema]) => JSON.stringify(properties[name]) === JSON.stringify(field);
-    return fields.length >= MANY_FIELDS && fields.length < count && fields.every(same);
+    return fields.length >= MIN_SHARED_FIELDS && fields.length < count && fields.every(same);
   };
   const [name, base] = Object.entries(named).find(([, shape]) => isBase(shape)) ?? [];
   if (!base) return schema;
@@ -120,7 +120,7 @@ function extending(schema: JsonSchema, named: Readonly<Record<string, JsonSchema
 }
 
 /** Bodies where an object within one has the fields of another body: both extend a schema of these fields. */
-function withSharedFields(bodies: Record<string, JsonSchema>): Record<string, JsonSchema> {
+function shareNestedFields(bodies: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const all = { ...bodies };
   const within = Object.entries(bodies).flatMap(([name, { properties = {} }]) =>
     Object.entries(properties).map(([field, object]) => ({ name, field, object })),
@@ -128,18 +128,18 @@ function withSharedFields(bodies: Record<string, JsonSchema>): Record<string, Js
   for (const { name, field, object } of within) {
     const { properties = {}, required = [], description } = object;
     const fields = Object.entries(properties);
-    const [other, whole] =
+    const [other, otherBody] =
       Object.entries(bodies).find(
         ([one, body]) =>
           one !== name &&
-          fields.length >= MANY_FIELDS &&
+          fields.length >= MIN_SHARED_FIELDS &&
           fields.every(([key, schema]) => JSON.stringify(schema) === JSON.stringify(body.properties?.[key])),
       ) ?? [];
-    if (!other || !whole) continue;
+    if (!other || !otherBody) continue;
     const base = `${other}Fields`;
     all[base] = { type: "object", properties, required, description: `Fields of ${other}.` };
     const allOf = [{ $ref: `#/components/schemas/${base}` }];
-    const rest = Object.fromEntries(Object.entries(whole.properties!).filter(([key]) => !(key in properties)));
+    const rest = Object.fromEntries(Object.entries(otherBody.properties!).filter(([key]) => !(key in properties)));
     all[other] = { allOf, properties: rest, unevaluatedProperties: false };
     const nested = { ...(description !== undefined && { description }), allOf, unevaluatedProperties: false };
     all[name] = { ...all[name], properties: { ...all[name]!.properties, [field]: nested } };
@@ -148,7 +148,7 @@ function withSharedFields(bodies: Record<string, JsonSchema>): Record<string, Js
 }
 
 /** Parts of a kind by their names: those that are alike have one, and a further one of a name a number after it, as `E403_2`. */
-function sharedAs(kind: string) {
+function createSharedParts(kind: string) {
   const parts: Record<string, unknown> = {};
   const names = new Map<string, string>();
   const named = (wanted: string, part: unknown): string => {
@@ -166,5 +166,5 @@ function sharedAs(kind: string) {
   return { parts, refer };
 }
 
-const mapped = <V, W>(of: Readonly<Record<string, V>>, make: (value: V, name: string) => W): Record<string, W> =>
+const mapValues = <V, W>(of: Readonly<Record<string, V>>, make: (value: V, name: string) => W): Record<string, W> =>
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, make(value, name)]));

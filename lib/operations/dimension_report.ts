@@ -3,7 +3,7 @@ import { readAuditPage } from "../audit/page.ts";
 import { parseEntry } from "../projections/entries.ts";
 import { parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
-import { describeFound, SHOWN } from "../find/found_text.ts";
+import { describeFound, MAX_SHOWN_ROWS } from "../find/found_text.ts";
 import { readRecords } from "../changes/records.ts";
 import { DAY_MS, minuteText } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -69,10 +69,10 @@ const FAILURES = ["change_apply_failed", "change_rollback_failed", "change_rolle
 /** The newest failures, rollbacks and drifts with their causes, newest first. */
 async function failureLines(deps: OperationsDeps): Promise<string[]> {
   const pages = await Promise.all(
-    FAILURES.map((event_type) => readAuditPage(deps, { limit: SHOWN, order: "desc", event_type })),
+    FAILURES.map((event_type) => readAuditPage(deps, { limit: MAX_SHOWN_ROWS, order: "desc", event_type })),
   );
   const entries = pages.flatMap((found) => found.entries.value.map(parseEntry)).sort((a, b) => b.id - a.id);
-  const shown = entries.slice(0, SHOWN);
+  const shown = entries.slice(0, MAX_SHOWN_ROWS);
   const linkTo = await linksFor(
     deps,
     shown.map(({ change_id }) => change_id),
@@ -93,5 +93,5 @@ async function linksFor({ store, publicUrl }: OperationsDeps, ids: readonly stri
 
 async function findOverdue(deps: OperationsDeps): Promise<string> {
   const query = parseQuery("is:overdue sort:expires-asc", { now: deps.clock.now(), zone: "UTC" });
-  return describeFound(await runQuery(deps, query, { limit: SHOWN, zone: "UTC", caller: null })).text;
+  return describeFound(await runQuery(deps, query, { limit: MAX_SHOWN_ROWS, zone: "UTC", caller: null })).text;
 }

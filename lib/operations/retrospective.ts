@@ -11,7 +11,7 @@ import type { Outcome } from "../changes/rules/outcome.ts";
 import { describeBasis, describeVerdict } from "../changes/rules/outcome_words.ts";
 import type { Store } from "../store/store.ts";
 import { describe } from "../wording/describe.ts";
-import { joinParts, showGiven } from "../wording/part.ts";
+import { joinParts, showForeignText } from "../wording/part.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { code, escaped, list, page, quoted } from "./markdown.ts";
 
@@ -36,7 +36,7 @@ export async function readEnding(
 export function describeInMarkdown(entry: Entry): string {
   const { what, reason } = describe(entry);
   const parts = reason === undefined ? what : [...what, ": ", reason];
-  return joinParts(parts, (part) => escaped(showGiven(part, MAX_NOTE)));
+  return joinParts(parts, (part) => escaped(showForeignText(part, MAX_NOTE)));
 }
 
 /** Words the end of a change, and says so where no reason was given. */

@@ -4,7 +4,7 @@ import type { EventType } from "../audit/entry.ts";
 import { once } from "../kit/once.ts";
 import type { Tx } from "../store/store.ts";
 import { describe, describeTrip } from "../wording/describe.ts";
-import { capitalize, joinParts, showGiven } from "../wording/part.ts";
+import { capitalize, joinParts, showForeignText } from "../wording/part.ts";
 import { type BufferState, firstSequence, push, sequenceKey } from "./buffer.ts";
 import type { Entry } from "./entries.ts";
 import { MAX_WRITES_PER_STEP, type Projection, type ProjectionContext } from "./projection.ts";
@@ -137,11 +137,11 @@ function createRows(entry: Entry): Row[] {
   if (entry.event_type === "kpi_refreshed") return (entry.facts.tripped ?? []).map(createTripRow);
   const kind = getKind(entry);
   if (kind === undefined) return [];
-  const { what, reason, host } = describe(entry);
+  const { what, reason, targetState: host } = describe(entry);
   const sentence = entry.change_id === "" ? capitalize(what) : [`${entry.change_id}: `, ...what];
   // A failure shows both its cause and the state of the host product.
   const cause = kind === "operation_failed" && reason !== undefined ? [": ", reason] : [];
-  const title = joinParts([...sentence, ...cause], (part) => showGiven(part, MAX_CAUSE));
+  const title = joinParts([...sentence, ...cause], (part) => showForeignText(part, MAX_CAUSE));
   const note = typeof reason === "object" ? reason.given : reason;
   const isShown = note !== undefined && cause.length === 0;
   return [{ kind, title, detail: isShown ? note : joinParts(capitalize(host.length > 0 ? [...host, "."] : [])) }];

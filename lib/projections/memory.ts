@@ -4,7 +4,7 @@ import type { Change } from "../changes/rules/change.ts";
 import { formatDelta } from "../changes/rules/kpi_words.ts";
 import { quote, shorten } from "../kit/quote.ts";
 import type { Tx } from "../store/store.ts";
-import { describe, describeValues, inOneSentence } from "../wording/describe.ts";
+import { describe, describeValues, toSentence } from "../wording/describe.ts";
 import { nameActor } from "../wording/names.ts";
 import { joinParts, type Part } from "../wording/part.ts";
 import { type BufferState, firstSequence, push, sequenceKey } from "./buffer.ts";
@@ -138,7 +138,7 @@ const KINDS: Readonly<Partial<Record<EventType, MemoryKind>>> = {
 export function describeMemory(entry: Entry, change?: ProjectedChange): MemoryText | undefined {
   const kind = KINDS[entry.event_type];
   if (kind === undefined) return undefined;
-  return { kind, author: findActor(entry), text: joinParts(inOneSentence(describe(entry, change))) };
+  return { kind, author: findActor(entry), text: joinParts(toSentence(describe(entry, change))) };
 }
 
 /** Describes a proposal, with the gain that it promises and its rationale. */
@@ -147,7 +147,7 @@ export function describeProposal(change: Change): MemoryText {
   const promise: Part[] =
     kpi === null ? [] : ["; promised gain: ", { given: kpi }, gain === null ? " not stated" : ` ${formatDelta(gain)}`];
   const reason: Part[] = rationale.trim() === "" ? [] : ["; rationale: ", { given: rationale, quoted: true }];
-  const sentence = inOneSentence(describe({ event_type: "change_proposed", detail: change }, change));
+  const sentence = toSentence(describe({ event_type: "change_proposed", detail: change }, change));
   return { kind: "proposal", author: proposer, text: joinParts([...sentence, ...promise, ...reason]) };
 }
 

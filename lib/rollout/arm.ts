@@ -1,5 +1,5 @@
 /** Totals of one arm as mean and variance, and totals that cannot be. */
-import type { Bounds, Totals, Watched } from "./plan.ts";
+import type { Bounds, Totals, WatchedKpi } from "./plan.ts";
 
 /** An arm as the rule sees it. */
 export interface Arm {
@@ -12,10 +12,10 @@ export interface Arm {
 }
 
 /** Returns the lowest and the highest value of a user. */
-export const getBounds = ({ kind, bounds }: Watched): Bounds => (kind === "binary" ? [0, 1] : bounds!);
+export const getBounds = ({ kind, bounds }: WatchedKpi): Bounds => (kind === "binary" ? [0, 1] : bounds!);
 
 /** Returns the arm of totals that are possible. A ratio is linear around its mean: x − mean·y, in units of the mean y. */
-export function summarize(watched: Watched, { n, sum, per = n, per2 = 0, cross = 0, ...stated }: Totals): Arm {
+export function summarize(watched: WatchedKpi, { n, sum, per = n, per2 = 0, cross = 0, ...stated }: Totals): Arm {
   // A success is 1, and so is its square, whatever is stated.
   const sum2 = watched.kind === "binary" ? sum : stated.sum2!;
   const [low, high] = getBounds(watched);
@@ -31,21 +31,21 @@ export function summarize(watched: Watched, { n, sum, per = n, per2 = 0, cross =
 }
 
 /** Says why totals cannot be; undefined where they can. Square sums that are absent cannot be. */
-export function findImpossible(
-  watched: Watched,
+export function findImpossibleTotals(
+  watched: WatchedKpi,
   { n, sum, sum2 = NaN, per = NaN, per2 = NaN, cross = NaN }: Totals,
 ): string | undefined {
   if (watched.kind === "binary")
     return sum < 0 ? "fewer successes than none" : sum > n ? "more successes than users" : undefined;
-  const problem = findOutside("sum", n, sum, sum2, getBounds(watched));
+  const problem = findOutOfBounds("sum", n, sum, sum2, getBounds(watched));
   if (problem !== undefined || watched.kind === "mean") return problem;
   return (
-    findOutside("per", n, per, per2, watched.per_bounds!) ??
+    findOutOfBounds("per", n, per, per2, watched.per_bounds!) ??
     (isAtMost(cross * cross, sum2 * per2) ? undefined : "cross is beyond what the sums of squares allow")
   );
 }
 
-function findOutside(name: string, n: number, sum: number, sum2: number, [low, high]: Bounds): string | undefined {
+function findOutOfBounds(name: string, n: number, sum: number, sum2: number, [low, high]: Bounds): string | undefined {
   if (!isAtMost(n * low, sum) || !isAtMost(sum, n * high)) return `${name} is outside the bounds of ${n} users`;
   if (!isAtMost((sum * sum) / n, sum2)) return `${name}2 is less than equal values would give`;
   if (!isAtMost(sum2, (low + high) * sum - n * low * high))

@@ -3,7 +3,7 @@
  * safeguards for small and rare numbers. Positive is worse. `null` stands for no bound.
  */
 import { type Arm, getBounds } from "./arm.ts";
-import type { Watched } from "./plan.ts";
+import type { WatchedKpi } from "./plan.ts";
 
 /** Risk of a wrong bound. */
 export const ALPHA = 0.05;
@@ -18,7 +18,7 @@ export interface Difference {
 }
 
 /** Compares two arms: in the KPI's unit, or in parts of the control's mean where the allowance is relative. */
-export function compare(watched: Watched, treated: Arm, control: Arm): Difference {
+export function compare(watched: WatchedKpi, treated: Arm, control: Arm): Difference {
   const m = (treated.n * control.n) / (treated.n + control.n);
   const isUp = watched.good === "up";
   const h = isUp ? control.mean - treated.mean : treated.mean - control.mean;
@@ -50,7 +50,7 @@ export function compare(watched: Watched, treated: Arm, control: Arm): Differenc
 }
 
 /** Distance of the control's mean from the best possible one, which a treated arm's variance grows by as it becomes worse. */
-function findRoom(watched: Watched, { mean, range, n }: Arm): number {
+function findRoom(watched: WatchedKpi, { mean, range, n }: Arm): number {
   const [low, high] = getBounds(watched);
   const [perLow, perHigh] = watched.kind === "ratio" ? watched.per_bounds! : [1, 1];
   const best = watched.good === "up" ? high / perLow : low / perHigh;

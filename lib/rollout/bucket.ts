@@ -25,16 +25,16 @@ interface HashState {
   length: number;
 }
 
-const NONE: HashState = { hash: 0, length: 0 };
+const EMPTY_STATE: HashState = { hash: 0, length: 0 };
 
 /** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, is its own bytes and needs no encoding. */
-export const hashText = (text: string, before = NONE): number =>
+export const hashText = (text: string, before = EMPTY_STATE): number =>
   isAscii(text)
     ? hashBlocks(text.length, (at) => text.charCodeAt(at), before)
     : hashMurmur3(encoder.encode(text), before);
 
 /** Returns the Murmur3 hash of bytes, unsigned; Austin Appleby's MurmurHash3_x86_32 with seed 0. */
-export const hashMurmur3 = (bytes: Uint8Array, before = NONE): number =>
+export const hashMurmur3 = (bytes: Uint8Array, before = EMPTY_STATE): number =>
   hashBlocks(bytes.length, (at) => bytes[at]!, before);
 
 function isAscii(text: string): boolean {
@@ -45,9 +45,9 @@ function isAscii(text: string): boolean {
 function hashBlocks(length: number, byteAt: (at: number) => number, before: HashState): number {
   const blocksEnd = length - (length % 4);
   let hash = mixBlocks(before.hash, blocksEnd, byteAt);
-  let tail = 0;
-  for (let at = length - 1; at >= blocksEnd; at -= 1) tail = (tail << 8) | byteAt(at);
-  hash ^= scramble(tail) ^ (before.length + length);
+  let rest = 0;
+  for (let at = length - 1; at >= blocksEnd; at -= 1) rest = (rest << 8) | byteAt(at);
+  hash ^= scramble(rest) ^ (before.length + length);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

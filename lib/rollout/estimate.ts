@@ -1,7 +1,7 @@
 /** Users that each step of a plan needs before it can advance, as far as the plan alone says it. */
 import { getBounds } from "./arm.ts";
 import { BUCKETS } from "./bucket.ts";
-import type { Step, Watched } from "./plan.ts";
+import type { Step, WatchedKpi } from "./plan.ts";
 import { findNextShare, readAllowed } from "./rule.ts";
 import type { Stages } from "./stages.ts";
 
@@ -23,14 +23,14 @@ const HOURS_A_DAY = 24;
  */
 export const estimateSteps = (stages: Stages): StepEstimate[] =>
   stages.steps.map((step, at) => {
-    const users = stages.watch.reduce<number | null>((most, watched) => {
+    const users = stages.watch.reduce<number | null>((max, watched) => {
       const own = usersFor(watched, step, findNextShare(stages, at));
-      return most === null || own === null ? null : Math.max(most, own);
+      return max === null || own === null ? null : Math.max(max, own);
     }, 0);
     return { step: at, share: step.share, users, days: daysFor(step, users, stages.users_a_day) };
   });
 
-function usersFor(watched: Watched, { advance, share, min_users = 2 }: Step, next: number): number | null {
+function usersFor(watched: WatchedKpi, { advance, share, min_users = 2 }: Step, next: number): number | null {
   if (advance === "manual") return 0;
   const exposed = share / BUCKETS;
   if (advance === "unless_worse") return Math.ceil(min_users * Math.max(1, exposed / (1 - exposed)));

@@ -17,7 +17,7 @@ export interface Step {
 export type Bounds = readonly [low: number, high: number];
 
 /** A KPI that is watched, and how much worse it may become: in its own unit, or relative to the control's mean. */
-export interface Watched {
+export interface WatchedKpi {
   kpi: string;
   kind: "binary" | "mean" | "ratio";
   good: "up" | "down";
@@ -30,7 +30,7 @@ export interface Watched {
 
 export interface Plan {
   steps: readonly Step[];
-  watch: readonly Watched[];
+  watch: readonly WatchedKpi[];
   /** Hours after which a KPI that is not fed holds the rollout. */
   max_silent_hours: number;
 }

@@ -3,10 +3,10 @@
  * numbers only, so an auditor recomputes each decision. Worse than allowed: rolled back in any step, at a risk of 5 % over all
  * KPIs and steps. Not proven to be within the allowance: held.
  */
-import { findImpossible, summarize } from "./arm.ts";
+import { findImpossibleTotals, summarize } from "./arm.ts";
 import { ALPHA, compare } from "./bounds.ts";
 import { BUCKETS } from "./bucket.ts";
-import { type Cell, countTests, type Plan, type Step, type Watched } from "./plan.ts";
+import { type Cell, countTests, type Plan, type Step, type WatchedKpi } from "./plan.ts";
 import { findMismatch, MISMATCH_RISK } from "./split_check.ts";
 
 export const RULE = "cs1";
@@ -58,43 +58,44 @@ export interface Decision {
 /** Decides by rule `cs1`. */
 export function decideStep(plan: Plan, state: RolloutState): Decision {
   const readings = listReadings(plan, state);
-  const first = (isDeciding: (reading: Reading) => boolean | undefined) => readings.find(isDeciding);
-  const because = (decision: Decision["decision"], reason: Reason, reading?: Reading): Decision => ({
+  const findReading = (isDeciding: (reading: Reading) => boolean | undefined) => readings.find(isDeciding);
+  const makeDecision = (decision: Decision["decision"], reason: Reason, reading?: Reading): Decision => ({
     decision,
     reason,
     ...(reading && { kpi: reading.kpi, step: reading.step }),
     readings,
   });
-  const worse = first(({ is_worse }) => is_worse);
-  if (worse) return because("rollback", "worse", worse);
-  const mismatched = first(({ is_mismatched }) => is_mismatched);
-  if (mismatched) return because("hold", "mismatch", mismatched);
-  const impossible = first(({ bad }) => bad !== undefined);
-  if (impossible) return because("hold", "impossible_data", impossible);
+  const worse = findReading(({ is_worse }) => is_worse);
+  if (worse) return makeDecision("rollback", "worse", worse);
+  const mismatched = findReading(({ is_mismatched }) => is_mismatched);
+  if (mismatched) return makeDecision("hold", "mismatch", mismatched);
+  const impossible = findReading(({ bad }) => bad !== undefined);
+  if (impossible) return makeDecision("hold", "impossible_data", impossible);
   const fed = state.cells[state.step] ?? {};
   const isUnfed = plan.watch.some(({ kpi }) => !Object.hasOwn(fed, kpi));
-  if (isUnfed || state.silent > plan.max_silent_hours) return because("hold", "no_data");
+  if (isUnfed || state.silent > plan.max_silent_hours) return makeDecision("hold", "no_data");
   const step = plan.steps[state.step]!;
-  if (step.advance === "manual") return because("hold", "manual");
-  if (state.hours < step.min_hours) return because("hold", "min_hours");
+  if (step.advance === "manual") return makeDecision("hold", "manual");
+  if (state.hours < step.min_hours) return makeDecision("hold", "min_hours");
   const { advance } = step;
   const open = plan.watch.find((watched) => !mayAdvance(plan, state.step, watched, fed[watched.kpi]!, readings));
   return open
-    ? because(
+    ? makeDecision(
         "hold",
         "not_yet",
-        first(({ kpi, step: at }) => kpi === open.kpi && at === state.step),
+        findReading(({ kpi, step: at }) => kpi === open.kpi && at === state.step),
       )
-    : because("advance", advance);
+    : makeDecision("advance", advance);
 }
 
 /** Returns the share that the step after one gives the value to; after the last everybody has it. */
 export const findNextShare = ({ steps }: Plan, step: number): number => steps[step + 1]?.share ?? BUCKETS;
 
 /** Returns the allowance of a KPI, in its unit or in parts of the control's mean. */
-export const readAllowed = ({ allowed }: Watched): number => (typeof allowed === "object" ? allowed.relative : allowed);
+export const readAllowed = ({ allowed }: WatchedKpi): number =>
+  typeof allowed === "object" ? allowed.relative : allowed;
 
-function mayAdvance(plan: Plan, at: number, watched: Watched, cell: Cell, readings: readonly Reading[]): boolean {
+function mayAdvance(plan: Plan, at: number, watched: WatchedKpi, cell: Cell, readings: readonly Reading[]): boolean {
   const { advance, min_users = MIN_USERS } = plan.steps[at]!;
   if (advance === "unless_worse") return Math.min(cell.treated.n, cell.control.n) >= min_users;
   const high = readings.find(({ kpi, step }) => kpi === watched.kpi && step === at)!.worse_high ?? Infinity;
@@ -111,9 +112,9 @@ const listReadings = (plan: Plan, { step, cells }: RolloutState): Reading[] =>
     })),
   ).flat();
 
-function readCell(plan: Plan, at: number, watched: Watched, cell: Cell | undefined): Omit<Reading, "step" | "kpi"> {
+function readCell(plan: Plan, at: number, watched: WatchedKpi, cell: Cell | undefined): Omit<Reading, "step" | "kpi"> {
   if (!cell || Math.min(cell.treated.n, cell.control.n) < MIN_USERS) return {};
-  const bad = findImpossible(watched, cell.treated) ?? findImpossible(watched, cell.control);
+  const bad = findImpossibleTotals(watched, cell.treated) ?? findImpossibleTotals(watched, cell.control);
   if (bad !== undefined) return { bad };
   const [treated, control] = [summarize(watched, cell.treated), summarize(watched, cell.control)];
   const difference = compare(watched, treated, control);

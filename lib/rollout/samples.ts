@@ -1,6 +1,6 @@
 /** Fed totals of a rollout: the newest of each step and KPI, and the form in which entries name them. */
-import type { Cell, Totals, Watched } from "./plan.ts";
-import { findImpossible } from "./arm.ts";
+import type { Cell, Totals, WatchedKpi } from "./plan.ts";
+import { findImpossibleTotals } from "./arm.ts";
 import type { Cells } from "./decide_rollout.ts";
 
 /** Totals of a KPI in a step, as fed: when they were true, when they arrived, and from whom. */
@@ -25,10 +25,10 @@ const SUMS = {
   binary: ["sum"],
   mean: ["sum", "sum2"],
   ratio: ["sum", "sum2", "per", "per2", "cross"],
-} as const satisfies Record<Watched["kind"], readonly (keyof Totals)[]>;
+} as const satisfies Record<WatchedKpi["kind"], readonly (keyof Totals)[]>;
 
 /** Explains why totals do not have the sums of their kind; undefined where they have exactly those. */
-export function findFormProblem({ kind }: Watched, totals: Totals): string | undefined {
+export function findFormProblem({ kind }: WatchedKpi, totals: Totals): string | undefined {
   const needed: readonly string[] = SUMS[kind];
   const missing = needed.find((name) => totals[name as keyof Totals] === undefined);
   if (missing) return `needs ${missing}, since its KPI is ${kind === "binary" ? "binary" : `a ${kind}`}`;
@@ -39,20 +39,25 @@ export function findFormProblem({ kind }: Watched, totals: Totals): string | und
 }
 
 /** Explains why totals cannot be, also after those fed before; `largest`: the largest numbers of users of both arms. */
-export function findImpossibleCell(watched: Watched, cell: Cell, largest: Largest | undefined): string | undefined {
+export function findImpossibleCell(
+  watched: WatchedKpi,
+  cell: Cell,
+  maximums: ArmMaximums | undefined,
+): string | undefined {
   for (const arm of ["treated", "control"] as const) {
     const { n, ...sums } = cell[arm];
     const isEmpty = Object.values(sums).every((sum) => sum === 0 || sum === undefined);
-    const problem = n > 0 ? findImpossible(watched, cell[arm]) : isEmpty ? undefined : "sums of no users are not 0";
+    const problem =
+      n > 0 ? findImpossibleTotals(watched, cell[arm]) : isEmpty ? undefined : "sums of no users are not 0";
     if (problem !== undefined) return `${arm}: ${problem}`;
-    const most = largest?.[arm] ?? 0;
-    if (n < most * (1 - MAX_FALL)) return `${arm}: n is ${n} and was ${most}; users do not become fewer`;
+    const maximum = maximums?.[arm] ?? 0;
+    if (n < maximum * (1 - MAX_FALL)) return `${arm}: n is ${n} and was ${maximum}; users do not become fewer`;
   }
   return undefined;
 }
 
 /** The largest numbers of users that were fed. */
-export interface Largest {
+export interface ArmMaximums {
   treated: number;
   control: number;
 }

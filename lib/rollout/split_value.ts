@@ -13,7 +13,7 @@ export interface Share {
 }
 
 /** A split value. Buckets are given to its shares in their order; the last share also gets those whose unit is unknown. */
-export interface Split {
+export interface UserSplit {
   /** Name of the attribute that tells users apart. */
   unit: string;
   shares: Share[];
@@ -48,12 +48,12 @@ const splitSchema = once(() =>
 );
 
 /** True for a value that says to be a split, also where its form is wrong. */
-const saysSplit = (value: unknown): boolean =>
+const hasSplitKey = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.hasOwn(value, "$split");
 
 /** Returns the split that a value is; undefined for a value that is the same for everybody. */
-export function readSplit(value: unknown): Split | undefined {
-  const { data } = saysSplit(value) ? splitSchema().safeParse(value) : {};
+export function readSplit(value: unknown): UserSplit | undefined {
+  const { data } = hasSplitKey(value) ? splitSchema().safeParse(value) : {};
   return (
     data && {
       unit: data.$split.unit,
@@ -64,12 +64,12 @@ export function readSplit(value: unknown): Split | undefined {
 
 /** Says what is wrong with a value that should be a split; undefined where nothing is, or where it is none. */
 export function describeSplitProblem(value: unknown): string | undefined {
-  const issue = saysSplit(value) ? splitSchema().safeParse(value).error?.issues[0] : undefined;
+  const issue = hasSplitKey(value) ? splitSchema().safeParse(value).error?.issues[0] : undefined;
   return issue && `${issue.path.join(".")}: ${issue.message}`;
 }
 
 /** Returns what finds the position of a unit's share; the salt is the flag's key, so that a user is in another part for another flag. */
-export function shareFinder({ shares }: Split, salt: string): (unit: string) => number {
+export function shareFinder({ shares }: UserSplit, salt: string): (unit: string) => number {
   const findBucket = bucketFinder(salt);
   return (unit) => {
     let bucket = findBucket(unit);

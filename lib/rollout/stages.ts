@@ -68,14 +68,14 @@ const watchedSchema = () =>
       per_bounds: bounds().optional().describe("The same of the denominator."),
     })
     .check(({ value, issues }) => {
-      const refuse = (field: string, message: string) =>
+      const addIssue = (field: string, message: string) =>
         issues.push({ code: "custom", input: value, path: [field], message });
       const { kind, bounds: own, per_bounds: per, allowed } = value;
-      if ((kind === "binary") !== (own === undefined)) refuse("bounds", "are needed, but of a binary KPI");
-      if ((kind === "ratio") !== (per !== undefined)) refuse("per_bounds", "belong to a ratio, which needs them");
-      if (per && per[0] <= 0) refuse("per_bounds", "must be above 0");
+      if ((kind === "binary") !== (own === undefined)) addIssue("bounds", "are needed, but of a binary KPI");
+      if ((kind === "ratio") !== (per !== undefined)) addIssue("per_bounds", "belong to a ratio, which needs them");
+      if (per && per[0] <= 0) addIssue("per_bounds", "must be above 0");
       if (typeof allowed === "object" && own && own[0] < 0)
-        refuse("bounds", "must be 0 or more where allowed is relative");
+        addIssue("bounds", "must be 0 or more where allowed is relative");
     });
 
 /** The schema of `stages`; the default steps are put in the place of `"default"`, so that the digest covers them. */

@@ -174,7 +174,7 @@ export const META_RECORDS = {
   chat_drafts: { record: "BufferState", writer: "chat", purpose: "Bounds of the collection chat_drafts." },
   chat_provenance: { record: "z.infer<typeof provenanceSchema>", writer: "chat", purpose: "Who worded the last answer of the chat." },
   peer_id: { record: "{ peer_id: string }", writer: "link", purpose: "The name of this node on the link." },
-  co_evolution: { record: "NotKept", writer: "link", purpose: "Counts of insights that were not stored." },
+  co_evolution: { record: "RejectedCounts", writer: "link", purpose: "Counts of insights that were not stored." },
   insights_shared: { record: "{ last: number }", writer: "link", purpose: "The newest number of an own insight." },
 } as const satisfies Record<keyof Meta, RecordSchema>;
 

@@ -1,14 +1,14 @@
 /** Values that are split between users, on a system whose own values can say so. */
-import { readSplit, type Split } from "../rollout/split_value.ts";
+import { readSplit, type UserSplit } from "../rollout/split_value.ts";
 import { isEqual } from "./entry.ts";
 import type { Entry, TargetSystem, TargetValue } from "./port.ts";
 
 /** A system's own way to say a split. */
 export interface SplitRendering {
   /** Explains why the system cannot hold the split. */
-  findProblem(split: Split): string | undefined;
+  findProblem(split: UserSplit): string | undefined;
   /** Returns the value of the system that gives each share of the users its value. */
-  render(entry: Entry, split: Split): unknown;
+  render(entry: Entry, split: UserSplit): unknown;
 }
 
 /** Returns the system with entries whose value is a split: it holds their rendering, which is read back as the split. */

@@ -3,7 +3,7 @@ import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { parseDetail } from "../changes/rules/event.ts";
 import { describeRegression } from "../changes/rules/kpi_words.ts";
 import { label } from "../kit/quote.ts";
-import { by, type Facts, given, moment, text, when, words } from "./facts.ts";
+import { actorPart, type Facts, recordedPart, momentText, readText, phraseIf, toWords } from "./facts.ts";
 import { MANDATE_WORDS } from "./mandates.ts";
 import { nameChange, nameProposer } from "./names.ts";
 import { capitalize, type Part } from "./part.ts";
@@ -20,14 +20,14 @@ export interface Description {
   /** The reason that was given, the error, or what a guardrail measured. */
   reason?: Part;
   /** The state of the host product after an operation, in a sentence without its stop; may be empty. */
-  host: Part[];
+  targetState: Part[];
 }
 
 interface Wording {
   /** The type of event, as a heading. */
   name: string;
   what(facts: Facts, tenant: string): Part[];
-  host?(facts: Facts): Part[];
+  targetState?(facts: Facts): Part[];
 }
 
 /** Characters of a commit id that tell it from others. */
@@ -45,49 +45,49 @@ const DECISIONS = new Map(
 );
 const BY_TIME: readonly string[] = ["expired", "lapsed"];
 
-function decided(facts: Facts): Part[] {
-  const decision = text(facts, "decision");
-  const progress = text(facts, "progress");
+function describeDecision(facts: Facts): Part[] {
+  const decision = readText(facts, "decision");
+  const progress = readText(facts, "progress");
   const quorum = /^\d+ of (\d+)$/.exec(progress);
   return [
     DECISIONS.get(decision) ?? "decision recorded",
-    ...(BY_TIME.includes(decision) ? [] : by(facts, "approver")),
-    when(facts, "emergency", " in an emergency"),
+    ...(BY_TIME.includes(decision) ? [] : actorPart(facts, "approver")),
+    phraseIf(facts, "emergency", " in an emergency"),
     quorum ? `, ${progress} ${quorum[1] === "1" ? "consent" : "consents"}` : "",
   ];
 }
 
-function proposed(facts: Facts): Part[] {
-  const [tier, asked] = [text(facts, "tier"), text(facts, "tier_asked")];
-  const proposer = { proposer: text(facts, "proposer"), asked_by: text(facts, "asked_by") };
+function describeProposal(facts: Facts): Part[] {
+  const [tier, asked] = [readText(facts, "tier"), readText(facts, "tier_asked")];
+  const proposer = { proposer: readText(facts, "proposer"), asked_by: readText(facts, "asked_by") };
   return [
     "proposed",
     ...(proposer.proposer
       ? [" by ", ...nameProposer({ ...proposer, proposer_kind: facts["proposer_kind"] as never })]
       : []),
-    ...given(facts, proposer.asked_by ? ", as a " : " as a ", "tier", " change"),
-    ...(asked === tier ? [] : given(facts, ", requested as ", "tier_asked")),
-    ...given(facts, ", in place of ", "supersedes"),
+    ...recordedPart(facts, proposer.asked_by ? ", as a " : " as a ", "tier", " change"),
+    ...(asked === tier ? [] : recordedPart(facts, ", requested as ", "tier_asked")),
+    ...recordedPart(facts, ", in place of ", "supersedes"),
     tier === "minor" ? ", approved by the intent" : "",
   ];
 }
 
 const circumstances = (facts: Facts): string =>
   [
-    when(facts, "emergency", " in an emergency"),
-    when(facts, "target_moved", ", although its target had moved since the consent"),
-    when(facts, "late", ", which the host product reported late"),
-    when(facts, "resolved_after_interruption", ", found after an interruption"),
+    phraseIf(facts, "emergency", " in an emergency"),
+    phraseIf(facts, "target_moved", ", although its target had moved since the consent"),
+    phraseIf(facts, "late", ", which the host product reported late"),
+    phraseIf(facts, "resolved_after_interruption", ", found after an interruption"),
   ].join("");
 
-const failed =
+const describeFailure =
   (operation: string) =>
   (facts: Facts): Part[] => {
-    const who = by(facts, "actor", "by");
+    const requester = actorPart(facts, "actor", "by");
     return [
       `${operation} failed`,
-      ...given(facts, " in ", "stage"),
-      ...(who.length === 0 ? [] : [", requested", ...who]),
+      ...recordedPart(facts, " in ", "stage"),
+      ...(requester.length === 0 ? [] : [", requested", ...requester]),
       circumstances(facts),
     ];
   };
@@ -97,18 +97,18 @@ function adapterState({ adapter }: Facts): Part[] {
   if (adapter === null) return ["there is no adapter, so the record alone changed"];
   const { name, result } = adapter as Record<string, unknown>;
   const isWord = typeof result === "string" && /^[a-z_]{1,40}$/.test(result);
-  return ["the ", { given: String(name) }, " adapter reports ", isWord ? words(result) : { given: String(result) }];
+  return ["the ", { given: String(name) }, " adapter reports ", isWord ? toWords(result) : { given: String(result) }];
 }
 
-const HOST = new Map(
+const OPERATION_STATES = new Map(
   Object.entries({
     applied: "the host product shows the change",
     rolled_back: "the host product shows what it showed before",
     absent: "the host product shows nothing of the change",
   }),
 );
-const hostState = (facts: Facts): Part[] => [
-  HOST.get(text(facts, "host")) ?? "it is not known what the host product shows",
+const operationState = (facts: Facts): Part[] => [
+  OPERATION_STATES.get(readText(facts, "host")) ?? "it is not known what the host product shows",
 ];
 
 /** The drift of an applied change: `the host product shows another value`. */
@@ -135,7 +135,7 @@ export const describeValues = (values: unknown): Part[] =>
 
 const byActor =
   (words: string) =>
-  (facts: Facts): Part[] => [words, ...by(facts, "actor")];
+  (facts: Facts): Part[] => [words, ...actorPart(facts, "actor")];
 
 /** The words for each type of event; a type without words does not compile. */
 const EVENTS: Readonly<Record<EventType, Wording>> = {
@@ -146,20 +146,20 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
       ...(facts["values"] ? [": ", ...describeValues(facts["values"])] : []),
     ],
   },
-  change_proposed: { name: "Change proposed", what: proposed },
-  consent_decision: { name: "Consent decision", what: decided },
+  change_proposed: { name: "Change proposed", what: describeProposal },
+  consent_decision: { name: "Consent decision", what: describeDecision },
   change_applied: {
     name: "Change applied",
-    what: (facts) => ["applied", ...by(facts, "actor", "by"), circumstances(facts)],
-    host: adapterState,
+    what: (facts) => ["applied", ...actorPart(facts, "actor", "by"), circumstances(facts)],
+    targetState: adapterState,
   },
   change_rolled_back: {
     name: "Change rolled back",
-    what: (facts) => ["rolled back", ...by(facts, "actor", "by"), circumstances(facts)],
-    host: adapterState,
+    what: (facts) => ["rolled back", ...actorPart(facts, "actor", "by"), circumstances(facts)],
+    targetState: adapterState,
   },
-  change_apply_failed: { name: "Apply failed", what: failed("apply"), host: hostState },
-  change_rollback_failed: { name: "Rollback failed", what: failed("rollback"), host: hostState },
+  change_apply_failed: { name: "Apply failed", what: describeFailure("apply"), targetState: operationState },
+  change_rollback_failed: { name: "Rollback failed", what: describeFailure("rollback"), targetState: operationState },
   change_drifted: {
     name: "Change drifted",
     what: (facts) => [
@@ -174,11 +174,11 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
       "consented value",
       ...planTargets(facts, " of "),
       " restored",
-      ...by(facts, "actor", "by"),
+      ...actorPart(facts, "actor", "by"),
       facts["replaced_digest"] === null ? " where the target held nothing" : " over a value from outside Countersign",
       circumstances(facts),
     ],
-    host: (facts) => (text(facts, "host") === "" ? adapterState(facts) : hostState(facts)),
+    targetState: (facts) => (readText(facts, "host") === "" ? adapterState(facts) : operationState(facts)),
   },
   automation_stopped: { name: "Automatic apply stopped", what: () => ["no longer applies by itself"] },
   ...ROLLOUT_WORDS,
@@ -186,20 +186,20 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Release checked",
     what: (facts) => [
       "release",
-      ...given({ head: text(facts, "head").slice(0, HEAD_SHOWN) }, " ", "head"),
-      ...given(facts, " ", "state"),
-      ...given((facts["caller"] ?? {}) as Facts, " for ", "sub"),
+      ...recordedPart({ head: readText(facts, "head").slice(0, HEAD_SHOWN) }, " ", "head"),
+      ...recordedPart(facts, " ", "state"),
+      ...recordedPart((facts["caller"] ?? {}) as Facts, " for ", "sub"),
     ],
   },
   proposal_refused: {
     name: "Proposal rejected",
     what: (facts, tenant) =>
       typeof facts["count"] === "number"
-        ? [`${facts["count"]} more proposals rejected`, ...given(facts, " on ", "day")]
+        ? [`${facts["count"]} more proposals rejected`, ...recordedPart(facts, " on ", "day")]
         : [
             "proposal",
-            ...by(facts, "proposer"),
-            ...given(facts, " on ", "target"),
+            ...actorPart(facts, "proposer"),
+            ...recordedPart(facts, " on ", "target"),
             ...(tenant === "" ? [] : [" for tenant ", { given: tenant }]),
             " rejected",
           ],
@@ -208,10 +208,10 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Intent in force",
     what: (facts) => [
       "intent",
-      ...given(facts, " ", "version"),
+      ...recordedPart(facts, " ", "version"),
       typeof facts["update_epoch"] === "number" ? ` (update_epoch ${facts["update_epoch"]})` : "",
       " in force",
-      ...given(facts, ", approved by ", "approved_by"),
+      ...recordedPart(facts, ", approved by ", "approved_by"),
     ],
   },
   targets_in_force: {
@@ -225,13 +225,13 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Emergency reviewed",
     what: (facts) => [
       "emergency reviewed",
-      ...by(facts, "approver"),
+      ...actorPart(facts, "approver"),
       facts["verdict"] === "accepted" ? ", accepted" : ", not accepted",
     ],
   },
   service_frozen: {
     name: "Service frozen",
-    what: (facts) => [...byActor("service frozen")(facts), moment(facts, "until", " until ")],
+    what: (facts) => [...byActor("service frozen")(facts), momentText(facts, "until", " until ")],
   },
   service_unfrozen: { name: "Service unfrozen", what: byActor("service unfrozen") },
   record_rebuilt: {
@@ -242,21 +242,24 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Clock accepted",
     what: (facts) => [
       ...byActor("clock accepted")(facts),
-      moment(facts, "last", ", although the log was dated up to "),
+      momentText(facts, "last", ", although the log was dated up to "),
     ],
   },
   content_erased: { name: "Content erased", what: byActor("content erased") },
   note_added: {
     name: "Late note added",
-    what: (facts) => [`${facts["item"] === "rationale" ? "rationale" : "note"} added late`, ...by(facts, "actor")],
+    what: (facts) => [
+      `${facts["item"] === "rationale" ? "rationale" : "note"} added late`,
+      ...actorPart(facts, "actor"),
+    ],
   },
   store_moved: {
     name: "Store moved",
     what: (facts) => [
       ...byActor("log moved")(facts),
-      ...given(facts, " from ", "from"),
-      ...given(facts, " to ", "to"),
-      ...given(facts, " (", "how", ")"),
+      ...recordedPart(facts, " from ", "from"),
+      ...recordedPart(facts, " to ", "to"),
+      ...recordedPart(facts, " (", "how", ")"),
     ],
   },
   ...MANDATE_WORDS,
@@ -264,7 +267,9 @@ const EVENTS: Readonly<Record<EventType, Wording>> = {
     name: "Loss accepted",
     what: (facts) => [
       ...byActor("loss of the end of the log accepted")(facts),
-      ...(text(facts, "message") === "" ? [] : [", ", { given: text(facts, "message"), quoted: true as const }]),
+      ...(readText(facts, "message") === ""
+        ? []
+        : [", ", { given: readText(facts, "message"), quoted: true as const }]),
     ],
   },
 };
@@ -276,13 +281,13 @@ export const EVENT_NAMES = Object.fromEntries(
 
 const FORBIDDEN = "the intent forbids changes of this target";
 
-function reasonOf(event_type: string, facts: Facts): Part | undefined {
+function findReason(event_type: string, facts: Facts): Part | undefined {
   const evidence = facts["evidence"] as Parameters<typeof describeTrip>[0] | undefined;
   if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
   if (event_type === "proposal_refused" && "code" in facts)
-    return facts["code"] === "forbidden_target" ? FORBIDDEN : { given: text(facts, "code") };
+    return facts["code"] === "forbidden_target" ? FORBIDDEN : { given: readText(facts, "code") };
   const isStage = Object.hasOwn(ROLLOUT_WORDS, event_type);
-  const words = text(facts, "error") || text(facts, "note") || (isStage ? "" : text(facts, "reason"));
+  const words = readText(facts, "error") || readText(facts, "note") || (isStage ? "" : readText(facts, "reason"));
   return words.trim() === "" ? undefined : { given: words, quoted: true };
 }
 
@@ -293,17 +298,17 @@ export function describe(
 ): Description {
   const facts = (typeof detail === "string" ? parseDetail(detail) : detail) as Facts;
   const wording = Object.hasOwn(EVENTS, event_type) ? EVENTS[event_type as EventType] : undefined;
-  const reason = reasonOf(event_type, facts);
+  const reason = findReason(event_type, facts);
   return {
     of: change ? nameChange(change) : [],
     what: (wording?.what(facts, tenant) ?? [{ given: event_type }]).filter((part) => part !== ""),
     ...(reason !== undefined && { reason }),
-    host: wording?.host?.(facts) ?? [],
+    targetState: wording?.targetState?.(facts) ?? [],
   };
 }
 
 /** A description as one sentence without its stop, the reason behind a colon; the host's state is left out. */
-export function inOneSentence({ of, what, reason }: Omit<Description, "host">): Part[] {
+export function toSentence({ of, what, reason }: Omit<Description, "targetState">): Part[] {
   const sentence = of.length === 0 ? capitalize(what) : [...of, ": ", ...what];
   return reason === undefined ? sentence : [...sentence, ": ", reason];
 }

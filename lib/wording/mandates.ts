@@ -5,17 +5,17 @@ import type { Part } from "./part.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
 
-const textIn = (facts: Facts, name: string): string => {
+const readText = (facts: Facts, name: string): string => {
   const value = facts[name];
   return typeof value === "string" ? value : "";
 };
 
-function mandate(facts: Facts): Part[] {
-  const id = textIn(facts, "mandate_id");
+function mandatePart(facts: Facts): Part[] {
+  const id = readText(facts, "mandate_id");
   return id === "" ? ["mandate"] : ["mandate ", { given: id, code: true }];
 }
-const by = (facts: Facts): Part[] => {
-  const approver = textIn(facts, "approver");
+const approverPart = (facts: Facts): Part[] => {
+  const approver = readText(facts, "approver");
   return approver === "" ? [] : [" by ", ...[nameActor(approver)].flat()];
 };
 
@@ -33,20 +33,23 @@ export const MANDATE_WORDS: Readonly<
   mandate_signed: {
     name: "Mandate signed",
     what: (facts) => [
-      ...mandate(facts),
+      ...mandatePart(facts),
       " signed",
-      ...by(facts),
+      ...approverPart(facts),
       facts["status"] === "active" ? ", which makes it active" : "",
     ],
   },
-  mandate_narrowed: { name: "Mandate narrowed", what: (facts) => [...mandate(facts), " narrowed", ...by(facts)] },
+  mandate_narrowed: {
+    name: "Mandate narrowed",
+    what: (facts) => [...mandatePart(facts), " narrowed", ...approverPart(facts)],
+  },
   mandate_suspended: {
     name: "Mandate suspended",
     what: (facts) => {
       const { reason = "", kpi } = (facts["suspension"] ?? {}) as { reason?: string; kpi?: string };
       const cause = CAUSES[reason];
       return [
-        ...mandate(facts),
+        ...mandatePart(facts),
         " suspended",
         ...(cause === undefined ? [] : [`, since ${cause}`]),
         ...(kpi === undefined ? [] : [": ", { given: kpi }]),
@@ -56,10 +59,10 @@ export const MANDATE_WORDS: Readonly<
   mandate_resumed: {
     name: "Mandate resumed",
     what: (facts) => [
-      ...mandate(facts),
+      ...mandatePart(facts),
       facts["status"] === "active" ? " resumed" : " signed to be resumed",
-      ...by(facts),
+      ...approverPart(facts),
     ],
   },
-  mandate_ended: { name: "Mandate ended", what: (facts) => [...mandate(facts), " ended", ...by(facts)] },
+  mandate_ended: { name: "Mandate ended", what: (facts) => [...mandatePart(facts), " ended", ...approverPart(facts)] },
 };

@@ -34,8 +34,8 @@ export function nameChange({
   tenant_id,
   erased,
 }: Pick<Change, "summary" | "target" | "tenant_id"> & Partial<Pick<Change, "erased">>): Part[] {
-  const place: Part[] = [{ given: target, code: true }, " for tenant ", { given: tenant_id }];
-  if (erased || summary.trim() === "") return place;
+  const targetPart: Part[] = [{ given: target, code: true }, " for tenant ", { given: tenant_id }];
+  if (erased || summary.trim() === "") return targetPart;
   const title = summary.length > MAX_SUMMARY ? `${summary.slice(0, MAX_SUMMARY).toWellFormed()}…` : summary;
-  return [{ given: title, quoted: true }, " (", ...place, ")"];
+  return [{ given: title, quoted: true }, " (", ...targetPart, ")"];
 }

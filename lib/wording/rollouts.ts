@@ -1,5 +1,5 @@
 /** Rollouts in words: their events, and what the next step waits for. */
-import { by, type Facts, given, text, words } from "./facts.ts";
+import { actorPart, type Facts, recordedPart, readText, toWords } from "./facts.ts";
 import type { Part } from "./part.ts";
 
 /** Facts that a wait depends on; those that are not known are named in general. */
@@ -49,31 +49,34 @@ export const ROLLOUT_WORDS = {
       typeof facts["share"] === "number"
         ? `rolled out to ${facts["share"] / 100} % of the users`
         : "rolled out to everybody",
-      ...by(facts, "actor"),
-      ADVANCED[text(facts, "reason")] ?? "",
+      ...actorPart(facts, "actor"),
+      ADVANCED[readText(facts, "reason")] ?? "",
     ],
   },
   stage_held: {
     name: "Rollout held",
     what: (facts: Facts): Part[] => {
-      const wait = describeWait({ reason: text(facts, "reason"), kpi: words(text(facts, "kpi")) || undefined });
+      const wait = describeWait({
+        reason: readText(facts, "reason"),
+        kpi: toWords(readText(facts, "kpi")) || undefined,
+      });
       return [
         "rollout held",
         ...(typeof facts["step"] === "number" ? [` at step ${facts["step"] + 1}`] : []),
-        ...by(facts, "actor"),
+        ...actorPart(facts, "actor"),
         wait === undefined ? "" : `, waiting for ${wait}`,
       ];
     },
   },
   stage_resumed: {
     name: "Rollout resumed",
-    what: (facts: Facts): Part[] => ["rollout resumed", ...by(facts, "actor")],
+    what: (facts: Facts): Part[] => ["rollout resumed", ...actorPart(facts, "actor")],
   },
   stage_stopped: {
     name: "Rollout stopped",
     what: (facts: Facts): Part[] => [
       "rollout stopped, and its rollback ordered",
-      ...given(facts, ", since ", "kpi", " is worse than allowed"),
+      ...recordedPart(facts, ", since ", "kpi", " is worse than allowed"),
     ],
   },
 };

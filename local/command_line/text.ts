@@ -1,8 +1,8 @@
 /** Text for people: aligned, and free of what a terminal would obey. */
 import { eastAsianWidth } from "get-east-asian-width";
 import { INVISIBLE } from "../../lib/kit/invisible.ts";
-import { describe, type Described, inOneSentence } from "../../lib/wording/describe.ts";
-import { joinParts, showGiven } from "../../lib/wording/part.ts";
+import { describe, type Described, toSentence } from "../../lib/wording/describe.ts";
+import { joinParts, showForeignText } from "../../lib/wording/part.ts";
 
 const UNSEEN = new RegExp(INVISIBLE.source, "gu");
 
@@ -14,7 +14,9 @@ const MAX_REASON = 200;
 
 /** An entry of the log in a sentence; what others wrote has its invisible characters written out. */
 export const entryText = (entry: Described): string =>
-  joinParts(inOneSentence(describe(entry)), (part) => showGiven({ ...part, given: visible(part.given) }, MAX_REASON));
+  joinParts(toSentence(describe(entry)), (part) =>
+    showForeignText({ ...part, given: visible(part.given) }, MAX_REASON),
+  );
 
 /** How many columns a terminal needs. */
 export const displayWidth = (text: string): number =>

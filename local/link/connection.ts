@@ -2,8 +2,8 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
-import { type Answered, LinkError, type Message } from "../../lib/link/messages.ts";
-import { type LinkEvent, type Role, type Session, session, type SessionOptions } from "../../lib/link/session.ts";
+import { type PeerAnswer, LinkError, type Message } from "../../lib/link/messages.ts";
+import { type LinkEvent, type Role, type Session, createSession, type SessionOptions } from "../../lib/link/session.ts";
 import { nodeMac } from "./node_mac.ts";
 import type { Timers } from "./timers.ts";
 
@@ -28,7 +28,7 @@ export interface ConnectionOptions extends Omit<SessionOptions, "nonce" | "mac">
   address: string;
   clock: Clock;
   timers: Timers;
-  answer(peer: PeerIdentity, request: { message: string; body: unknown }): Promise<Answered>;
+  answer(peer: PeerIdentity, request: { message: string; body: unknown }): Promise<PeerAnswer>;
   onEstablished(connection: Connection, peer: PeerIdentity): void;
   /** Once, for whatever reason; the reason is for this node's own log. */
   onClosed(connection: Connection, reason: string): void;
@@ -45,13 +45,13 @@ export interface Connection {
   readonly lastSeen: number;
   readonly rtt: number | null;
   /** Asks; rejects with `LinkError` when no answer comes. */
-  ask(message: Message, body: unknown): Promise<Answered>;
+  ask(message: Message, body: unknown): Promise<PeerAnswer>;
   /** Closes without a word to the other end. */
   close(reason: string): void;
 }
 
 interface Question {
-  resolve(answered: Answered): void;
+  resolve(answered: PeerAnswer): void;
   reject(error: LinkError): void;
   forget(): void;
 }
@@ -60,7 +60,7 @@ interface Question {
 export function openConnection(options: ConnectionOptions): Connection {
   const { socket, role, address, clock, timers } = options;
   const nonce = crypto.getRandomValues(new Uint8Array(32));
-  const link: Session = session({ role, self: options.self, keys: options.keys, nonce, mac: nodeMac });
+  const link: Session = createSession({ role, self: options.self, keys: options.keys, nonce, mac: nodeMac });
   const questions = new Map<number, Question>();
   let peer: PeerIdentity | undefined;
   let closed = false;
@@ -164,7 +164,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       return rtt;
     },
     ask: (message, body) =>
-      new Promise<Answered>((resolve, reject) => {
+      new Promise<PeerAnswer>((resolve, reject) => {
         if (closed || !peer) return reject(new LinkError("peer_unreachable", "the connection is closed"));
         const id = nextId++;
         const bytes = link.request(id, message, body);

@@ -1,5 +1,5 @@
 /** The connections that have proved themselves: one a peer. */
-import { replaces } from "../../lib/link/trust.ts";
+import { replacesConnection } from "../../lib/link/trust.ts";
 import type { Connection } from "./connection.ts";
 
 /** How many peers may be connected at once. */
@@ -24,7 +24,7 @@ export function createRoster(own: string): Roster {
     add(connection) {
       const { peer_id } = connection.peer!;
       const there = connections.get(peer_id);
-      if (there && !replaces(own, peer_id, connection, there)) {
+      if (there && !replacesConnection(own, peer_id, connection, there)) {
         connection.close("this pair has another connection");
         return false;
       }

@@ -1,17 +1,17 @@
 /** A value that is split between users, as the definition of a flag in a target system. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import type { Split } from "../../lib/rollout/split_value.ts";
+import type { UserSplit } from "../../lib/rollout/split_value.ts";
 import type { Flag } from "./flag_definition.ts";
 import type { FlagValue } from "./unleash_value.ts";
 
 const UNIT = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 /** Explains why neither system can hold a split: both read the unit as the path of an attribute. */
-export const findUnitProblem = ({ unit }: Pick<Split, "unit">): string | undefined =>
+export const findUnitProblem = ({ unit }: Pick<UserSplit, "unit">): string | undefined =>
   UNIT.test(unit) ? undefined : "unit is not the name of an attribute (letters, digits and _, no digit first)";
 
 /** Returns the definition of a flagd flag: the salt is the flag's key. */
-export function toFlagdDefinition(key: string, { unit, shares }: Split): Flag {
+export function toFlagdDefinition(key: string, { unit, shares }: UserSplit): Flag {
   const last = shares.at(-1)!.variant;
   const fractional = [{ cat: [key, { var: unit }] }, ...shares.map(({ variant, share }) => [variant, share])];
   return {
@@ -24,14 +24,14 @@ export function toFlagdDefinition(key: string, { unit, shares }: Split): Flag {
 }
 
 /** Explains why Unleash cannot tell users apart by a unit: two names of its own assign at random. */
-export const findStickinessProblem = (by: Pick<Split, "unit">): string | undefined =>
+export const findStickinessProblem = (by: Pick<UserSplit, "unit">): string | undefined =>
   findUnitProblem(by) ??
   (by.unit === "default" || by.unit === "random"
     ? `Unleash assigns users at random where the unit is ${by.unit}; name an attribute`
     : undefined);
 
 /** Explains why Unleash cannot hold a split: a flag is on or off, by whole percents. */
-export function findUnleashSplitProblem(split: Split): string | undefined {
+export function findUnleashSplitProblem(split: UserSplit): string | undefined {
   const problem = findStickinessProblem(split);
   if (problem !== undefined) return problem;
   const isOnOff =
@@ -43,7 +43,7 @@ export function findUnleashSplitProblem(split: Split): string | undefined {
 }
 
 /** Returns the value of an Unleash flag: a gradual rollout whose salt is the flag's name. */
-export const toUnleashValue = (name: string, { unit, shares }: Split): FlagValue => ({
+export const toUnleashValue = (name: string, { unit, shares }: UserSplit): FlagValue => ({
   enabled: true,
   strategies: [
     {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { app } from "../../handlers/index.ts";
-import { gateTokens, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
+import { gateTokenVerifier, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
 import { client } from "../support/client.ts";
 import { testClock } from "../support/clock.ts";
 import { opened, type TestDeps } from "../support/deps.ts";
@@ -39,7 +39,7 @@ beforeAll(async () => {
     adminToken: ADMIN["x-svc-admin-token"],
     readToken: READ_TOKEN,
     protectReads: true,
-    gateTokens: gateTokens(readGateIssuers(JSON.stringify({ issuers: [issuer] })), { clock, fetch }),
+    gateTokens: gateTokenVerifier(readGateIssuers(JSON.stringify({ issuers: [issuer] })), { clock, fetch }),
   });
   for (const target of ["deploy/42/production", "terraform/shop-production", "terraform/infrastructure/default"])
     for (const state of ["waiting", "allowed"] as const) await release(target, state);

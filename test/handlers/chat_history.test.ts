@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addTurn, TURNS } from "../../lib/memory/history.ts";
+import { addTurn, MAX_TURNS } from "../../lib/memory/history.ts";
 import { chatService, type ChatService } from "../lib/chat/fixture.ts";
 import { inBatches } from "../support/batches.ts";
 import { START } from "../support/clock.ts";
@@ -148,12 +148,12 @@ test("the oldest messages go first beyond the bound, from their conversation too
   const service = await chatService();
   const turn = { role: "user" as const, author: null, text: "x", at: START };
   const conversation = (index: number): string => (index === 0 ? "old" : "main");
-  await inBatches(service.deps.store, TURNS, (tx, index) =>
+  await inBatches(service.deps.store, MAX_TURNS, (tx, index) =>
     addTurn(tx, { ...turn, conversation_id: conversation(index) }),
   );
   expect((await history(service, "?conversation_id=old")).ids).toEqual([1]);
   await service.deps.store.transact((tx) => addTurn(tx, { ...turn, conversation_id: "main" }));
   expect((await history(service, "?conversation_id=old")).ids).toEqual([]);
-  expect(await service.deps.store.list("chat", { limit: 100_000 })).toHaveLength(TURNS);
-  expect(await service.deps.store.list("chat_places", { limit: 100_000 })).toHaveLength(TURNS);
+  expect(await service.deps.store.list("chat", { limit: 100_000 })).toHaveLength(MAX_TURNS);
+  expect(await service.deps.store.list("chat_places", { limit: 100_000 })).toHaveLength(MAX_TURNS);
 });

@@ -1,7 +1,7 @@
 /** Questions on record: who may ask by POST, what a CI token must say, and what of it stands in the log. */
 import { describe, expect, test } from "vitest";
 import type { JWTPayload } from "jose";
-import { gateTokens, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
+import { gateTokenVerifier, readGateIssuers } from "../../lib/identity/gate_issuers.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { gateAdapter } from "../../lib/targets/gate.ts";
 import { testClock } from "../support/clock.ts";
@@ -47,7 +47,7 @@ async function withIssuer(options: TestOptions = {}): Promise<TestService> {
   return service({
     clock,
     adminToken: ADMIN,
-    gateTokens: gateTokens(readGateIssuers(JSON.stringify(ISSUERS)), { clock, fetch }),
+    gateTokens: gateTokenVerifier(readGateIssuers(JSON.stringify(ISSUERS)), { clock, fetch }),
     targets: [
       { name: "deploys", match: ["deploy/*"], adapter: gateAdapter("deploys") },
       { name: "rest", match: ["*"], adapter: scriptedAdapter() },
@@ -186,7 +186,10 @@ test("a token that names a repository or an environment asks for no target that 
   const clock = testClock();
   const { fetch } = keyServer(async () => Response.json({ keys: [await publicJwk("ci", "RS256")] }));
   const withClaims = (claims: object) =>
-    gateTokens(readGateIssuers(JSON.stringify({ issuers: [{ ...ISSUERS.issuers[0], claims }] })), { clock, fetch });
+    gateTokenVerifier(readGateIssuers(JSON.stringify({ issuers: [{ ...ISSUERS.issuers[0], claims }] })), {
+      clock,
+      fetch,
+    });
   const targets = [{ name: "runs", match: ["terraform/*"], adapter: gateAdapter("runs") }];
   for (const [claims, status] of [
     [CLAIMS, 401],
@@ -284,7 +287,7 @@ describe("the file of --gate-issuers", () => {
   });
 
   const withoutSha = { issuers: [{ ...issuer, claims: { ...CLAIMS, head: undefined } }] };
-  const verifier = gateTokens(readGateIssuers(JSON.stringify(withoutSha)), { clock: testClock() });
+  const verifier = gateTokenVerifier(readGateIssuers(JSON.stringify(withoutSha)), { clock: testClock() });
   const gate = (match: string[]) => ({ targets: [{ name: "gate", match, adapter: gateAdapter("gate") }] });
   test.each<[string, TestOptions]>([
     ["every target", {}],

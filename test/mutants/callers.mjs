@@ -59,7 +59,7 @@ export const callers = [
   {
     file: "lib/client/wait.ts",
     name: "a job that waits fails when the service starts anew",
-    find: 'if (etag === "" || !isPassing(error)) throw error;',
+    find: 'if (etag === "" || !isTransient(error)) throw error;',
     replace: "throw error;",
     tests: CLIENT,
   },

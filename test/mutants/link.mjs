@@ -22,8 +22,8 @@ export const link = [
   {
     ...session,
     name: "a stranger's frames may be as long as a peer's",
-    find: "reader.next(seal ? PROVEN_LIMIT : UNPROVEN_LIMIT)",
-    replace: "reader.next(PROVEN_LIMIT)",
+    find: "reader.next(seal ? MAX_PROVEN_BYTES : MAX_UNPROVEN_BYTES)",
+    replace: "reader.next(MAX_PROVEN_BYTES)",
   },
   {
     ...session,
@@ -107,8 +107,8 @@ export const link = [
   {
     ...log,
     name: "a peer's growth need not be proven",
-    find: "if (!growthIsProven(kept, keep, told.proof ?? []))",
-    replace: "void growthIsProven; if (false)",
+    find: "if (!isGrowthProven(kept, keep, told.proof ?? []))",
+    replace: "void isGrowthProven; if (false)",
   },
   {
     ...log,

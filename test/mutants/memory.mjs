@@ -44,14 +44,14 @@ export const memory = [
   {
     ...index,
     name: "what was said ranks before what is on record",
-    find: "const ranked = [...fits, ...ofTalk, ...rest];",
-    replace: "const ranked = [...ofTalk, ...fits, ...rest];",
+    find: "const ranked = [...fits, ...statementHits, ...rest];",
+    replace: "const ranked = [...statementHits, ...fits, ...rest];",
   },
   {
     name: "questions are remembered",
     file: "lib/chat/reply.ts",
-    find: "remembered && !asksOnly(text)",
-    replace: "remembered && (asksOnly(text) || true)",
+    find: "remembered && !hasOnlyQuestions(text)",
+    replace: "remembered && (hasOnlyQuestions(text) || true)",
     tests: PRIVACY,
   },
   {
@@ -126,7 +126,7 @@ export const memory = [
     name: "a memory of a proposal tells what somebody wrote into the change beside the log",
     file: "lib/memory/recall.ts",
     find: "asProven(deps)",
-    replace: "asStored(deps.store)",
+    replace: "storedChangeFinder(deps.store)",
     tests: ["test/lib/memory/memories.test.ts"],
     only: "edited outside the log",
   },

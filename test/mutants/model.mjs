@@ -20,8 +20,8 @@ export const model = [
   {
     name: "the snapshot of a prompt is cut in mid-JSON",
     file: "lib/chat/prompt.ts",
-    find: "clipped(data.snapshot, SNAPSHOT_LIMIT)",
-    replace: "JSON.stringify(data.snapshot).slice(0, SNAPSHOT_LIMIT)",
+    find: "clipped(data.snapshot, MAX_SNAPSHOT_BYTES)",
+    replace: "JSON.stringify(data.snapshot).slice(0, MAX_SNAPSHOT_BYTES)",
     tests: ["test/lib/chat/model_bounds.test.ts"],
     only: "ten long notes",
   },
@@ -34,7 +34,7 @@ export const model = [
   {
     ...clip,
     name: "a cut takes no account of what JSON writes of a character",
-    find: "room -= bytesIn(char.codePointAt(0)!);",
+    find: "room -= toBytes(char.codePointAt(0)!);",
     replace: "room -= 1;",
   },
   {
@@ -70,14 +70,14 @@ export const model = [
   {
     ...bounds,
     name: "what waited for its turn is asked beyond the hour's calls",
-    find: "        refuseUnwanted(signal);\n        refuseSpent();",
-    replace: "        refuseUnwanted(signal);",
+    find: "        requireWanted(signal);\n        requireBudget();",
+    replace: "        requireWanted(signal);",
   },
   {
     ...bounds,
     name: "a call that ended as it got its place holds that for ever",
-    find: "        refuseUnwanted(signal);\n        refuseSpent();",
-    replace: "        refuseSpent();",
+    find: "        requireWanted(signal);\n        requireBudget();",
+    replace: "        requireBudget();",
   },
   {
     ...bounds,

@@ -36,7 +36,7 @@ export const query = [
   {
     file: "lib/chat/responder.ts",
     name: "chat answers an order with a list and not with the page of the change",
-    find: "if (act) return sayWhereToAct(deps, act, caller);",
+    find: "if (act) return describeActionPage(deps, act, caller);",
     replace: "",
     tests: ["test/lib/chat/responder.long.test.ts"],
   },

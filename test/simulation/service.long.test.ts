@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { findBucket } from "../../lib/rollout/bucket.ts";
-import type { Cell, Watched } from "../../lib/rollout/plan.ts";
+import type { Cell, WatchedKpi } from "../../lib/rollout/plan.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { flagdTarget } from "../../local/targets/flagd.ts";
@@ -31,12 +31,12 @@ if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${r
 /** The users of a kind, without the change and with one that is twice as bad as allowed; drawn once. */
 function drawUsers(kind: Kind) {
   const next = uniform(7);
-  const watched: Watched = { ...kind.watched, kpi: "kpi_0", allowed: kind.allowed };
+  const watched: WatchedKpi = { ...kind.watched, kpi: "kpi_0", allowed: kind.allowed };
   const control = populate(watched, kind.draw(0), next);
   return { kind, control, harmed: populate(watched, kind.draw(2 * kind.allowed), next) };
 }
 
-const SUMS: Record<Watched["kind"], (keyof Sums)[]> = {
+const SUMS: Record<WatchedKpi["kind"], (keyof Sums)[]> = {
   binary: ["n", "sum"],
   mean: ["n", "sum", "sum2"],
   ratio: ["n", "sum", "sum2", "per", "per2", "cross"],
@@ -63,7 +63,7 @@ async function play(
 ): Promise<End> {
   const next = uniform(seed);
   const { kind, control, treated } = users;
-  const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): Watched => ({
+  const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): WatchedKpi => ({
     ...kind.watched,
     kpi: `kpi_${index}`,
     allowed: isHarmful ? kind.allowed : 0,

@@ -1,5 +1,5 @@
 /** Simulated rollouts under the rule `cs1`: what becomes of changes of which the harm is known. */
-import type { Cell, Plan, Watched } from "../../lib/rollout/plan.ts";
+import type { Cell, Plan, WatchedKpi } from "../../lib/rollout/plan.ts";
 import { decideStep } from "../../lib/rollout/rule.ts";
 import { type DrawUser, normal, populate, type Sums, uniform } from "./users.ts";
 
@@ -22,7 +22,7 @@ export const UNLESS_WORSE: Plan["steps"] = DEFAULT_STEPS.map(({ share, min_hours
 /** A kind of data: the KPI, its users, and users who are worse by an amount of its unit. */
 export interface Kind {
   name: string;
-  watched: Omit<Watched, "allowed" | "kpi">;
+  watched: Omit<WatchedKpi, "allowed" | "kpi">;
   draw(harm: number): DrawUser;
   /** An allowance that the simulated users suffice to judge. */
   allowed: number;
@@ -90,7 +90,7 @@ const DAYS = 60;
 /** Runs rollouts of a kind; each has other users a look, and lasts 60 days at most. */
 export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DEFAULT_STEPS }: Simulation): Outcomes {
   const next = uniform(seed);
-  const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): Watched => ({
+  const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): WatchedKpi => ({
     ...kind.watched,
     kpi: `kpi_${index}`,
     allowed,

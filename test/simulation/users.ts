@@ -1,5 +1,5 @@
 /** Users of simulated products: their values are drawn from blocks of users that were drawn before. */
-import type { Totals, Watched } from "../../lib/rollout/plan.ts";
+import type { Totals, WatchedKpi } from "../../lib/rollout/plan.ts";
 
 /** Totals with the sums of every kind of KPI. */
 export type Sums = { [Name in keyof Totals]-?: number };
@@ -38,7 +38,7 @@ export interface Population {
 }
 
 /** Draws the users of a population, each value cut at the bounds of the KPI. */
-export function populate({ bounds = [0, 1] }: Watched, draw: DrawUser, next: Uniform): Population {
+export function populate({ bounds = [0, 1] }: WatchedKpi, draw: DrawUser, next: Uniform): Population {
   const [low, high] = bounds;
   const users = new Float64Array(BLOCKS * BLOCK * 2);
   const blocks = new Float64Array(BLOCKS * FIGURES);

@@ -1,7 +1,7 @@
 import { countersign, type ServiceOptions } from "../../handlers/index.ts";
 import type { Deps } from "../../lib/deps.ts";
 import { readIdentityFile } from "../../lib/identity/identity_file.ts";
-import { personTokens } from "../../lib/identity/person_token.ts";
+import { personTokenVerifier } from "../../lib/identity/person_token.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -33,7 +33,7 @@ export async function opened({
     ids: countedIds(),
     log: silentLog,
     pause: async () => {},
-    ...(identityJwt !== undefined && { identityToken: personTokens(readIdentityFile(identityJwt), { clock }) }),
+    ...(identityJwt !== undefined && { identityToken: personTokenVerifier(readIdentityFile(identityJwt), { clock }) }),
     ...given,
     store,
     clock,

@@ -9,7 +9,7 @@ import {
   describeTimes,
 } from "../../local/ui/domain/find_answer.ts";
 import { completeQuery } from "../../local/ui/domain/query_completion.ts";
-import { queryLine } from "../../lib/find/found_text.ts";
+import { describeQuery } from "../../lib/find/found_text.ts";
 
 const FIELDS = [
   { field: "is", takes: "words" as const, values: ["pending", "approved", "mine"] },
@@ -82,11 +82,11 @@ describe("an answer of find", () => {
 
   test("the queries of a reply are those that ran, each once", () => {
     const reply = [
-      queryLine("tenant:a – b", 2),
+      describeQuery("tenant:a – b", 2),
       "- Query: no",
-      queryLine("", 9),
-      queryLine("tenant:a – b", 2),
-      queryLine("10 euro", 0),
+      describeQuery("", 9),
+      describeQuery("tenant:a – b", 2),
+      describeQuery("10 euro", 0),
     ];
     expect(listNamedQueries(reply.join("\n"))).toEqual(["tenant:a – b", "10 euro"]);
   });

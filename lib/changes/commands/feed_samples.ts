@@ -1,6 +1,6 @@
 /** Takes samples of a rollout: the newest totals of steps and KPIs. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { findFormProblem, findImpossibleCell, type Largest, type SampleRow } from "../../rollout/samples.ts";
+import { findFormProblem, findImpossibleCell, type ArmMaximums, type SampleRow } from "../../rollout/samples.ts";
 import type { Caller } from "../caller.ts";
 import type { Result } from "../replies.ts";
 import type { Change } from "../rules/change.ts";
@@ -128,7 +128,7 @@ const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: st
 const isFed = ({ impossible, largest }: StoredRow): boolean =>
   impossible === undefined || largest.treated + largest.control > 0;
 
-const growLargest = (known: Largest | undefined, { treated, control }: SampleRow): Largest => ({
+const growLargest = (known: ArmMaximums | undefined, { treated, control }: SampleRow): ArmMaximums => ({
   treated: Math.max(known?.treated ?? 0, treated.n),
   control: Math.max(known?.control ?? 0, control.n),
 });

@@ -1,5 +1,5 @@
 /** The newest samples of running rollouts. A decision records the totals that it uses, so nothing else of them is logged. */
-import type { FedTotals, Largest } from "../../rollout/samples.ts";
+import type { FedTotals, ArmMaximums } from "../../rollout/samples.ts";
 import type { Reads } from "../../store/store.ts";
 
 declare module "../../store/store.ts" {
@@ -19,7 +19,7 @@ export interface StoredSamples {
 
 /** The newest totals of a KPI in a step; `impossible`: later numbers that cannot be, until possible ones come. */
 export interface StoredRow extends FedTotals {
-  largest: Largest;
+  largest: ArmMaximums;
   impossible?: string | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface EdgeState {
 }
 
 /** How many of the newest entries are checked at each start; an idle object is started often. */
-const TAIL = 1_000;
+const CHECKED_ENTRIES = 1_000;
 
 /**
  * Opens the service on an object's storage. It is not opened as the exclusive user of the store: no other can write to
@@ -60,7 +60,7 @@ export async function openEdge(
   const notify = readNotifyOptions(env);
   const exported = readExport(env);
   const { SVC_AUDIT_KEY_PEM: pem, SVC_ATTESTATION_KEY_PEM: attesting, SVC_PRODUCT_ADAPTER: webhook } = env;
-  const carried = settings.intent !== undefined && Boolean(adapter ?? webhook);
+  const hasAdapter = settings.intent !== undefined && Boolean(adapter ?? webhook);
   const commits = createCommitSignal();
   const store = durableObjectStore(storage);
   const { fetch, cycle, deps } = await openService(endpoints, {
@@ -79,11 +79,11 @@ export async function openEdge(
     evolved: storedFiles({ store, clock, sha256: fastestSha256() }),
     capabilities: [
       tokenCapability(settings),
-      ...workerCapabilities(env, { adapter: carried, notify: Boolean(notify) }),
+      ...workerCapabilities(env, { adapter: hasAdapter, notify: Boolean(notify) }),
     ],
     // An alarm outlives the object, so that a cycle that was asked for comes.
     wake: () => void storage.setAlarm(Date.now()).catch((error: unknown) => consoleLog.warn("no alarm", { error })),
-    tail: TAIL,
+    tail: CHECKED_ENTRIES,
   });
   if (!deps.product || !(notify || exported)) return { fetch, cycle };
   const notifier = notify && promptedNotifier(deps, notify);

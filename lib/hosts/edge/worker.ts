@@ -7,7 +7,7 @@ import { risingIds } from "../../kit/ids.ts";
 import { once } from "../../kit/once.ts";
 import { wallClock } from "../../kit/platform.ts";
 import type { CycleReport } from "../../operations/cycle.ts";
-import { cannotStart } from "../cannot_start.ts";
+import { startError } from "../cannot_start.ts";
 import { consoleLog } from "./log.ts";
 import { type EdgeParts, type EdgeState, openEdge } from "./service.ts";
 
@@ -44,20 +44,20 @@ export interface EdgeHost {
 export function edgeHost(parts: EdgeParts): EdgeHost {
   const { settings } = parts;
   const paths = new Set(parts.endpoints.map(({ path }) => path));
-  const withSettings = (env: EdgeEnv): EdgeEnv => ({ ...settings, ...env });
+  const addSettings = (env: EdgeEnv): EdgeEnv => ({ ...settings, ...env });
 
   /** Whatever it has acknowledged is in its storage: it may be reset at any moment. */
   class Countersign extends DurableObject<EdgeEnv> implements EdgeObject {
     /** Opened once; when that fails, the next call tries again. */
     readonly #service = once(() =>
-      openEdge(this.ctx.storage, withSettings(this.env), parts).catch((error: unknown) => {
+      openEdge(this.ctx.storage, addSettings(this.env), parts).catch((error: unknown) => {
         consoleLog.error("the service cannot start", { error });
         throw error;
       }),
     );
 
     override async fetch(request: Request): Promise<Response> {
-      const service = await this.#service().catch((error: unknown) => refused(request, cannotStart(error)));
+      const service = await this.#service().catch((error: unknown) => respondWithError(request, startError(error)));
       return service instanceof Response ? service : service.fetch(request);
     }
 
@@ -77,10 +77,10 @@ export function edgeHost(parts: EdgeParts): EdgeHost {
       async fetch(request, env) {
         const { pathname } = new URL(request.url);
         const isApi = pathname.startsWith("/api/") || paths.has(pathname);
-        return (isApi ? undefined : await consoleFile(env.ASSETS, request)) ?? ask(withSettings(env), request);
+        return (isApi ? undefined : await consoleFile(env.ASSETS, request)) ?? callObject(addSettings(env), request);
       },
       async scheduled(_event, env) {
-        await objectOf(withSettings(env)).cycle();
+        await findObject(addSettings(env)).cycle();
       },
     },
   };
@@ -97,17 +97,17 @@ async function consoleFile(assets: EdgeEnv["ASSETS"], request: Request): Promise
 }
 
 /** Asks the product's object. A read that is lost with a reset object is asked again; a write may have been done. */
-async function ask(env: EdgeEnv, request: Request): Promise<Response> {
-  const reads = request.method === "GET" || request.method === "HEAD";
+async function callObject(env: EdgeEnv, request: Request): Promise<Response> {
+  const isRead = request.method === "GET" || request.method === "HEAD";
   try {
-    return await objectOf(env).fetch(request);
+    return await findObject(env).fetch(request);
   } catch (error) {
-    consoleLog.warn("the object was reset", { error, retried: reads });
-    if (!reads) return refused(request, interrupted());
+    consoleLog.warn("the object was reset", { error, retried: isRead });
+    if (!isRead) return respondWithError(request, interrupted());
   }
-  return objectOf(env)
+  return findObject(env)
     .fetch(request)
-    .catch(() => refused(request, interrupted()));
+    .catch(() => respondWithError(request, interrupted()));
 }
 
 const interrupted = () =>
@@ -118,13 +118,13 @@ const interrupted = () =>
     { "retry-after": "1" },
   );
 
-const front = { clock: wallClock, ids: risingIds(), log: consoleLog };
+const workerDeps = { clock: wallClock, ids: risingIds(), log: consoleLog };
 
 /** Answers where there is no service to do so. */
-const refused = (request: Request, error: AppError): Promise<Response> =>
-  answering(front, request, () => Promise.reject(error));
+const respondWithError = (request: Request, error: AppError): Promise<Response> =>
+  answering(workerDeps, request, () => Promise.reject(error));
 
-const objectOf = (env: EdgeEnv) => env.COUNTERSIGN.get(env.COUNTERSIGN.idFromName(objectName(env)));
+const findObject = (env: EdgeEnv) => env.COUNTERSIGN.get(env.COUNTERSIGN.idFromName(objectName(env)));
 
 /** One object a product. An intent that cannot be read names none; the object it leads to says what is wrong with it. */
 function objectName({ SVC_PRODUCT_INTENT_JSON: intent }: EdgeEnv): string {

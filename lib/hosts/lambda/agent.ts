@@ -1,6 +1,6 @@
 /** Dependencies of the functions that run actions, tasks and chat. */
 import { storeCurrentCheckpoint } from "../../audit/checkpoint.ts";
-import { boundedLlm } from "../../llm/bounds.ts";
+import { limitLlm } from "../../llm/bounds.ts";
 import { openModel } from "../model.ts";
 import type { Parts } from "./open.ts";
 
@@ -10,7 +10,7 @@ export const agentParts: Parts = async (env, deps) => {
   return {
     ...(deps.product && { checkpoint: { make: () => storeCurrentCheckpoint(deps) } }),
     ...(llm && {
-      llm: boundedLlm(llm, {
+      llm: limitLlm(llm, {
         clock: deps.clock,
         callsPerHour: deps.llmCallsPerHour,
         timeoutSeconds: deps.llmTimeout,

@@ -4,12 +4,12 @@ import type { CycleReport } from "../../operations/cycle.ts";
 import { agentParts } from "./agent.ts";
 import type { InvocationContext } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
-import { composeLambda, openTable, whileFresh } from "./open.ts";
-import { scheduledRun } from "./scheduled_run.ts";
+import { composeLambda, openTable, refreshAfterTtl } from "./open.ts";
+import { runSchedule } from "./scheduled_run.ts";
 
 const log = lambdaLog();
 
-const open = whileFresh(process.env, async (): Promise<Deps> => {
+const open = refreshAfterTtl(process.env, async (): Promise<Deps> => {
   const deps = await composeLambda(process.env, "write", log, agentParts);
   await openTable(deps, "write");
   return deps;
@@ -22,7 +22,7 @@ const open = whileFresh(process.env, async (): Promise<Deps> => {
 export async function handler(_event: unknown, context: InvocationContext): Promise<CycleReport> {
   log.begin(context);
   try {
-    return await scheduledRun(await open());
+    return await runSchedule(await open());
   } finally {
     await log.written();
   }

@@ -1,24 +1,24 @@
 /** Variables that Lambda sets in every function. */
 import type { AwsCredentials } from "../../store/dynamodb/aws.ts";
-import { SettingRefused } from "../settings.ts";
+import { SettingInvalid } from "../settings.ts";
 
 /** The environment of a function. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The value of a variable that must be there. Errors: `SettingRefused`. */
-export function required(env: Environment, name: string): string {
+/** The value of a variable that must be there. Errors: `SettingInvalid`. */
+export function requireVariable(env: Environment, name: string): string {
   const value = env[name];
-  if (!value) throw new SettingRefused(`${name} is not set`);
+  if (!value) throw new SettingInvalid(`${name} is not set`);
   return value;
 }
 
 /** The region the function runs in. */
-export const readRegion = (env: Environment): string => required(env, "AWS_REGION");
+export const readRegion = (env: Environment): string => requireVariable(env, "AWS_REGION");
 
 /** The keys of the function's role. */
 export const readCredentials = (env: Environment): AwsCredentials => ({
-  accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
-  secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
+  accessKeyId: requireVariable(env, "AWS_ACCESS_KEY_ID"),
+  secretAccessKey: requireVariable(env, "AWS_SECRET_ACCESS_KEY"),
   sessionToken: env["AWS_SESSION_TOKEN"],
 });
 

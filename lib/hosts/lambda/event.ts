@@ -47,27 +47,27 @@ export interface ReadOptions {
 }
 
 /** An event that was read. */
-export interface Read {
+export interface ParsedEvent {
   payload: Payload;
   request: Request;
   /** The address with a final slash, if the base path or the stage was requested without it. */
-  withSlash?: string;
+  locationWithSlash?: string;
 }
 
 /** The event as a request. Errors: 400 `invalid_field` for one that is malformed; `internal` for one of another kind. */
-export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): Read {
-  const payload = payloadOf(event);
+export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): ParsedEvent {
+  const payload = detectPayload(event);
   const { data, error } = eventSchema().safeParse(event);
   if (error) throw invalidField("event", `is malformed at ${error.issues[0]!.path.join(".")}`);
   try {
-    return { payload, ...requestOf(data, payload, basePath) };
+    return { payload, ...createRequest(data, payload, basePath) };
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw invalidField("request", "is malformed: its method, headers or address cannot be read");
   }
 }
 
-function payloadOf(event: unknown): Payload {
+function detectPayload(event: unknown): Payload {
   const { version, httpMethod, multiValueHeaders, requestContext } = (event ?? {}) as Record<string, unknown>;
   const context = (requestContext ?? {}) as Record<string, unknown>;
   if (version === "2.0" && context["http"]) return "2.0";
@@ -78,43 +78,47 @@ function payloadOf(event: unknown): Payload {
   );
 }
 
-function requestOf(event: Event, payload: Payload, basePath: string): Omit<Read, "payload"> {
+function createRequest(event: Event, payload: Payload, basePath: string): Omit<ParsedEvent, "payload"> {
   const { requestContext: context, body, isBase64Encoded } = event;
   const method = payload === "2.0" ? context.http!.method : event.httpMethod!;
-  const headers = headersOf(event);
+  const headers = readHeaders(event);
   const host = [headers.get("host"), context.domainName].find(
     (name) => name && HOST.test(name) && URL.canParse(`https://${name}`),
   );
   const url = new URL(`https://${host ?? "localhost"}`);
-  const pathname = escaped(without(basePath, requestPath(event, payload)));
+  const pathname = escapePath(removePrefix(basePath, requestPath(event, payload)));
   url.pathname = pathname;
   // A URL parser removes `..`. The gateway in front has judged the path as it was sent, so it is not rewritten.
   if (url.pathname !== pathname) throw invalidField("path", "must not contain . or .. segments or a backslash");
-  url.search = payload === "2.0" ? (event.rawQueryString ?? "") : queryOf(event, payload);
-  const empty = !body || method === "GET" || method === "HEAD";
-  const asked = askedOf(event, payload);
-  const lacksSlash = pathname === "/" && !asked.endsWith("/");
+  url.search = payload === "2.0" ? (event.rawQueryString ?? "") : buildQuery(event, payload);
+  const hasNoBody = !body || method === "GET" || method === "HEAD";
+  const requestedPath = findRequestedPath(event, payload);
+  const lacksSlash = pathname === "/" && !requestedPath.endsWith("/");
   return {
-    request: new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) }),
-    ...(lacksSlash && { withSlash: `${escaped(asked)}/${url.search}` }),
+    request: new Request(url, {
+      method,
+      headers,
+      ...(!hasNoBody && { body: isBase64Encoded ? decodeBody(body) : body }),
+    }),
+    ...(lacksSlash && { locationWithSlash: `${escapePath(requestedPath)}/${url.search}` }),
   };
 }
 
 /** A REST API takes the stage from `path`; an HTTP API leaves it there, in payload format 1.0 too. */
 function requestPath({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
-  const [field, given] = payload === "2.0" ? ["rawPath", rawPath] : ["path", path];
-  if (typeof given !== "string") throw invalidField("event", `is malformed at ${field}`);
-  return payload === "2.0" || context.path === given ? withoutStage(given, context) : given;
+  const [field, value] = payload === "2.0" ? ["rawPath", rawPath] : ["path", path];
+  if (typeof value !== "string") throw invalidField("event", `is malformed at ${field}`);
+  return payload === "2.0" || context.path === value ? removeStage(value, context) : value;
 }
 
 /** The path as the client wrote it; a REST API leaves the stage in that of the context. */
-const askedOf = ({ rawPath, path, requestContext: context }: Event, payload: Payload): string =>
+const findRequestedPath = ({ rawPath, path, requestContext: context }: Event, payload: Payload): string =>
   (payload === "2.0" ? rawPath : (context.path ?? path)) || "/";
 
 /** A REST API gives names and values decoded, a load balancer as they were sent. */
-function queryOf({ queryStringParameters, multiValueQueryStringParameters }: Event, payload: Payload): string {
-  const pairs = Object.entries(merged(queryStringParameters, multiValueQueryStringParameters)).flatMap(([name, list]) =>
-    list.map((value) => [name, value]),
+function buildQuery({ queryStringParameters, multiValueQueryStringParameters }: Event, payload: Payload): string {
+  const pairs = Object.entries(mergeValues(queryStringParameters, multiValueQueryStringParameters)).flatMap(
+    ([name, list]) => list.map((value) => [name, value]),
   );
   return payload === "1.0" ? String(new URLSearchParams(pairs)) : pairs.map((pair) => pair.join("=")).join("&");
 }
@@ -123,25 +127,25 @@ function queryOf({ queryStringParameters, multiValueQueryStringParameters }: Eve
  * A named stage stands before the path: always on the gateway's own domain, and under some mappings of another domain,
  * where only a stage called `api` could be taken for the path itself.
  */
-function withoutStage(path: string, { stage, apiId, domainName }: Event["requestContext"]): string {
+function removeStage(path: string, { stage, apiId, domainName }: Event["requestContext"]): string {
   if (!stage || stage === "$default") return path;
-  if (domainName?.startsWith(`${apiId}.execute-api.`)) return without(`/${stage}`, path);
+  if (domainName?.startsWith(`${apiId}.execute-api.`)) return removePrefix(`/${stage}`, path);
   return stage !== "api" && path.startsWith(`/${stage}/`) ? path.slice(stage.length + 1) : path;
 }
 
 /** Every value of every name; a name that has several stands in `lists` with all of them. */
-function merged(single: Event["headers"], multiple: Event["multiValueHeaders"]): Record<string, string[]> {
+function mergeValues(single: Event["headers"], multiple: Event["multiValueHeaders"]): Record<string, string[]> {
   const all: Record<string, string[]> = Object.create(null);
   for (const [name, value] of Object.entries(single ?? {})) all[name] = [value ?? ""];
   for (const [name, list] of Object.entries(multiple ?? {})) if (list) all[name] = list;
   return all;
 }
 
-function headersOf({ headers: single, multiValueHeaders, cookies }: Event): Headers {
+function readHeaders({ headers: single, multiValueHeaders, cookies }: Event): Headers {
   const headers = new Headers();
   try {
-    for (const [name, list] of Object.entries(merged(single, multiValueHeaders)))
-      for (const value of list) headers.append(name, bytesAsText(value));
+    for (const [name, list] of Object.entries(mergeValues(single, multiValueHeaders)))
+      for (const value of list) headers.append(name, encodeHeaderValue(value));
   } catch {
     throw invalidField("headers", "hold a name or value that is not allowed");
   }
@@ -150,17 +154,17 @@ function headersOf({ headers: single, multiValueHeaders, cookies }: Event): Head
 }
 
 /** Each byte of the UTF-8 text as one character, which is what a header's value is made of. */
-const bytesAsText = (text: string): string =>
+const encodeHeaderValue = (text: string): string =>
   /^[\0-\x7f]*$/.test(text) ? text : String.fromCharCode(...new TextEncoder().encode(text));
 
-const without = (prefix: string, path: string): string =>
+const removePrefix = (prefix: string, path: string): string =>
   prefix !== "" && (path === prefix || path.startsWith(`${prefix}/`)) ? path.slice(prefix.length) || "/" : path;
 
 /** An HTTP API gives the path decoded, the others as it was sent: only what cannot stand in a path is escaped. */
-const escaped = (path: string): string =>
+const escapePath = (path: string): string =>
   path === "" ? "/" : path.replace(/[^A-Za-z0-9._~!$&'()*+,;=:@%/-]/gu, encodeURIComponent);
 
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+function decodeBody(base64: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {

@@ -7,7 +7,7 @@ import { readBasePath } from "./environment.ts";
 import { type Access, tableAccess, type Group, functionGroup } from "./groups.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
-import { composeLambda, openTable, type Parts, whileFresh } from "./open.ts";
+import { composeLambda, openTable, type Parts, refreshAfterTtl } from "./open.ts";
 
 /** Exports of a file of handlers. */
 type Module = Record<string, unknown>;
@@ -28,19 +28,21 @@ export function lambdaFunction(
     .filter((endpoint) => group === undefined || functionGroup(endpoint) === group);
   const { env } = process;
   const log = lambdaLog();
-  const access = mostOf(endpoints.map(tableAccess));
-  const storeless = new Set(endpoints.filter((endpoint) => tableAccess(endpoint) === "none").map(({ path }) => path));
+  const access = widestAccess(endpoints.map(tableAccess));
+  const storelessPaths = new Set(
+    endpoints.filter((endpoint) => tableAccess(endpoint) === "none").map(({ path }) => path),
+  );
 
   // The function that answers /readyz reads, and may write to prove that writes are taken.
   const readsOnly = access !== "write" && !endpoints.some(({ path }) => path === "/readyz");
 
-  const composed = whileFresh(env, async () => {
+  const composed = refreshAfterTtl(env, async () => {
     const deps = { ...(await composeLambda(env, access, log, parts)), readsOnly };
     return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
   });
   const open = async (request: Request): Promise<Handler> => {
     const { fetch, opened } = await composed();
-    if (!storeless.has(new URL(request.url).pathname)) await opened();
+    if (!storelessPaths.has(new URL(request.url).pathname)) await opened();
     return fetch;
   };
   const handler = lambdaHandler({ open, log, basePath: readBasePath(env) });
@@ -52,5 +54,5 @@ export function lambdaFunction(
   };
 }
 
-const mostOf = (access: readonly Access[]): Access =>
+const widestAccess = (access: readonly Access[]): Access =>
   access.includes("write") ? "write" : access.includes("read") ? "read" : "none";

@@ -11,7 +11,7 @@ export type Group = (typeof GROUPS)[number];
 /** Access of a function to the store. */
 export type Access = "none" | "read" | "write";
 
-const OF_PATH: Readonly<Record<string, Group>> = {
+const GROUP_BY_PATH: Readonly<Record<string, Group>> = {
   "/openapi.json": "docs",
   "/docs": "docs",
   "/livez": "health",
@@ -31,7 +31,7 @@ const OF_PATH: Readonly<Record<string, Group>> = {
 
 /** The group of an endpoint. */
 export function functionGroup({ path, product, ...terms }: Routed): Group {
-  const named = OF_PATH[path];
+  const named = GROUP_BY_PATH[path];
   if (named) return named;
   if (!isWrite(terms)) return "read";
   return product ? "product" : "agent";

@@ -3,7 +3,7 @@ import type { Log } from "../../kit/platform.ts";
 import type { Handler } from "../../http/endpoint.ts";
 import { AppError } from "../../kit/errors.ts";
 import { errorResponse, toAppError } from "../../http/error_response.ts";
-import { cannotStart } from "../cannot_start.ts";
+import { startError } from "../cannot_start.ts";
 import { type Payload, readEvent, type ReadOptions } from "./event.ts";
 
 /** The part in use of Lambda's invocation context. */
@@ -39,7 +39,7 @@ export interface LambdaHandlerOptions extends ReadOptions {
  */
 export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): LambdaHandler {
   return async (event, context) => {
-    refuseMessages(event);
+    rejectMessages(event);
     const id = context?.awsRequestId ?? crypto.randomUUID();
     let payload: Payload = "2.0";
     let isHead = false;
@@ -50,14 +50,17 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
       const { method } = read.request;
       isHead = method === "HEAD";
       // Links of the page there are relative: from an address without the slash they would lead astray.
-      if (read.withSlash !== undefined && (isHead || method === "GET"))
-        return await resultOf(new Response(null, { status: 308, headers: { location: read.withSlash } }), payload);
+      if (read.locationWithSlash !== undefined && (isHead || method === "GET"))
+        return await toResult(
+          new Response(null, { status: 308, headers: { location: read.locationWithSlash } }),
+          payload,
+        );
       // Lambda's own id joins the answer with the function's log.
       if (!read.request.headers.has("x-request-id")) read.request.headers.set("x-request-id", id);
       fetch = await open(read.request);
-      return await resultOf(await fetch(read.request), payload);
+      return await toResult(await fetch(read.request), payload);
     } catch (error) {
-      const answered = fetch ? toAppError(error) : cannotStart(error);
+      const answered = fetch ? toAppError(error) : startError(error);
       if (!(error instanceof AppError) || answered.status >= 500)
         log.error("request failed", {
           request_id: id,
@@ -65,23 +68,23 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
           stack: (error as Error | undefined)?.stack,
         });
       const response = errorResponse(answered, id);
-      return resultOf(isHead ? new Response(null, response) : response, payload);
+      return toResult(isHead ? new Response(null, response) : response, payload);
     }
   };
 }
 
-function refuseMessages(event: unknown): void {
+function rejectMessages(event: unknown): void {
   const { Records, source } = (event ?? {}) as Record<string, unknown>;
   if (Array.isArray(Records) || typeof source === "string")
     throw new Error("this function answers HTTP requests; it was given an event of a queue, a topic or a schedule");
 }
 
 /** Size limit of a function's result, including the members around the body: in bytes, and in words. */
-const LAMBDA_TAKES = {
+const LAMBDA_LIMIT = {
   bytes: 6 * 1024 * 1024 - 16 * 1024,
   words: "6 MB, which is all that a Lambda function may give",
 };
-const BALANCER_TAKES = {
+const BALANCER_LIMIT = {
   bytes: 1_000_000 - 16 * 1024,
   words: "1 MB, which is all that a load balancer takes of a function",
 };
@@ -89,17 +92,17 @@ const BALANCER_TAKES = {
 const isBalancer = (payload: Payload): boolean => payload === "alb" || payload === "alb_lists";
 
 /** The result. Errors: 404 `not_found` for a stream without an end, 413 `payload_too_large` for what cannot be passed on. */
-async function resultOf(response: Response, payload: Payload): Promise<LambdaResult> {
+async function toResult(response: Response, payload: Payload): Promise<LambdaResult> {
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
     await response.body?.cancel();
     throw new AppError("not_found", "this host answers whole and has no event stream; ask for what is new by `after`");
   }
   const result: LambdaResult = {
     statusCode: response.status,
-    ...headersIn(response.headers, payload),
-    ...bodyOf(new Uint8Array(await response.arrayBuffer())),
+    ...toResultHeaders(response.headers, payload),
+    ...toResultBody(new Uint8Array(await response.arrayBuffer())),
   };
-  const { bytes, words } = isBalancer(payload) ? BALANCER_TAKES : LAMBDA_TAKES;
+  const { bytes, words } = isBalancer(payload) ? BALANCER_LIMIT : LAMBDA_LIMIT;
   // The limit is on the result as JSON, in which a quote takes two bytes and a control character six.
   if (result.body.length * 6 > bytes && Buffer.byteLength(JSON.stringify(result)) > bytes)
     throw new AppError("payload_too_large", `the answer is over ${words}; ask for it in pages (limit, after, before)`);
@@ -107,10 +110,13 @@ async function resultOf(response: Response, payload: Payload): Promise<LambdaRes
 }
 
 /** The headers in the form that the caller takes; of several cookies a balancer that takes no lists has the last one. */
-function headersIn(given: Headers, payload: Payload): Pick<LambdaResult, "headers" | "cookies" | "multiValueHeaders"> {
+function toResultHeaders(
+  responseHeaders: Headers,
+  payload: Payload,
+): Pick<LambdaResult, "headers" | "cookies" | "multiValueHeaders"> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of given) if (name !== "set-cookie") headers[name] = value;
-  const cookies = given.getSetCookie();
+  for (const [name, value] of responseHeaders) if (name !== "set-cookie") headers[name] = value;
+  const cookies = responseHeaders.getSetCookie();
   const lists = cookies.length > 0 ? { "set-cookie": cookies } : {};
   if (payload === "alb_lists") {
     const each = Object.entries(headers).map(([name, value]) => [name, [value]]);
@@ -122,7 +128,7 @@ function headersIn(given: Headers, payload: Payload): Pick<LambdaResult, "header
 }
 
 /** Text as it is, since a REST API decodes base64 only for configured media types; bytes that are no text as base64. */
-function bodyOf(bytes: Uint8Array): Pick<LambdaResult, "body" | "isBase64Encoded"> {
+function toResultBody(bytes: Uint8Array): Pick<LambdaResult, "body" | "isBase64Encoded"> {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), isBase64Encoded: false };
   } catch {

@@ -2,13 +2,13 @@
 import { AwsV4Signer } from "aws4fetch";
 import { readCappedText } from "../../kit/capped_text.ts";
 import { askAws } from "../../store/dynamodb/aws.ts";
-import { SettingRefused } from "../settings.ts";
+import { SettingInvalid } from "../settings.ts";
 import { readCredentials, type Environment, readRegion } from "./environment.ts";
 
 const ANSWER_MS = 3000;
 
 /** An intent has 256 KB at most; the answer around it has a little more. Bytes. */
-const MOST_BYTES = 256 * 1024 + 4096;
+const MAX_ANSWER_BYTES = 256 * 1024 + 4096;
 
 const SSM = /^ssm:(\/[\w./-]{1,1010})$/;
 const S3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/[\w.-]+(?:\/[\w.-]+)*)$/;
@@ -25,46 +25,48 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * The environment, with `SVC_PRODUCT_INTENT_JSON` as it stands at the address `SVC_PRODUCT_INTENT`: `ssm:/name` or
- * `s3://bucket/key`. Errors: `SettingRefused`, which names the address and what to do.
+ * `s3://bucket/key`. Errors: `SettingInvalid`, which names the address and what to do.
  */
-export async function withIntent(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
+export async function addIntent(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
   const address = env["SVC_PRODUCT_INTENT"];
   if (!address) return env;
   if (env["SVC_PRODUCT_INTENT_JSON"])
-    throw new SettingRefused(
+    throw new SettingInvalid(
       "SVC_PRODUCT_INTENT and SVC_PRODUCT_INTENT_JSON are both set: an intent comes from one place",
     );
-  const place = placeOf(address);
-  const refuse = (reason: string): never => {
-    throw new SettingRefused(`SVC_PRODUCT_INTENT ${address}: ${reason}`);
+  const source = parseAddress(address);
+  const reject = (reason: string): never => {
+    throw new SettingInvalid(`SVC_PRODUCT_INTENT ${address}: ${reason}`);
   };
-  const ask = async () => {
-    const answer = await place.ask(env, send);
-    return { status: answer.status, text: await readCappedText(answer, MOST_BYTES) };
+  const fetchIntent = async () => {
+    const answer = await source.ask(env, send);
+    return { status: answer.status, text: await readCappedText(answer, MAX_ANSWER_BYTES) };
   };
   // A connection that was kept while the instance was halted may be dead, which shows when it is used.
-  const { status, text } = await ask()
-    .catch(ask)
-    .catch((error: unknown) => refuse(`${place.name} cannot be reached: ${String(error)}`));
-  if (text === undefined) return refuse("it has more than 256 KB, which no intent has");
-  if (status !== 200) return refuse(REASONS[codeIn(text)] ?? `${place.name} answers ${codeIn(text) || status}`);
-  const intent = place.intentIn(text) ?? refuse(`${place.name} answers without a value`);
+  const { status, text } = await fetchIntent()
+    .catch(fetchIntent)
+    .catch((error: unknown) => reject(`${source.name} cannot be reached: ${String(error)}`));
+  if (text === undefined) return reject("it has more than 256 KB, which no intent has");
+  if (status !== 200)
+    return reject(REASONS[findErrorCode(text)] ?? `${source.name} answers ${findErrorCode(text) || status}`);
+  const intent = source.readIntent(text) ?? reject(`${source.name} answers without a value`);
   return { ...env, SVC_PRODUCT_INTENT_JSON: intent };
 }
 
 /** Location of an intent. */
-interface Place {
+interface IntentSource {
   name: "SSM" | "S3";
   ask(env: Environment, send: typeof fetch): Promise<Response>;
-  intentIn(answer: string): string | undefined;
+  readIntent(answer: string): string | undefined;
 }
 
-function placeOf(address: string): Place {
+function parseAddress(address: string): IntentSource {
   const parameter = SSM.exec(address)?.[1];
-  if (parameter) return { name: "SSM", ask: (env, send) => askForParameter(env, parameter, send), intentIn: valueIn };
+  if (parameter)
+    return { name: "SSM", ask: (env, send) => askForParameter(env, parameter, send), readIntent: readParameter };
   const object = S3.exec(address)?.[1];
-  if (object) return { name: "S3", ask: (env, send) => askForObject(env, object, send), intentIn: (text) => text };
-  throw new SettingRefused(
+  if (object) return { name: "S3", ask: (env, send) => askForObject(env, object, send), readIntent: (text) => text };
+  throw new SettingInvalid(
     "SVC_PRODUCT_INTENT must be ssm:/name or s3://bucket/key, of letters, digits, dots, hyphens, underscores and slashes; the JSON itself goes into SVC_PRODUCT_INTENT_JSON",
   );
 }
@@ -96,10 +98,10 @@ async function askForObject(env: Environment, path: string, send: typeof fetch):
 }
 
 /** The code of a refusal, which SSM says in JSON and S3 in XML; empty where there is none. */
-const codeIn = (text: string): string =>
+const findErrorCode = (text: string): string =>
   (/"__type"\s*:\s*"(?:[^"]*#)?(\w+)"/.exec(text) ?? /<Code>(\w+)<\/Code>/.exec(text))?.[1] ?? "";
 
-function valueIn(text: string): string | undefined {
+function readParameter(text: string): string | undefined {
   try {
     const { Parameter } = JSON.parse(text) as { Parameter?: { Value?: unknown } };
     return typeof Parameter?.Value === "string" ? Parameter.Value : undefined;

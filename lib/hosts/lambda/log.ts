@@ -30,7 +30,7 @@ export function lambdaLog(): LambdaLog {
     info: (message, fields) => write("info", message, fields),
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
-    begin: (given) => void (context = given as typeof context),
+    begin: (newContext) => void (context = newContext as typeof context),
     written: () => last,
   };
 }

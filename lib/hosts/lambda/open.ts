@@ -10,34 +10,34 @@ import { dynamoDbStore } from "../../store/dynamodb/store.ts";
 import { loadAuditKey } from "../audit_key.ts";
 import { functionCapabilities, tokenCapability } from "../capabilities.ts";
 import { parseSettings } from "../settings.ts";
-import { readCredentials, type Environment, readRegion, required } from "./environment.ts";
+import { readCredentials, type Environment, readRegion, requireVariable } from "./environment.ts";
 import type { Access } from "./groups.ts";
-import { withIntent } from "./intent_address.ts";
-import { withSecrets } from "./secrets.ts";
+import { addIntent } from "./intent_address.ts";
+import { addSecrets } from "./secrets.ts";
 
 /** After so long an instance fetches its secrets and intent again, so that one that was replaced does not live on in it. */
-const FETCHED_KEPT_MS = 10 * 60_000;
+const FETCHED_TTL_MS = 10 * 60_000;
 
 /** The newest entries that each instance checks before it answers: one page of the table. */
-const TAIL = 200;
+const CHECKED_ENTRIES = 200;
 
 /** An API answers 503 after 29 seconds, and a function that only waits is paid for; seconds. */
-const LONGEST_WAIT = 20;
+const MAX_WAIT_S = 20;
 
 /** Dependencies that a function adds to those of every handler. */
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 
 /**
  * Composes what a function gives its handlers; AWS is asked for the secrets, and for the intent where the store is used.
- * `env` is read again for each request to AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
+ * `env` is read again for each request to AWS, since the keys of the role may change. Errors: `SettingInvalid`, `IntentInvalid`.
  */
 export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
-  const secret = await withSecrets(env);
+  const secret = await addSecrets(env);
   // A function without a store needs no product, and may not be allowed to read the intent.
-  const variables = access === "none" ? secret : await withIntent(secret);
+  const variables = access === "none" ? secret : await addIntent(secret);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
-    table: required(env, "SVC_DYNAMODB_TABLE"),
+    table: requireVariable(env, "SVC_DYNAMODB_TABLE"),
     region: readRegion(env),
     credentials: () => readCredentials(env),
     ...(endpoint && { endpoint }),
@@ -46,7 +46,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
   const writes = access === "write";
   const settings = parseSettings(variables, {
     clock,
-    adapter: writes || !variables["SVC_PRODUCT_ADAPTER"] ? undefined : absent,
+    adapter: writes || !variables["SVC_PRODUCT_ADAPTER"] ? undefined : readOnlyAdapter,
   });
   const pem = variables["SVC_AUDIT_KEY_PEM"];
   const attesting = variables["SVC_ATTESTATION_KEY_PEM"];
@@ -55,7 +55,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     clock,
     store,
     log,
-    longestWait: LONGEST_WAIT,
+    longestWait: MAX_WAIT_S,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
     ...(attesting && { attestationSigner: await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM") }),
     capabilities: [...functionCapabilities(variables), tokenCapability(settings)],
@@ -65,14 +65,14 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
 
 /** Opens the product on the table, as far as the function may. Errors: `IdentityMismatch`, and those of the store. */
 export const openTable = (deps: Deps, access: Access): Promise<void> =>
-  access === "write" ? openProduct(deps, { tail: TAIL }) : openToRead(deps);
+  access === "write" ? openProduct(deps, { tail: CHECKED_ENTRIES }) : openToRead(deps);
 
 /** Work on fetched data: done once, and again for a request after the data is ten minutes old. */
-export function whileFresh<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
+export function refreshAfterTtl<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
   let done = once(work);
   let readAt = Date.now();
   return () => {
-    if ((env["SVC_SECRETS_ARN"] || env["SVC_PRODUCT_INTENT"]) && Date.now() - readAt > FETCHED_KEPT_MS) {
+    if ((env["SVC_SECRETS_ARN"] || env["SVC_PRODUCT_INTENT"]) && Date.now() - readAt > FETCHED_TTL_MS) {
       done = once(work);
       readAt = Date.now();
     }
@@ -84,22 +84,22 @@ export function whileFresh<T>(env: Environment, work: () => Promise<T>): () => P
 async function openToRead(deps: Deps): Promise<void> {
   const { product, store } = deps;
   if (!product) return;
-  const kept = (await store.get("meta", "identity"))?.value;
+  const stored = (await store.get("meta", "identity"))?.value;
   const { product_id } = product.identity;
-  if (kept && kept.product_id !== product_id)
+  if (stored && stored.product_id !== product_id)
     throw new IdentityMismatch(
-      `the table belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
+      `the table belongs to product ${JSON.stringify(stored.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
     );
-  await verifyNewestEntries(deps, { count: TAIL, subjectsOf: findSubjects });
+  await verifyNewestEntries(deps, { count: CHECKED_ENTRIES, subjectsOf: findSubjects });
 }
 
-const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));
+const rejectWrite = (): Promise<never> => Promise.reject(new Error("this function reads only"));
 
 /** The adapter where it is only spoken of. */
-const absent: ProductAdapter = {
+const readOnlyAdapter: ProductAdapter = {
   name: "webhook",
-  validate: elsewhere,
-  apply: elsewhere,
-  verify: elsewhere,
-  rollback: elsewhere,
+  validate: rejectWrite,
+  apply: rejectWrite,
+  verify: rejectWrite,
+  rollback: rejectWrite,
 };

@@ -7,20 +7,20 @@ import { type CycleReport, runCycle } from "../../operations/cycle.ts";
 /**
  * Does what can be done, and rejects when that was not all: nobody reads a report, and an alarm counts the runs that failed.
  */
-export async function scheduledRun(deps: Deps): Promise<CycleReport> {
+export async function runSchedule(deps: Deps): Promise<CycleReport> {
   const report = await runCycle(deps);
   if (deps.product) await maintainCheckpoint(deps);
-  const lacking = [...brokenLog(deps.integrity.breach), ...failedSteps(report)];
-  if (lacking.length > 0) throw new Error(`the cycle did not do all of its work: ${lacking.join("; ")}`);
+  const problems = [...describeBreach(deps.integrity.breach), ...describeFailedSteps(report)];
+  if (problems.length > 0) throw new Error(`the cycle did not do all of its work: ${problems.join("; ")}`);
   return report;
 }
 
-const brokenLog = (breach: Breach | undefined): string[] =>
+const describeBreach = (breach: Breach | undefined): string[] =>
   breach
     ? [
         `the audit chain does not hold at entry ${breach.first_invalid} (${breach.reason}), so nothing expires and no guardrail acts until it is restored`,
       ]
     : [];
 
-const failedSteps = ({ failed_steps: steps }: CycleReport): string[] =>
+const describeFailedSteps = ({ failed_steps: steps }: CycleReport): string[] =>
   steps.length > 0 ? [`these steps failed, for the reasons in the log: ${steps.join(", ")}`] : [];

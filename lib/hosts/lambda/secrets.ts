@@ -1,21 +1,21 @@
 /** Settings that must not stand in a function's configuration, from AWS Secrets Manager. */
 import { askAws } from "../../store/dynamodb/aws.ts";
-import { SettingRefused } from "../settings.ts";
+import { SettingInvalid } from "../settings.ts";
 import { type Environment, readCredentials, readRegion } from "./environment.ts";
 
 const ANSWER_MS = 3000;
 
 /**
  * The environment, and over it what the secret `SVC_SECRETS_ARN` holds: a JSON object of settings by their names
- * (`SVC_ADMIN_TOKEN`, `SVC_ADAPTER_SECRET`, …). Errors: `SettingRefused`, which never repeats what the secret holds.
+ * (`SVC_ADMIN_TOKEN`, `SVC_ADAPTER_SECRET`, …). Errors: `SettingInvalid`, which never repeats what the secret holds.
  */
-export async function withSecrets(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
+export async function addSecrets(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
   const arn = env["SVC_SECRETS_ARN"];
   if (!arn) return env;
-  return { ...env, ...settingsIn(await secretText(env, arn, send)) };
+  return { ...env, ...parseSecret(await fetchSecret(env, arn, send)) };
 }
 
-async function secretText(env: Environment, SecretId: string, send: typeof fetch): Promise<string> {
+async function fetchSecret(env: Environment, SecretId: string, send: typeof fetch): Promise<string> {
   const region = readRegion(env);
   const request = {
     service: "secretsmanager",
@@ -26,33 +26,33 @@ async function secretText(env: Environment, SecretId: string, send: typeof fetch
     body: JSON.stringify({ SecretId }),
     limit: ANSWER_MS,
   } as const;
-  const ask = async () => {
+  const requestSecret = async () => {
     const response = await askAws(request, readCredentials(env), send);
     // A proxy may answer without JSON; its body is not repeated.
     const answer: unknown = await response.json().catch(() => undefined);
     return { status: response.status, body: Object(answer) as Record<string, unknown> };
   };
   // A connection that was kept while the instance was halted may be dead, which shows when it is used.
-  const { status, body } = await ask()
-    .catch(ask)
-    .catch((error: unknown) => refuse(`Secrets Manager cannot be reached: ${String(error)}`));
-  if (status !== 200) return refuse(`Secrets Manager answers ${String(body["__type"] ?? status)}`);
+  const { status, body } = await requestSecret()
+    .catch(requestSecret)
+    .catch((error: unknown) => reject(`Secrets Manager cannot be reached: ${String(error)}`));
+  if (status !== 200) return reject(`Secrets Manager answers ${String(body["__type"] ?? status)}`);
   const text = body["SecretString"];
-  return typeof text === "string" ? text : refuse("the secret is not text");
+  return typeof text === "string" ? text : reject("the secret is not text");
 }
 
-function settingsIn(text: string): Record<string, string> {
+function parseSecret(text: string): Record<string, string> {
   let settings: unknown;
   try {
     settings = JSON.parse(text);
   } catch {
-    return refuse("the secret is not JSON");
+    return reject("the secret is not JSON");
   }
   const named = Object.entries(settings ?? {}).filter(([name]) => name.startsWith("SVC_"));
-  for (const [name, value] of named) if (typeof value !== "string") return refuse(`${name} in the secret is not text`);
+  for (const [name, value] of named) if (typeof value !== "string") return reject(`${name} in the secret is not text`);
   return Object.fromEntries(named) as Record<string, string>;
 }
 
-function refuse(reason: string): never {
-  throw new SettingRefused(`SVC_SECRETS_ARN: ${reason}`);
+function reject(reason: string): never {
+  throw new SettingInvalid(`SVC_SECRETS_ARN: ${reason}`);
 }

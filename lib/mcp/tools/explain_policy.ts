@@ -8,10 +8,10 @@ import { describeRules } from "../../changes/rules/describe_rules.ts";
 import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
 import { flag, line, target, integer, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
-import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
-import { tool, type ToolCall } from "../tool.ts";
+import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
+import { createTool, type ToolCall } from "../tool.ts";
 
-const stated = z.strictObject({
+const inputSchema = z.strictObject({
   kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
   target: target().optional().describe("Target of the change."),
   tenant_id: line(200)
@@ -26,14 +26,14 @@ const stated = z.strictObject({
 });
 
 /** The rules in force, and what they would say to a proposal. */
-export const explainPolicy = tool(
+export const explainPolicy = createTool(
   {
     name: "explain_policy",
     title: "Explain the policy",
     description:
       "The rules that govern changes, in words. With kind and target, also what they would say to such a proposal of yours: whether it would be refused, its tier, and whose consent it would need. Nothing is filed.",
     ownReads: true,
-    input: stated,
+    input: inputSchema,
     output: z.object({
       product_id: z.string().describe("The product that the intent is for."),
       intent_version: z.string().describe("The version of the intent in force."),
@@ -63,10 +63,10 @@ export const explainPolicy = tool(
       intent_version: intent.version,
       manifest_hash,
       rules: describeRules(intent),
-      holds: holdsFor(input, await heldNow(call.deps)),
+      holds: listHolds(input, await heldNow(call.deps)),
       preview: preview(input, call),
       values: input.target === undefined ? null : await valuePolicy(call.deps, { ...input, target: input.target }),
-      mandates: await listOwn(call),
+      mandates: await listOwnMandates(call),
       about_texts: ABOUT_TEXTS,
     };
   },
@@ -75,7 +75,7 @@ export const explainPolicy = tool(
 const MAX_MANDATES = 20;
 
 /** Lists the mandates of the calling agent that have not ended. */
-async function listOwn({ deps, identity }: ToolCall): Promise<Record<string, unknown>[]> {
+async function listOwnMandates({ deps, identity }: ToolCall): Promise<Record<string, unknown>[]> {
   const { agent } = identity;
   if (agent === undefined || !deps.product!.intent.policy.mandates) return [];
   const { mandates } = await listMandates(deps, { agent, limit: 100 });
@@ -83,10 +83,10 @@ async function listOwn({ deps, identity }: ToolCall): Promise<Record<string, unk
   return current.map(({ signatures: _, missing: __, systems: ___, ...shown }) => ({ ...shown }));
 }
 
-const holdsFor = ({ target: changed, tenant_id = "" }: z.output<typeof stated>, find: FindHolds): string[] =>
+const listHolds = ({ target: changed, tenant_id = "" }: z.output<typeof inputSchema>, find: FindHolds): string[] =>
   find(changed === undefined ? undefined : { tenant_id, target: changed }).map(({ message }) => message);
 
-function preview(input: z.output<typeof stated>, call: ToolCall): Preview | null {
+function preview(input: z.output<typeof inputSchema>, call: ToolCall): Preview | null {
   const { kind, target: changed, tenant_id = "", ...rest } = input;
   if (kind === undefined && changed === undefined) return null;
   if (kind === undefined || changed === undefined)

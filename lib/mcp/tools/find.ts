@@ -5,11 +5,11 @@ import { runQuery } from "../../find/run.ts";
 import { callerName } from "../../changes/caller.ts";
 import { changeId, freeText, integer } from "../../kit/fields.ts";
 import { findChangePage } from "../../operations/page_address.ts";
-import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
-import { tool } from "../tool.ts";
+import { ABOUT_TEXTS, aboutTexts, page } from "../change_status.ts";
+import { createTool } from "../tool.ts";
 
 /** The changes that a query finds. */
-export const findChanges = tool(
+export const findChanges = createTool(
   {
     name: "find",
     title: "Find changes",

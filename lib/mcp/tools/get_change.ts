@@ -1,17 +1,17 @@
 import * as z from "zod";
 import { changeId } from "../../kit/fields.ts";
-import { standing, standingSchema } from "../standing.ts";
-import { tool } from "../tool.ts";
+import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
+import { createTool } from "../tool.ts";
 
 /** One change. */
-export const getChange = tool(
+export const getChange = createTool(
   {
     name: "get_change",
     title: "Get a change",
     description: "One change: its content and status, who consented, what the policy still asks for and of whom.",
     ownReads: true,
     input: z.strictObject({ change_id: changeId().describe("Id of the change.") }),
-    output: standingSchema,
+    output: changeStatusSchema,
   },
-  ({ change_id }, call) => standing(call, change_id),
+  ({ change_id }, call) => readChangeStatus(call, change_id),
 );

@@ -4,8 +4,8 @@ import { changeSchema, STATUSES } from "../../changes/rules/change.ts";
 import { filterFields } from "../../find/list_changes.ts";
 import { listChanges as listed, pick } from "../../operations/change_views.ts";
 import { findChangePage } from "../../operations/page_address.ts";
-import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
-import { tool } from "../tool.ts";
+import { ABOUT_TEXTS, aboutTexts, page } from "../change_status.ts";
+import { createTool } from "../tool.ts";
 
 /** Fields of a row; a model reads every word of it. */
 const ROW = [
@@ -22,12 +22,12 @@ const ROW = [
   "asked_by",
   "created_at",
 ] as const;
-const row = changeSchema().pick(
+const rowSchema = changeSchema().pick(
   Object.fromEntries(ROW.map((name) => [name, true])) as Record<(typeof ROW)[number], true>,
 );
 
 /** A page of changes. */
-export const listChanges = tool(
+export const listChanges = createTool(
   {
     name: "list_changes",
     title: "List changes",
@@ -41,7 +41,7 @@ export const listChanges = tool(
       before: changeId().optional().describe("The `next` of the page before."),
     }),
     output: z.object({
-      changes: z.array(row.extend({ page })),
+      changes: z.array(rowSchema.extend({ page })),
       total: z
         .number()
         .int()

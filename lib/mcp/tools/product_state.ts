@@ -2,14 +2,14 @@ import * as z from "zod";
 import { identitySchema } from "../../changes/runtime.ts";
 import { stateSchema, stateView } from "../../operations/state.ts";
 import { pick } from "../../operations/change_views.ts";
-import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
-import { tool } from "../tool.ts";
+import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
+import { createTool } from "../tool.ts";
 
 const SHOWN = ["E", "M", "R", "N", "goals", "freeze", "as_of"] as const;
-const shown = stateSchema.pick({ E: true, M: true, R: true, N: true, goals: true, freeze: true, as_of: true });
+const shownSchema = stateSchema.pick({ E: true, M: true, R: true, N: true, goals: true, freeze: true, as_of: true });
 
 /** How the product fares. */
-export const productState = tool(
+export const productState = createTool(
   {
     name: "product_state",
     title: "State of the product",
@@ -17,7 +17,7 @@ export const productState = tool(
       "How the product fares: effect, memory, reliability and need, each 0 to 1 and null without data; its goals; and whether the service is frozen.",
     ownReads: false,
     input: z.strictObject({}),
-    output: shown.extend({ identity: identitySchema(), about_texts: aboutTexts }),
+    output: shownSchema.extend({ identity: identitySchema(), about_texts: aboutTexts }),
   },
   async (_input, { deps }) => ({
     ...pick(await stateView(deps), SHOWN),

@@ -10,8 +10,8 @@ import { proposalReply } from "../../http/change_replies.ts";
 import { storedReplies } from "../../http/replies.ts";
 import type { IdempotencyKey } from "../../changes/idempotency.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
-import { standing, standingSchema } from "../standing.ts";
-import { tool, type ToolCall } from "../tool.ts";
+import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
+import { createTool, type ToolCall } from "../tool.ts";
 
 const keyField = z
   .string()
@@ -29,7 +29,7 @@ const anyJson = z
   });
 
 /** Files a proposal under the agent's own name. */
-export const proposeChange = tool(
+export const proposeChange = createTool(
   {
     name: "propose_change",
     title: "Propose a change",
@@ -43,7 +43,7 @@ export const proposeChange = tool(
       const entries = z.array(entry).min(MIN_ENTRIES).max(MAX_ENTRIES).optional().describe(sets.description!);
       return z.strictObject({ ...fields, value: anyJson, sets: entries, idempotency_key: keyField.optional() });
     },
-    output: standingSchema.extend({
+    output: changeStatusSchema.extend({
       mandate: z
         .string()
         .nullable()
@@ -64,7 +64,7 @@ export const proposeChange = tool(
       : result;
     const mandate = parseMandateName((JSON.parse(audit_entry.detail) as { approver?: string }).approver) ?? null;
     const filed = { mandate, outside: outside as unknown as Record<string, string>[], conflicts, audit_entry };
-    return { ...(await standing(call, audit_entry.change_id)), ...filed };
+    return { ...(await readChangeStatus(call, audit_entry.change_id)), ...filed };
   },
 );
 

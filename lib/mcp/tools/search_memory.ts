@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { line, integer } from "../../kit/fields.ts";
-import { recall, recalledSchema } from "../../memory/recall.ts";
-import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
-import { tool } from "../tool.ts";
+import { recall, foundMemorySchema } from "../../memory/recall.ts";
+import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
+import { createTool } from "../tool.ts";
 
 /** The tool that searches memory. */
-export const searchMemory = tool(
+export const searchMemory = createTool(
   {
     name: "search_memory",
     title: "Search memory",
@@ -16,7 +16,7 @@ export const searchMemory = tool(
       query: line(1000).describe("Words to look for."),
       limit: integer(1, 20).default(8).describe("How many at most."),
     }),
-    output: z.object({ results: z.array(recalledSchema), about_texts: aboutTexts }),
+    output: z.object({ results: z.array(foundMemorySchema), about_texts: aboutTexts }),
   },
   // An agent has no conversation, so it finds nothing that was said in one.
   async (search, { deps }) => ({ results: await recall(deps, search), about_texts: ABOUT_TEXTS }),

@@ -4,15 +4,15 @@ import { MOVING } from "../../changes/rules/transitions.ts";
 import { findWaiterName } from "../../http/address.ts";
 import { quote } from "../../kit/quote.ts";
 import { changeId, integer, word } from "../../kit/fields.ts";
-import { standing, standingSchema } from "../standing.ts";
-import { taskOfWait } from "../tasks.ts";
-import { tool } from "../tool.ts";
+import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
+import { createWaitTask } from "../tasks.ts";
+import { createTool } from "../tool.ts";
 
 /** Clients give a call up after 60 seconds; an answer has to be on its way before. */
-const LONGEST = 50;
+const MAX_WAIT_S = 50;
 
 /** Waits for people. */
-export const waitForDecision = tool(
+export const waitForDecision = createTool(
   {
     name: "wait_for_decision",
     title: "Wait for a decision",
@@ -26,9 +26,9 @@ export const waitForDecision = tool(
         .describe(
           "The status that you know of, one that can move: it is answered at once when the change has another.",
         ),
-      timeout_seconds: integer(1, LONGEST).default(LONGEST).describe("How long to wait at most."),
+      timeout_seconds: integer(1, MAX_WAIT_S).default(MAX_WAIT_S).describe("How long to wait at most."),
     }),
-    output: standingSchema.extend({
+    output: changeStatusSchema.extend({
       moved: z.boolean().describe("Whether the status is another than `seen_status`."),
     }),
   },
@@ -39,13 +39,13 @@ export const waitForDecision = tool(
       name: findWaiterName(call),
       signal: call.request.signal,
     });
-    const now = await standing(call, change_id);
+    const now = await readChangeStatus(call, change_id);
     return { ...now, moved: now.status !== seen_status };
   },
   {
-    task: (wait, call) => taskOfWait(call, wait),
+    task: (wait, call) => createWaitTask(call, wait),
     async prompt({ change_id, seen_status }, call) {
-      const { status, page, summary } = await standing(call, change_id);
+      const { status, page, summary } = await readChangeStatus(call, change_id);
       if (page === null || status !== seen_status || status !== "pending_consent") return undefined;
       return { change_id, url: page, message: `A person decides on ${quote(summary, 200)} on this page.` };
     },

@@ -3,11 +3,11 @@ import { entrySchema } from "../../audit/entry.ts";
 import { decisionFields } from "../../http/decision_declaration.ts";
 import { recordDecision } from "../../changes/commands/decide.ts";
 import { readReceipt } from "../../changes/replies.ts";
-import { standing, standingSchema } from "../standing.ts";
-import { tool } from "../tool.ts";
+import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
+import { createTool } from "../tool.ts";
 
 /** Takes back what the agent itself proposed. */
-export const withdrawChange = tool(
+export const withdrawChange = createTool(
   {
     name: "withdraw_change",
     title: "Withdraw a change",
@@ -15,7 +15,7 @@ export const withdrawChange = tool(
     ownReads: true,
     writes: "again",
     input: z.strictObject({ change_id: decisionFields().change_id, note: decisionFields().note }),
-    output: standingSchema.extend({
+    output: changeStatusSchema.extend({
       audit_entry: entrySchema().describe("The receipt: the entry of the audit log that records it."),
     }),
   },
@@ -23,6 +23,6 @@ export const withdrawChange = tool(
     // Only an agent comes this far.
     const withdrawal = { type: "withdraw", name: call.identity.agent!, change_id, note } as const;
     const audit_entry = readReceipt(await recordDecision(call, withdrawal));
-    return { ...(await standing(call, change_id)), audit_entry };
+    return { ...(await readChangeStatus(call, change_id)), audit_entry };
   },
 );

@@ -1,6 +1,6 @@
 /** Looks for deliveries that did not arrive, which GitHub does not repeat by itself, and has them delivered again. */
 import * as z from "zod";
-import { type GithubApp, GithubFailed, parsed } from "../../github/app.ts";
+import { type GithubApp, GithubFailed, parseJson } from "../../github/app.ts";
 import type { GithubGate } from "../../github/gate.ts";
 import { DAY_MS } from "../../kit/days.ts";
 import { once } from "../../kit/once.ts";
@@ -122,7 +122,7 @@ async function listDeliveries(app: GithubApp, since: number, ended: AbortSignal 
       ended,
     });
     // As text: ids may be larger than a number is exact.
-    const { data } = pageSchema().safeParse(parsed(text.replace(/"id":\s*(\d+)/g, '"id":"$1"')));
+    const { data } = pageSchema().safeParse(parseJson(text.replace(/"id":\s*(\d+)/g, '"id":"$1"')));
     if (!data) throw new GithubFailed("GitHub answered something other than a list of deliveries");
     found.push(...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"));
     cursor = nextCursor(headers);

@@ -10,7 +10,7 @@ import { describeMovement, describeVerdict } from "../../changes/rules/outcome_w
 import { toOneLine, shorten } from "../../kit/quote.ts";
 import { describe, type Described } from "../../wording/describe.ts";
 import { nameChange, nameProposer } from "../../wording/names.ts";
-import { capitalize, type Given, joinParts, type Part } from "../../wording/part.ts";
+import { capitalize, type ForeignText, joinParts, type Part } from "../../wording/part.ts";
 import type { NotificationType } from "./notification.ts";
 import { lacking, listed, named, on, people, said } from "./words.ts";
 
@@ -46,7 +46,7 @@ export function describeMatter(matter: Matter): string {
 
 /** Parts as text; what others wrote cannot call a channel or turn the direction of what follows. */
 const show = (parts: readonly Part[]): string =>
-  joinParts(parts, ({ given, quoted }: Given) => (quoted ? said(given) : named(given)));
+  joinParts(parts, ({ given, quoted }: ForeignText) => (quoted ? said(given) : named(given)));
 
 function ofChange(matter: Matter, change: Change): string {
   const { entry, missing, expires_at, notice, now } = matter;

@@ -1,5 +1,5 @@
 /** Entries of the log by date, person and text. The service filters by event, tenant and change; the rest is compared here. */
-import { describe, inOneSentence } from "../../../lib/wording/describe.ts";
+import { describe, toSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry, AuditPage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { toPlainText } from "./sentences.ts";
@@ -31,7 +31,7 @@ export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "per
     if (!names.some((name) => name.includes(person.toLowerCase()))) return false;
   }
   if (text === "") return true;
-  const words = `${toPlainText(inOneSentence(describe(entry)))} ${entry.tenant} ${entry.change_id} ${entry.detail}`;
+  const words = `${toPlainText(toSentence(describe(entry)))} ${entry.tenant} ${entry.change_id} ${entry.detail}`;
   return words.toLowerCase().includes(text.toLowerCase());
 }
 

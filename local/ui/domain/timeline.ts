@@ -28,7 +28,7 @@ export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map
 
 function makeStep(entry: AuditEntry): Step {
   const facts = parseDetail(entry.detail) as Facts;
-  const { what, reason, host } = describe(entry);
+  const { what, reason, targetState: host } = describe(entry);
   const isNote = typeof reason === "object";
   const [shape, tone] = findIcon(entry.event_type, facts);
   return {

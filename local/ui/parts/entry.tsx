@@ -1,5 +1,5 @@
 import { shorten } from "../../../lib/kit/quote.ts";
-import { describe, inOneSentence } from "../../../lib/wording/describe.ts";
+import { describe, toSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry } from "../core/api_types.ts";
 import { formatJson } from "../core/format.ts";
 import { Code, Sentence } from "./text.tsx";
@@ -10,7 +10,7 @@ const MAX_REASON = 200;
 export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
   const { reason, ...described } = describe(entry);
   const shown = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
-  const sentence = inOneSentence(withReason && shown ? { ...described, reason: shown } : described);
+  const sentence = toSentence(withReason && shown ? { ...described, reason: shown } : described);
   return (
     <div class="event">
       <span>

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { withSecrets } from "../../../lib/hosts/lambda/secrets.ts";
+import { addSecrets } from "../../../lib/hosts/lambda/secrets.ts";
 import type { Own } from "./index.ts";
 
 /** Secrets Manager, where it holds this secret. */
@@ -18,7 +18,7 @@ const ENV = {
 export const lambda: Own = {
   stage: () => ({
     readers: {
-      "json secret": async (secret) => expect(await withSecrets(ENV, holding(secret))).toEqual({ ...ENV, ...secret }),
+      "json secret": async (secret) => expect(await addSecrets(ENV, holding(secret))).toEqual({ ...ENV, ...secret }),
       // test/deployments.long.test.ts holds it, in the template, against what SAM makes of it.
       "yaml authorizer": ({ Api }) => expect(Object.keys(Api.Properties)).toEqual(["Auth"]),
     },

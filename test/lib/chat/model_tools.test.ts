@@ -1,6 +1,6 @@
 /** What a model can find out by its tools: what can be asked of the records, and nothing else. */
 import { expect, test } from "vitest";
-import { toolbox } from "../../../lib/chat/tools.ts";
+import { createToolbox } from "../../../lib/chat/tools.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService } from "./fixture.ts";
 
@@ -19,7 +19,7 @@ async function product() {
   const denied = await service.bring("denied", { tenant_id: "t2", target: "limits.users", proposer: "dana" });
   day();
   const pending = await service.bring("pending_consent", { tenant_id: "t1", target: "ui.theme", proposer: "dana" });
-  const tools = toolbox({
+  const tools = createToolbox({
     deps: service.deps,
     caller: null,
     queries: new Set(),

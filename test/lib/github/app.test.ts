@@ -1,7 +1,7 @@
 /** The client of a GitHub App: which requests it sends, how long it keeps a token, and what it makes of failures. */
 import { beforeAll, expect, test } from "vitest";
 import { decodeJwt } from "jose/jwt/decode";
-import { githubApp, parsed } from "../../../lib/github/app.ts";
+import { githubApp, parseJson } from "../../../lib/github/app.ts";
 import { HOUR, MINUTE, testClock } from "../../support/clock.ts";
 import { API, appKeyPem } from "../../support/github_stub.ts";
 
@@ -155,6 +155,6 @@ test("as much as it may is answered", async () => {
 });
 
 test("JSON is parsed, and other text is undefined", () => {
-  expect(parsed("[1]")).toEqual([1]);
-  expect(parsed("{")).toBeUndefined();
+  expect(parseJson("[1]")).toEqual([1]);
+  expect(parseJson("{")).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /** A run of the schedule, and the failures that Lambda sees. */
 import { expect, test } from "vitest";
 import { readLastCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { scheduledRun } from "../../../lib/hosts/lambda/scheduled_run.ts";
+import { runSchedule } from "../../../lib/hosts/lambda/scheduled_run.ts";
 import { computeTick } from "../../../lib/operations/state.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { makeLink, openOperations } from "../operations/operations_service.ts";
@@ -13,7 +13,7 @@ test("a run that did all of its work tells what it did, and leaves a checkpoint"
   const { deps, bring } = await openOperations({ intent: INTENT });
   await bring("pending_consent");
   await pass(deps, 2 * HOUR);
-  expect(await scheduledRun(deps)).toMatchObject({ tick: 1, expired: 1, failed_steps: [], complete: true });
+  expect(await runSchedule(deps)).toMatchObject({ tick: 1, expired: 1, failed_steps: [], complete: true });
   expect((await readLastCheckpoint(deps))?.length).toBe(3);
 });
 
@@ -21,7 +21,7 @@ test("a step that fails fails the run by its name, when all else is done", async
   const { deps, bring, change } = await openOperations({ intent: INTENT, link: silentPeers });
   const pending = await bring("pending_consent");
   await pass(deps, 2 * HOUR);
-  await expect(scheduledRun(deps)).rejects.toThrow(
+  await expect(runSchedule(deps)).rejects.toThrow(
     "the cycle did not do all of its work: these steps failed, for the reasons in the log: peers",
   );
   expect((await change(pending)).resolution).toBe("expired");
@@ -36,7 +36,7 @@ test("on a log that does not hold, where no expiry is recorded, a run fails and 
     tx.put("meta", "breach", { first_invalid: 2, reason: "it was edited", known: null }),
   );
   await pass(deps, 2 * HOUR);
-  await expect(scheduledRun(deps)).rejects.toThrow(
+  await expect(runSchedule(deps)).rejects.toThrow(
     "the audit chain does not hold at entry 2 (it was edited), so nothing expires and no guardrail acts until it is restored",
   );
   expect((await deps.store.get("changes", pending))?.value.change.status).toBe("pending_consent");
@@ -45,5 +45,5 @@ test("on a log that does not hold, where no expiry is recorded, a run fails and 
 
 test("without a product there is no checkpoint to make", async () => {
   const { deps } = await openOperations({ intent: null });
-  expect(await scheduledRun(deps)).toMatchObject({ tick: 1, failed_steps: [] });
+  expect(await runSchedule(deps)).toMatchObject({ tick: 1, failed_steps: [] });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lambda/handler.ts";
-import { SettingRefused } from "../../../lib/hosts/settings.ts";
+import { SettingInvalid } from "../../../lib/hosts/settings.ts";
 import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
 import { context, type Event, makeEvent, type Source, SOURCES } from "./lambda_events.ts";
@@ -206,7 +206,7 @@ test("a service that cannot be opened is 503 cannot_start; only texts for people
     expect(log.lines).toEqual([expect.stringContaining(cause.message)]);
     return JSON.parse(result.body);
   };
-  expect(await answer(new SettingRefused("SVC_PROTECT_ALL must be 1 or 0"))).toMatchObject({
+  expect(await answer(new SettingInvalid("SVC_PROTECT_ALL must be 1 or 0"))).toMatchObject({
     code: "cannot_start",
     status: 503,
     error: "the service cannot start: SVC_PROTECT_ALL must be 1 or 0",
@@ -228,7 +228,7 @@ test("a malformed event is answered with 400 as JSON, and no context is needed f
 });
 
 test("a load balancer is answered in its own form also when the service cannot be opened", async () => {
-  const open = () => Promise.reject(new SettingRefused("SVC_PROTECT_ALL must be 1 or 0"));
+  const open = () => Promise.reject(new SettingInvalid("SVC_PROTECT_ALL must be 1 or 0"));
   const event = await makeEvent(new Request("https://api.example/livez"), "alb_lists");
   const result = await lambdaHandler({ open, log: recording() })(event, context());
   expect(result).toMatchObject({ statusCode: 503, multiValueHeaders: { "content-type": ["application/json"] } });

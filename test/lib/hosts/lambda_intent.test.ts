@@ -1,7 +1,7 @@
 /** The product intent from where it is kept: SSM and S3, as a server each that holds the request to its signature's form. */
 import { createServer } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import { withIntent } from "../../../lib/hosts/lambda/intent_address.ts";
+import { addIntent } from "../../../lib/hosts/lambda/intent_address.ts";
 import { manifest } from "../../support/intents.ts";
 import { type Aws, listening } from "./lambda_aws.ts";
 
@@ -67,7 +67,7 @@ test("a parameter of SSM holds it, encrypted or not", async () => {
       return parameter(INTENT);
     })),
   };
-  expect(await withIntent(env)).toEqual({ ...env, SVC_PRODUCT_INTENT_JSON: INTENT });
+  expect(await addIntent(env)).toEqual({ ...env, SVC_PRODUCT_INTENT_JSON: INTENT });
 });
 
 test("an object in S3 holds it, also one of 200 KB in a bucket whose name has dots", async () => {
@@ -83,18 +83,18 @@ test("an object in S3 holds it, also one of 200 KB in a bucket whose name has do
       return { status: 200, body: large };
     })),
   };
-  expect(await withIntent(env)).toEqual({ ...env, SVC_PRODUCT_INTENT_JSON: large });
+  expect(await addIntent(env)).toEqual({ ...env, SVC_PRODUCT_INTENT_JSON: large });
 });
 
 test("without an address nobody is asked", async () => {
   const env = { SVC_PRODUCT_INTENT: "", SVC_PRODUCT_INTENT_JSON: INTENT };
-  expect(await withIntent(env, () => Promise.reject(new Error("asked")))).toBe(env);
+  expect(await addIntent(env, () => Promise.reject(new Error("asked")))).toBe(env);
 });
 
 describe("the error says what is wrong and what to do about", () => {
   const refused = async (env: Record<string, string>, send?: typeof fetch): Promise<string> => {
-    const error = (await withIntent(env, send).catch((thrown: unknown) => thrown)) as Error;
-    expect(error.name).toBe("SettingRefused");
+    const error = (await addIntent(env, send).catch((thrown: unknown) => thrown)) as Error;
+    expect(error.name).toBe("SettingInvalid");
     expect(error.message).not.toContain("hunter2");
     return error.message;
   };

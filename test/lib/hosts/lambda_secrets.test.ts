@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { withSecrets } from "../../../lib/hosts/lambda/secrets.ts";
+import { addSecrets } from "../../../lib/hosts/lambda/secrets.ts";
 import { type Aws, secretsManager } from "./lambda_aws.ts";
 
 const ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:countersign-AbCdEf";
@@ -22,34 +22,34 @@ async function environment(secret: string, arn = ARN): Promise<Record<string, st
 
 test("the settings in the secret stand over those of the environment", async () => {
   const env = await environment('{"SVC_ADMIN_TOKEN":"of the secret","SVC_ADAPTER_SECRET":"s"}');
-  expect(await withSecrets(env)).toEqual({ ...env, SVC_ADMIN_TOKEN: "of the secret", SVC_ADAPTER_SECRET: "s" });
+  expect(await addSecrets(env)).toEqual({ ...env, SVC_ADMIN_TOKEN: "of the secret", SVC_ADAPTER_SECRET: "s" });
 });
 
 test("what is no setting of the service is left out: a secret does not move the function to another region", async () => {
   const env = await environment('{"AWS_REGION":"us-east-1","PATH":"x","password":1}');
-  expect(await withSecrets(env)).toEqual(env);
+  expect(await addSecrets(env)).toEqual(env);
 });
 
 test("without a secret nobody is asked", async () => {
   const env = { SVC_ADMIN_TOKEN: "t" };
-  expect(await withSecrets(env, () => Promise.reject(new Error("asked")))).toBe(env);
+  expect(await addSecrets(env, () => Promise.reject(new Error("asked")))).toBe(env);
 });
 
 test.each([
   ["is not JSON", "hunter2-not-json", /the secret is not JSON$/],
   ["is not a text", '{"SVC_ADMIN_TOKEN":{"hunter2":1}}', /SVC_ADMIN_TOKEN in the secret is not text$/],
 ])("a secret that %s is refused without being repeated", async (_, secret, message) => {
-  const refused = await withSecrets(await environment(secret)).catch((error: Error) => error);
-  expect(refused).toMatchObject({ name: "SettingRefused", message: expect.stringMatching(message) });
+  const refused = await addSecrets(await environment(secret)).catch((error: Error) => error);
+  expect(refused).toMatchObject({ name: "SettingInvalid", message: expect.stringMatching(message) });
   expect(String(refused)).not.toContain("hunter2");
 });
 
 test("a secret that is not there, or a service that does not answer, is reported", async () => {
-  await expect(withSecrets(await environment("{}", `${ARN}x`))).rejects.toThrow(
+  await expect(addSecrets(await environment("{}", `${ARN}x`))).rejects.toThrow(
     "SVC_SECRETS_ARN: Secrets Manager answers ResourceNotFoundException",
   );
   const gone = { ...(await environment("{}")), AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://127.0.0.1:9" };
-  await expect(withSecrets(gone)).rejects.toThrow(/^SVC_SECRETS_ARN: Secrets Manager cannot be reached/);
+  await expect(addSecrets(gone)).rejects.toThrow(/^SVC_SECRETS_ARN: Secrets Manager cannot be reached/);
 });
 
 test("a connection that died while the instance was halted is made again", async () => {
@@ -57,14 +57,14 @@ test("a connection that died while the instance was halted is made again", async
   const env = await environment('{"SVC_ADMIN_TOKEN":"of the secret"}');
   const send: typeof fetch = (...request) =>
     ++sent === 1 ? Promise.reject(new TypeError("fetch failed")) : fetch(...request);
-  expect(await withSecrets(env, send)).toMatchObject({ SVC_ADMIN_TOKEN: "of the secret" });
+  expect(await addSecrets(env, send)).toMatchObject({ SVC_ADMIN_TOKEN: "of the secret" });
   expect(sent).toBe(2);
 });
 
 test("an answer that is no JSON is reported by its status", async () => {
   const env = await environment("{}");
   const send = async () => new Response("<html>hunter2</html>", { status: 502 });
-  const refused = await withSecrets(env, send).catch(String);
+  const refused = await addSecrets(env, send).catch(String);
   expect(refused).toContain("Secrets Manager answers 502");
   expect(refused).not.toContain("hunter2");
 });

@@ -3,7 +3,7 @@ import { createDeps } from "../../../lib/deps.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { functionCapabilities, tokenCapability } from "../../../lib/hosts/capabilities.ts";
 import { readBasePath } from "../../../lib/hosts/lambda/environment.ts";
-import { SettingRefused, parseSettings } from "../../../lib/hosts/settings.ts";
+import { SettingInvalid, parseSettings } from "../../../lib/hosts/settings.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { testClock } from "../../support/clock.ts";
 import { manifest } from "../../support/intents.ts";
@@ -53,7 +53,7 @@ describe("settings", () => {
     const env = { [name]: "targets.json" };
     for (const adapter of [undefined, scriptedAdapter()])
       expect(() => parseSettings(env, { clock, adapter })).toThrow(
-        new SettingRefused(
+        new SettingInvalid(
           `${name} is not supported on this host, which has no files; name a webhook in SVC_PRODUCT_ADAPTER, or run ui_server`,
         ),
       );
@@ -77,14 +77,14 @@ describe("settings", () => {
     "a %s that could be guessed is refused, and not repeated",
     (name) => {
       const reading = () => readSettings({ [name]: "a-short-token-1" });
-      expect(reading).toThrow(new SettingRefused(`${name} needs 16 characters or more`));
+      expect(reading).toThrow(new SettingInvalid(`${name} needs 16 characters or more`));
     },
   );
 
   test("one token for reading and for writing is refused", () => {
     const token = "a token of a good length";
     const reading = () => readSettings({ SVC_ADMIN_TOKEN: token, SVC_READ_TOKEN: token });
-    expect(reading).toThrow(new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
+    expect(reading).toThrow(new SettingInvalid("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe("settings", () => {
 
   test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
     const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
-    expect(reading).toThrow(new SettingRefused("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
+    expect(reading).toThrow(new SettingInvalid("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
   });
 });
 
@@ -150,7 +150,7 @@ describe("what handlers are given", () => {
     [{ SVC_PRODUCT_ADAPTER: "https://h.example", SVC_ADAPTER_SECRET: "hunter2" }, /^SVC_ADAPTER_SECRET must have 16/],
   ])("a webhook of %o is refused by the name of the setting, and no secret is repeated", (webhook, message) => {
     const composing = () => productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook });
-    expect(composing).toThrow(SettingRefused);
+    expect(composing).toThrow(SettingInvalid);
     expect(composing).toThrow(message);
     expect(composing).not.toThrow(/hunter2/);
   });

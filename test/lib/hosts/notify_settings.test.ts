@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readNotifyOptions } from "../../../lib/hosts/notify_settings.ts";
-import { SettingRefused } from "../../../lib/hosts/settings.ts";
+import { SettingInvalid } from "../../../lib/hosts/settings.ts";
 
 const SVC_NOTIFY_URL = "https://hooks.example/hunter2";
 const SVC_NOTIFY_SECRET = "a secret of the two of us";
@@ -33,6 +33,6 @@ test.each([
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
   [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "whsec_%%hunter2" }, "SVC_NOTIFY_SECRET must be base64 after whsec_"],
 ])("%j is refused by name, and no address or secret is repeated", (reported, message) => {
-  expect(() => readNotifyOptions(reported)).toThrow(new SettingRefused(message));
+  expect(() => readNotifyOptions(reported)).toThrow(new SettingInvalid(message));
   expect(message).not.toContain("hunter2");
 });

@@ -1,8 +1,8 @@
 /** The file of `--identity-jwt`, and the tokens of each preset in the shape that its documents give. */
 import { expect, test } from "vitest";
 import { readIdentityFile } from "../../../lib/identity/identity_file.ts";
-import { personTokens } from "../../../lib/identity/person_token.ts";
-import { TokenRefused } from "../../../lib/identity/token_refused.ts";
+import { personTokenVerifier } from "../../../lib/identity/person_token.ts";
+import { TokenRejected } from "../../../lib/identity/token_rejected.ts";
 import { MINUTE, testClock } from "../../support/clock.ts";
 import { keyServer, makePair, NOW_S, publicJwk, publicPem, signedToken } from "../../support/token_issuer.ts";
 
@@ -112,13 +112,13 @@ test.each(Object.entries(SAMPLES))(
     const { file, header, keys, alg, claims, person, foreign } = sample;
     const { fetch, urls } = keyServer(async () => Response.json({ keys: [await publicJwk("k1", alg)] }));
     const settings = readIdentityFile(JSON.stringify({ preset, ...file }));
-    const tokens = personTokens(settings, { clock: testClock(), fetch });
+    const tokens = personTokenVerifier(settings, { clock: testClock(), fetch });
     const sign = (over: object = {}) => signedToken({ ...claims, ...over }, { alg, kid: "k1", typ: "JWT" });
     expect(tokens.header).toBe(header);
     expect(await tokens.verify(await sign())).toEqual(person);
     expect(urls).toEqual([keys]);
     for (const over of [...foreign, { exp: NOW_S - 31 }, { exp: undefined }])
-      await expect(tokens.verify(await sign(over)), JSON.stringify(over)).rejects.toThrow(TokenRefused);
+      await expect(tokens.verify(await sign(over)), JSON.stringify(over)).rejects.toThrow(TokenRejected);
   },
 );
 
@@ -131,7 +131,7 @@ test("claims are found by name, or by a path that begins with a slash", async ()
     name_claim: "sub",
     groups_claim: "/custom/groups",
   };
-  const tokens = personTokens(readIdentityFile(JSON.stringify(file)), { clock: testClock(), fetch });
+  const tokens = personTokenVerifier(readIdentityFile(JSON.stringify(file)), { clock: testClock(), fetch });
   const groups: [unknown, unknown][] = [
     [{ groups: ["a", 7, null, "b"] }, ["a", "b"]],
     [{ groups: "a" }, ["a"]],
@@ -163,11 +163,11 @@ test("an e-mail address that is not verified names nobody, however its claim is 
   ];
   for (const [name_claim, over, expected] of cases) {
     const settings = readIdentityFile(JSON.stringify({ ...CF, name_claim }));
-    const tokens = personTokens(settings, { clock: testClock(), fetch });
+    const tokens = personTokenVerifier(settings, { clock: testClock(), fetch });
     const token = await signedToken({ iss: TEAM, aud: "a", ...over, ...times }, { alg: "RS256", kid: "k1" });
     const found = await tokens.verify(token).then(
       ({ name }) => name,
-      ({ message }: TokenRefused) => message,
+      ({ message }: TokenRejected) => message,
     );
     expect(found, JSON.stringify([name_claim, over])).toBe(expected);
   }
@@ -199,11 +199,11 @@ test("a token of a load balancer names the person; its header says for whom it i
     url.endsWith(KID) ? new Response(await publicPem(KID, "ES256")) : new Response("", { status: 404 }),
   );
   const file = { preset: "aws-alb", audience: "gov", signer: SIGNER };
-  const tokens = personTokens(readIdentityFile(JSON.stringify(file)), { clock, fetch });
+  const tokens = personTokenVerifier(readIdentityFile(JSON.stringify(file)), { clock, fetch });
   const refused = async (token: string | Promise<string>) =>
     tokens.verify(await token).then(
       () => "accepted",
-      (error: TokenRefused) => error.message,
+      (error: TokenRejected) => error.message,
     );
   expect(tokens.header).toBe("x-amzn-oidc-data");
   expect(await albToken()).toContain("=");
@@ -228,7 +228,10 @@ test("a token of a load balancer names the person; its header says for whom it i
   expect(await refused(albToken({}, {}, "mallory"))).toBe("signature verification failed");
   expect(await refused(albToken({}, { email_verified: "false" }))).toContain("not verified");
   expect(urls).toHaveLength(1);
-  const strict = personTokens(readIdentityFile(JSON.stringify({ ...file, issuer: "https://other" })), { clock, fetch });
+  const strict = personTokenVerifier(readIdentityFile(JSON.stringify({ ...file, issuer: "https://other" })), {
+    clock,
+    fetch,
+  });
   await expect(strict.verify(await albToken())).rejects.toThrow("its iss is another issuer");
 });
 
@@ -243,11 +246,11 @@ test("ids of no key are asked for once a minute, and keep no new key from being 
     return new Response("", { status: 404 });
   });
   const settings = readIdentityFile(JSON.stringify({ preset: "aws-alb", audience: "gov", signer: SIGNER }));
-  const tokens = personTokens(settings, { clock, fetch });
+  const tokens = personTokenVerifier(settings, { clock, fetch });
   const tried = async (kid: string) =>
     tokens.verify(await albToken({ kid })).then(
       () => "accepted",
-      ({ detail }: TokenRefused) => detail,
+      ({ detail }: TokenRejected) => detail,
     );
   for (let at = 0; at < 30; at++)
     expect(await tried(id(at % 15))).toBe(`no keys from ${ALB_KEYS}${id(at % 15)}: status 404`);

@@ -2,9 +2,9 @@
 import { createHmac } from "node:crypto";
 import { CompactSign, EncryptJWT, UnsecuredJWT } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { keySet } from "../../../lib/identity/key_set.ts";
-import { TokenRefused } from "../../../lib/identity/token_refused.ts";
-import { claimedIssuer, type TokenRules, verifyToken } from "../../../lib/identity/verify_token.ts";
+import { keySetFinder } from "../../../lib/identity/key_set.ts";
+import { TokenRejected } from "../../../lib/identity/token_rejected.ts";
+import { readClaimedIssuer, type TokenRules, verifyToken } from "../../../lib/identity/verify_token.ts";
 import { HOUR, MINUTE, SECOND, type TestClock, testClock } from "../../support/clock.ts";
 import { publicJwk, keyServer, NOW_S, makePair, publicPem, signedToken } from "../../support/token_issuer.ts";
 
@@ -27,7 +27,7 @@ async function rulesOf(over: Partial<TokenRules> = {}, answer?: () => Response |
   const clock: TestClock = testClock();
   const known = await keys();
   const server = keyServer(answer ?? (() => json({ keys: known })));
-  const findKey = keySet(JWKS, { clock, fetch: server.fetch });
+  const findKey = keySetFinder(JWKS, { clock, fetch: server.fetch });
   return {
     clock,
     urls: server.urls,
@@ -167,7 +167,7 @@ test(`0 of ${ATTACKS.length} tokens are accepted, and the token that they are ma
     const token = await make();
     await verifyToken(token, rules).then(
       () => accepted.push(name),
-      (error: unknown) => expect(error, name).toBeInstanceOf(TokenRefused),
+      (error: unknown) => expect(error, name).toBeInstanceOf(TokenRejected),
     );
   }
   expect(accepted).toEqual([]);
@@ -182,9 +182,9 @@ test("a clock that differs by 30 s is tolerated in exp, nbf and iat", async () =
 });
 
 test("the claimed issuer is read without a promise, and never throws", async () => {
-  expect(claimedIssuer(await good())).toBe(ISSUER);
+  expect(readClaimedIssuer(await good())).toBe(ISSUER);
   for (const text of ["", "..", "a.b.c", `a.${part(null)}.c`, `a.${part({ iss: 1 })}.c`, "x".repeat(20_000)])
-    expect(claimedIssuer(text)).toBeUndefined();
+    expect(readClaimedIssuer(text)).toBeUndefined();
 });
 
 describe("keys", () => {
@@ -194,7 +194,7 @@ describe("keys", () => {
       tokens.map((token) =>
         verifyToken(token, rules).then(
           () => true,
-          (error: TokenRefused) => error.detail,
+          (error: TokenRejected) => error.detail,
         ),
       ),
     );

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { type AnswerDeps, answerPeer } from "../../../lib/link/answer_peer.ts";
-import { type Ask, LinkError } from "../../../lib/link/messages.ts";
+import { type AskPeer, LinkError } from "../../../lib/link/messages.ts";
 import { savePeer } from "../../../lib/link/peer_records.ts";
 import { acceptInsights, listInsights } from "../../../lib/link/registry.ts";
 import { insightMaker } from "../../../lib/link/shared.ts";
@@ -116,7 +116,7 @@ describe("a sync", () => {
   const own = { store: memoryStore(), clock: testClock(), self: peer };
   afterEach(() => void (own.store = memoryStore()));
   const asking =
-    (log: string[] = []): Ask =>
+    (log: string[] = []): AskPeer =>
     (message, body) => (log.push(message), answerPeer(deps, peer, { message, body }));
 
   test("reads every insight once, in pages, and later only what changed", async () => {
@@ -158,7 +158,7 @@ describe("a sync", () => {
     await syncPeer(own, self, asking());
     const renamed = { ...self, instance_id: "renamed", product_type: "erp" };
     await own.store.transact((tx) => savePeer(tx, renamed));
-    const ask: Ask = (message, body) => answerPeer({ ...deps, self: renamed }, peer, { message, body });
+    const ask: AskPeer = (message, body) => answerPeer({ ...deps, self: renamed }, peer, { message, body });
     expect(await syncPeer(own, renamed, ask)).toEqual({ kept: 0, updated: 1 });
     expect(await listInsights(own.store)).toMatchObject([{ origin_instance_id: "renamed", product_type: "erp" }]);
   });
@@ -177,7 +177,7 @@ describe("a sync", () => {
 
   test("ends with a peer that always promises more", async () => {
     let asked = 0;
-    const greedy: Ask = async (message) =>
+    const greedy: AskPeer = async (message) =>
       message === "get_checkpoint"
         ? { status: 404, body: {} }
         : {

@@ -1,6 +1,6 @@
 /** Two ends of a link without a socket between them. */
 import { secretKey } from "../../../lib/link/keys.ts";
-import { type LinkEvent, type Role, type Session, session } from "../../../lib/link/session.ts";
+import { type LinkEvent, type Role, type Session, createSession } from "../../../lib/link/session.ts";
 
 export const KEY = secretKey("a secret of the tests, long enough");
 export const OTHER_KEY = secretKey("another secret, not shared");
@@ -24,7 +24,7 @@ export function end(
   { keys = [KEY], nonce, peer = role === "client" ? "a" : "b" }: EndOptions = {},
 ): Session {
   const filled = new Uint8Array(32).fill(nonce ?? (role === "client" ? 1 : 2));
-  return session({ role, self: identity(peer), keys, nonce: filled });
+  return createSession({ role, self: identity(peer), keys, nonce: filled });
 }
 
 /** What passed between two ends. */

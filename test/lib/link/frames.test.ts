@@ -4,12 +4,12 @@ import {
   makeFrame,
   type FrameReader,
   frameReader,
-  PROVEN_LIMIT,
-  UNPROVEN_LIMIT,
+  MAX_PROVEN_BYTES,
+  MAX_UNPROVEN_BYTES,
 } from "../../../lib/link/frames.ts";
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
-const all = (reader: FrameReader, limit = UNPROVEN_LIMIT): Frame[] => {
+const all = (reader: FrameReader, limit = MAX_UNPROVEN_BYTES): Frame[] => {
   const frames: Frame[] = [];
   for (let frame = reader.next(limit); frame; frame = reader.next(limit)) frames.push(frame);
   return frames;
@@ -35,33 +35,33 @@ test.each([1, 2, 3, 5, 7, 64])("the same frames come out of chunks of %i bytes",
     [6, 0],
     [4, 200],
   ]);
-  expect(reader.held).toBe(0);
+  expect(reader.buffered).toBe(0);
 });
 
 describe("a length outside the limit", () => {
   test.each([
-    ["zero", [0, 0, 0, 0], UNPROVEN_LIMIT],
-    ["one above 1 KiB before proof", [0, 0, 4, 1], UNPROVEN_LIMIT],
-    ["one above 256 KiB after it", [0, 4, 0, 1], PROVEN_LIMIT],
-    ["the greatest", [255, 255, 255, 255], PROVEN_LIMIT],
+    ["zero", [0, 0, 0, 0], MAX_UNPROVEN_BYTES],
+    ["one above 1 KiB before proof", [0, 0, 4, 1], MAX_UNPROVEN_BYTES],
+    ["one above 256 KiB after it", [0, 4, 0, 1], MAX_PROVEN_BYTES],
+    ["the greatest", [255, 255, 255, 255], MAX_PROVEN_BYTES],
   ])("%s is refused with its fourth byte, before any room is made", (_, head, limit) => {
     const reader = frameReader();
     reader.push(bytes(...head.slice(0, 3)));
     expect(reader.next(limit)).toBeUndefined();
     reader.push(bytes(head[3]!));
     expect(() => reader.next(limit)).toThrow(/1 to \d+ are allowed/);
-    expect(reader.held).toBeLessThanOrEqual(4);
+    expect(reader.buffered).toBeLessThanOrEqual(4);
   });
 
   test("the limits themselves are allowed", () => {
     for (const [head, limit] of [
-      [[0, 0, 4, 0], UNPROVEN_LIMIT],
-      [[0, 4, 0, 0], PROVEN_LIMIT],
+      [[0, 0, 4, 0], MAX_UNPROVEN_BYTES],
+      [[0, 4, 0, 0], MAX_PROVEN_BYTES],
     ] as const) {
       const reader = frameReader();
       reader.push(bytes(...head));
       expect(reader.next(limit)).toBeUndefined();
-      expect(reader.held).toBe(limit + 4);
+      expect(reader.buffered).toBe(limit + 4);
     }
   });
 });

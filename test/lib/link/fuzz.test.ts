@@ -3,7 +3,7 @@
  * `LINK_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from "vitest";
-import { PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
+import { MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import type { LinkEvent, Role, Session } from "../../../lib/link/session.ts";
 import { LONG } from "../../support/length.ts";
 import { end, shake } from "./ends.ts";
@@ -29,9 +29,9 @@ function handshaking(role: Role): Situation {
   subject.open();
   const frames = passed.frames.filter(({ from }) => from !== role).map(({ bytes }) => bytes);
   const events = passed[role];
-  if (random(2) === 0) return { end: subject, frames, events, limit: UNPROVEN_LIMIT };
+  if (random(2) === 0) return { end: subject, frames, events, limit: MAX_UNPROVEN_BYTES };
   subject.receive(frames[0]!);
-  return { end: subject, frames: frames.slice(1), events, limit: UNPROVEN_LIMIT };
+  return { end: subject, frames: frames.slice(1), events, limit: MAX_UNPROVEN_BYTES };
 }
 
 function inSession(role: Role): Situation {
@@ -46,7 +46,7 @@ function inSession(role: Role): Situation {
       { kind: "request", id: 1, message: "query", body },
       { kind: "response", id: 7, status: 200, body },
     ],
-    limit: PROVEN_LIMIT,
+    limit: MAX_PROVEN_BYTES,
   };
 }
 
@@ -64,8 +64,8 @@ test(name, { timeout: 600_000 }, () => {
       const size = 1 + random(random(2) === 0 ? 5 : 4000);
       events.push(...subject.end.receive(stream.slice(at, at + size)).events);
       at += size;
-      const limit = subject.end.established ? PROVEN_LIMIT : subject.limit;
-      expect(subject.end.held).toBeLessThanOrEqual(limit + 4);
+      const limit = subject.end.established ? MAX_PROVEN_BYTES : subject.limit;
+      expect(subject.end.buffered).toBeLessThanOrEqual(limit + 4);
     }
     const last = events.at(-1);
     const ended = last?.kind === "violation";

@@ -3,7 +3,7 @@ import { reconnectDelay } from "../../../lib/link/backoff.ts";
 import { peerEvidence } from "../../../lib/link/evidence.ts";
 import { checkIdentity } from "../../../lib/link/handshake.ts";
 import { type Insight, makeInsight, insightSummary } from "../../../lib/link/insight.ts";
-import { findRelation, replaces, trustWeight } from "../../../lib/link/trust.ts";
+import { findRelation, replacesConnection, trustWeight } from "../../../lib/link/trust.ts";
 import { identity } from "./ends.ts";
 
 const insight = (over: Partial<Insight> = {}): Insight => ({
@@ -51,11 +51,11 @@ test("both ends keep the same one of two connections, whichever was established 
     const kept = (["a", "b"] as const).map((end) => {
       const own = end === "a" ? small : large;
       const peer = end === "a" ? large : small;
-      return replaces(own, peer, { role: dialledBy.a[end] }, { role: dialledBy.b[end] }) ? "a's" : "b's";
+      return replacesConnection(own, peer, { role: dialledBy.a[end] }, { role: dialledBy.b[end] }) ? "a's" : "b's";
     });
     expect(kept).toEqual(small === "a" ? ["a's", "a's"] : ["b's", "b's"]);
   }
-  expect(replaces("a", "b", { role: "client" }, { role: "client" })).toBe(true);
+  expect(replacesConnection("a", "b", { role: "client" }, { role: "client" })).toBe(true);
 });
 
 test("waits with full jitter, up to 30 s", () => {

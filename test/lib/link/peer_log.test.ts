@@ -3,7 +3,7 @@ import { concatBytes } from "@noble/hashes/utils.js";
 import { describe, expect, test } from "vitest";
 import { isConsistent } from "../../../lib/audit/consistency.ts";
 import type { CheckpointAnswer } from "../../../lib/link/messages.ts";
-import { judgeLog, type KeptLog } from "../../../lib/link/peer_log.ts";
+import { judgeLog, type StoredLog } from "../../../lib/link/peer_log.ts";
 
 /** RFC 6962 as its section 2.1 defines it, written a second time. */
 const leaves = Array.from({ length: 33 }, (_, i) => Uint8Array.of(i, i, i));
@@ -80,7 +80,7 @@ const noted = (length: number, over: Partial<CheckpointAnswer> = {}): Checkpoint
     head: head(String(length % 10)),
     ...over,
   });
-const kept = (answer: CheckpointAnswer): KeptLog => judgeLog(null, answer, AT).keep!;
+const kept = (answer: CheckpointAnswer): StoredLog => judgeLog(null, answer, AT).reference!;
 
 describe("a peer's log", () => {
   test("is unknown at first, and kept", () => {
@@ -103,8 +103,8 @@ describe("a peer's log", () => {
     ] as const)("when %s: %3$s", (_, over, log) => {
       const judged = judgeLog(before, reported(over), AT);
       expect(judged.log).toBe(log);
-      expect(judged.keep!.length).toBe(log === "rewritten" ? 5 : ((over as { length?: number }).length ?? 5));
-      if (log === "rewritten") expect([judged.keep, judged.reason]).toEqual([before, expect.stringMatching(/\S/)]);
+      expect(judged.reference!.length).toBe(log === "rewritten" ? 5 : ((over as { length?: number }).length ?? 5));
+      if (log === "rewritten") expect([judged.reference, judged.reason]).toEqual([before, expect.stringMatching(/\S/)]);
     });
     test("an empty log may grow into anything", () => {
       const empty = kept(reported({ length: 0, head: head("0") }));
@@ -139,7 +139,7 @@ describe("a peer's log", () => {
       const judged = judgeLog(before, now, AT);
       expect(judged).toMatchObject({ log: "lost", keep: { length: now.length, head: now.head } });
       expect(judged.reason).toContain("entry 4 states that ops accepted the loss of what came after entry 3");
-      expect(judgeLog(judged.keep, { ...now, proof: null, head_at_from: null }, AT).log).toBe("consistent");
+      expect(judgeLog(judged.reference, { ...now, proof: null, head_at_from: null }, AT).log).toBe("consistent");
     });
 
     test.each([

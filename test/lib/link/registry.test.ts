@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
-import { acceptInsights, KEPT_INSIGHTS, listInsights, notKept } from "../../../lib/link/registry.ts";
+import { acceptInsights, MAX_INSIGHTS, listInsights, readRejectedCounts } from "../../../lib/link/registry.ts";
 import { changeEvidence } from "../../../lib/link/evidence.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -66,7 +66,7 @@ describe("what a peer tells", () => {
       unrelated: 1,
     });
     expect(await listInsights(store)).toEqual([]);
-    expect(await notKept(store)).toEqual({ unrelated: 1, refused: 0 });
+    expect(await readRejectedCounts(store)).toEqual({ unrelated: 1, refused: 0 });
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe("what a peer tells", () => {
     expect(kept).toBe(1);
     expect(refused).toHaveLength(1);
     expect(refused[0]!.reason).toMatch(reason);
-    expect(await notKept(store)).toMatchObject({ refused: 1 });
+    expect(await readRejectedCounts(store)).toMatchObject({ refused: 1 });
   });
 
   test("updates its own insight under its id, and is the same insight when it comes again", async () => {
@@ -125,11 +125,11 @@ test("what is kept is evidence on a change like it, and on no other", async () =
 test("500 are stored; the peer with most loses its oldest, so that none pushes out the others", async () => {
   const few = { ...peer, peer_id: "c".repeat(32), instance_id: "acme-crm@c" };
   await accept([reported({ insight_id: "few", origin_instance_id: "acme-crm@c" })], few);
-  const many = Array.from({ length: KEPT_INSIGHTS }, (_, i) => reported({ insight_id: `many_${i}` }));
+  const many = Array.from({ length: MAX_INSIGHTS }, (_, i) => reported({ insight_id: `many_${i}` }));
   await accept(many.slice(0, 1), peer, NOW + 1);
   await accept(many.slice(1), peer, NOW + 2);
   const kept = (await listInsights(store)).map(({ insight_id }) => insight_id);
-  expect(kept).toHaveLength(KEPT_INSIGHTS);
+  expect(kept).toHaveLength(MAX_INSIGHTS);
   expect(kept).toContain("few");
   expect(kept).not.toContain("many_0");
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { makeFrame, PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
+import { makeFrame, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import { challengeFrame, helloFrame } from "../../../lib/link/handshake.ts";
 import { portableMac, sessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
 import { toBytes } from "../../../lib/link/payload.ts";
@@ -116,7 +116,7 @@ describe("the handshake", () => {
 
   test("takes frames of 1 KiB at most, until it is over", () => {
     const server = end("server");
-    const announced = Uint8Array.of(0, 0, (UNPROVEN_LIMIT + 1) >> 8, (UNPROVEN_LIMIT + 1) & 255);
+    const announced = Uint8Array.of(0, 0, (MAX_UNPROVEN_BYTES + 1) >> 8, (MAX_UNPROVEN_BYTES + 1) & 255);
     expect(reasonOf(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
     expect(server.receive(helloFrame(identity("a"), KEY.kid, nonce))).toEqual({ send: [], events: [] });
   });
@@ -189,14 +189,14 @@ describe("a session", () => {
 
   test("carries up to 256 KiB a frame; a longer answer becomes 413, a longer question is refused here", () => {
     const { client, server } = established();
-    const room = PROVEN_LIMIT - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
+    const room = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
     const largest = client.respond(1, 200, "x".repeat(room));
-    expect(largest.length).toBe(PROVEN_LIMIT + 4);
+    expect(largest.length).toBe(MAX_PROVEN_BYTES + 4);
     expect(server.receive(largest).events).toMatchObject([{ status: 200 }]);
     expect(server.receive(client.respond(2, 200, "x".repeat(room + 1))).events).toMatchObject([
       { id: 2, status: 413, body: { code: "answer_too_large" } },
     ]);
-    expect(() => client.request(1, "query", "x".repeat(PROVEN_LIMIT))).toThrow(/over the \d+ that a frame carries/);
+    expect(() => client.request(1, "query", "x".repeat(MAX_PROVEN_BYTES))).toThrow(/over the \d+ that a frame carries/);
     expect(ask(client, server)).toEqual([asked]);
   });
 

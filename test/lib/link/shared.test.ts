@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { insightMaker, newestShared, readShared } from "../../../lib/link/shared.ts";
+import { insightMaker, listNewestShared, readShared } from "../../../lib/link/shared.ts";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import type { SharedInsight } from "../../../lib/link/insight.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -36,7 +36,7 @@ describe("an own insight", () => {
     svc.deps.clock.advance(DAY);
     await feed(4.3);
     for (const insight of await make()) expect(insight).toMatchObject({ realised_delta: 0.1, verdict: "missed" });
-    expect(await newestShared(svc.deps.store, 10)).toMatchObject([
+    expect(await listNewestShared(svc.deps.store, 10)).toMatchObject([
       { insight_id: first!.insight_id, realised_delta: 0.1, verdict: "missed" },
     ]);
   });
@@ -61,7 +61,7 @@ describe("an own insight", () => {
     await svc.must("rollback", id);
     await feed(4.5);
     await make();
-    expect(await newestShared(svc.deps.store, 10)).toMatchObject([{ realised_delta: -0.5, verdict: "regressed" }]);
+    expect(await listNewestShared(svc.deps.store, 10)).toMatchObject([{ realised_delta: -0.5, verdict: "regressed" }]);
     expect(await make()).toEqual([]);
   });
 
@@ -206,5 +206,5 @@ test("an outcome whose time is over keeps its last figures, and is not looked at
   await make();
   await feed(5);
   expect(await make()).toEqual([]);
-  expect(await newestShared(svc.deps.store, 10)).toMatchObject([{ realised_delta: 0.5 }]);
+  expect(await listNewestShared(svc.deps.store, 10)).toMatchObject([{ realised_delta: 0.5 }]);
 });

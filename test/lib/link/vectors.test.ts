@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
 import { clientProof, secretKey, serverProof, sessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
-import { session } from "../../../lib/link/session.ts";
+import { createSession } from "../../../lib/link/session.ts";
 
 const page = readFileSync(new URL("../../../lib/link/README.md", import.meta.url), "utf8");
 const vectors = JSON.parse(/```json vectors\n([^`]*)```/.exec(page)![1]!) as Record<string, string>;
@@ -29,7 +29,7 @@ test("two ends say the published bytes to each other", () => {
   const end = (role: "client" | "server", name: string) => {
     const { peer_id, instance_id, product_id, product_type, nonce } = openingOf(name);
     const self = { peer_id, instance_id, product_id, product_type };
-    return session({ role, self, keys: [secretKey(vectors["secret"]!)], nonce: hexToBytes(nonce) });
+    return createSession({ role, self, keys: [secretKey(vectors["secret"]!)], nonce: hexToBytes(nonce) });
   };
   const [client, server] = [end("client", "hello"), end("server", "challenge")];
   const hello = client.open()[0]!;

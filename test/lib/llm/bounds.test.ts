@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { boundedLlm } from "../../../lib/llm/bounds.ts";
+import { limitLlm } from "../../../lib/llm/bounds.ts";
 import type { LlmRequest } from "../../../lib/llm/port.ts";
 import { testClock } from "../../support/clock.ts";
 
 const HOUR = 3_600_000;
 
 /** A model that answers when it is asked to, and whatever becomes of the signal. */
-function held(over: Partial<Parameters<typeof boundedLlm>[1]> = {}) {
+function held(over: Partial<Parameters<typeof limitLlm>[1]> = {}) {
   const answers: (() => void)[] = [];
   const failures: (() => void)[] = [];
   const clock = testClock();
-  const llm = boundedLlm(
+  const llm = limitLlm(
     {
       model: "m1",
       complete: () =>

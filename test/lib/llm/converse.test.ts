@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { converse } from "../../../lib/llm/converse.ts";
 import { type Llm, LlmFailed, type LlmMessage } from "../../../lib/llm/port.ts";
 import { anthropicLlm } from "../../../lib/llm/anthropic.ts";
-import { boundedLlm } from "../../../lib/llm/bounds.ts";
+import { limitLlm } from "../../../lib/llm/bounds.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { openLlm } from "../../../lib/llm/open.ts";
 import { isBaseUrl } from "../../../lib/llm/provider.ts";
@@ -40,7 +40,7 @@ const PROTOCOLS: [string, (url: string) => Llm][] = [
 ];
 
 const ask = (llm: Llm, tools: Toolbox = echo(), limitMs = 10_000) =>
-  converse(boundedLlm(llm, { clock: systemClock, timeoutSeconds: limitMs / 1000 }), "be brief", [QUESTION], tools);
+  converse(limitLlm(llm, { clock: systemClock, timeoutSeconds: limitMs / 1000 }), "be brief", [QUESTION], tools);
 
 describe.each(PROTOCOLS)("%s", (name, connect) => {
   const asked = async (script: Script, limitMs?: number) => {

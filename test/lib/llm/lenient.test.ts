@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { requireText } from "../../../lib/llm/converse.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
-import { toolbox } from "../../../lib/chat/tools.ts";
+import { createToolbox } from "../../../lib/chat/tools.ts";
 import { opened } from "../../support/deps.ts";
 import { provider } from "../chat/provider.ts";
 
@@ -39,7 +39,7 @@ test("thoughts of a model are left out of its answer", () => {
 
 test("schemas of tools hold neither pattern nor format", async () => {
   const deps = await opened();
-  const { specs } = toolbox({
+  const { specs } = createToolbox({
     deps,
     caller: null,
     queries: new Set(),

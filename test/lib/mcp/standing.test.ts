@@ -1,6 +1,6 @@
 /** The sentence about the next step of a change for agents. */
 import { expect, test } from "vitest";
-import { describeNext } from "../../../lib/mcp/standing.ts";
+import { describeNext } from "../../../lib/mcp/change_status.ts";
 
 const APPROVED = { status: "approved" as const, resolution: null, missing: [], change_id: "chg_1" };
 const APPLIED = { ...APPROVED, status: "applied" as const };

@@ -1,6 +1,6 @@
 /** Distinguishes questions from statements. */
 import { expect, test } from "vitest";
-import { asksOnly } from "../../../lib/memory/asks.ts";
+import { hasOnlyQuestions } from "../../../lib/memory/asks.ts";
 
 test.each([
   ["Why was it denied?", true],
@@ -22,12 +22,12 @@ test.each([
   ["被拒绝了。", false],
   ["斑马项目周五上线", false],
 ])("%s: only asks, %s", (message, asks) => {
-  expect(asksOnly(message)).toBe(asks);
+  expect(hasOnlyQuestions(message)).toBe(asks);
 });
 
 test("what nobody would write takes no longer to read", () => {
   const begun = performance.now();
-  for (const mark of [", ", "吗,", "? ", "and, "]) expect(asksOnly(`${mark.repeat(50_000)}a`)).toBe(false);
+  for (const mark of [", ", "吗,", "? ", "and, "]) expect(hasOnlyQuestions(`${mark.repeat(50_000)}a`)).toBe(false);
   // Far above what is measured, and far below what each mark costs that is looked at from every one before it.
   expect(performance.now() - begun).toBeLessThan(10_000);
 });

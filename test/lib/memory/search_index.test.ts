@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Document, searchIndex } from "../../../lib/memory/search_index.ts";
+import { type Document, createSearchIndex } from "../../../lib/memory/search_index.ts";
 
 const DAY = 24 * 3600 * 1000;
 const NOW = 1000 * DAY;
@@ -13,7 +13,7 @@ const doc = (id: string, text: string, over: Partial<Document> = {}): Document =
 });
 
 function indexOf(...documents: Document[]) {
-  const index = searchIndex();
+  const index = createSearchIndex();
   for (const document of documents) index.add(document);
   return {
     index,

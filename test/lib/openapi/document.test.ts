@@ -7,7 +7,7 @@ import { QUERIES } from "../../../lib/link/port.ts";
 import { answer } from "../../../lib/http/answer.ts";
 import { makeOpenApi } from "../../../lib/openapi/document.ts";
 import type { Operation } from "../../../lib/openapi/operation.ts";
-import { listedCodes } from "../../../lib/openapi/responses.ts";
+import { readErrorCodes } from "../../../lib/openapi/responses.ts";
 import type { ErrorCode } from "../../../lib/kit/errors.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { endpoints } from "../../../handlers/index.ts";
@@ -35,7 +35,7 @@ function operationOf(declaration: Partial<Declaration>): Operation {
   return (methods!.get ?? methods!.post)!;
 }
 
-const codesOf = ({ responses }: Operation) => listedCodes(responses["default"]!);
+const codesOf = ({ responses }: Operation) => readErrorCodes(responses["default"]!);
 
 test("every endpoint is an operation with a name of its own", () => {
   const { paths } = makeTestDocument({});

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
 import type { ApiResponse } from "../../../lib/openapi/responses.ts";
-import { withoutFieldExamples } from "../../../lib/openapi/shared_parts.ts";
+import { removeFieldExamples } from "../../../lib/openapi/shared_parts.ts";
 import { makeIntent } from "../../support/intents.ts";
 import { makeTestDocument, buildServedDocument } from "./document_under.ts";
 
 const circumstances = { product: { ...makeIntent(), identity: {} as never } };
-const [WHOLE, SERVED] = [withoutFieldExamples(makeTestDocument(circumstances)), buildServedDocument(circumstances)];
+const [WHOLE, SERVED] = [removeFieldExamples(makeTestDocument(circumstances)), buildServedDocument(circumstances)];
 
 /** What a reference leads to, where the whole document has it in place. */
 function inPlace(part: unknown): unknown {

@@ -3,7 +3,7 @@ import { memories } from "../../../lib/projections/memory.ts";
 import type { Memory } from "../../../lib/projections/memory.ts";
 import { outcomes } from "../../../lib/projections/outcomes.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
-import { asProven, withProposals } from "../../../lib/memory/proposal_texts.ts";
+import { verifiedChangeFinder, addProposalTexts } from "../../../lib/memory/proposal_texts.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
@@ -19,9 +19,9 @@ async function remembered({ deps }: TestService): Promise<Memory[]> {
     ...(await ofEntries.list("record_memories", { limit: 100 })),
     ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
   ];
-  const reported = await withProposals(
+  const reported = await addProposalTexts(
     all.map(({ value }) => value),
-    asProven(deps),
+    verifiedChangeFinder(deps),
   );
   return reported.flatMap((memory) => memory ?? []);
 }

@@ -1,5 +1,5 @@
 /** Random plans of rollouts, with random totals of their steps. */
-import type { Cell, Plan, Step, Totals, Watched } from "../../../lib/rollout/plan.ts";
+import type { Cell, Plan, Step, Totals, WatchedKpi } from "../../../lib/rollout/plan.ts";
 import type { RolloutState } from "../../../lib/rollout/rule.ts";
 import { dice } from "../../support/dice.ts";
 
@@ -23,7 +23,7 @@ export function randomFeed(seed: number): RandomFeed {
       return { share, advance, min_hours: roll(30), ...(advance === "unless_worse" && { min_users: 2 + roll(900) }) };
     });
 
-  const watch = Array.from({ length: 1 + roll(3) }, (_, index): Watched => {
+  const watch = Array.from({ length: 1 + roll(3) }, (_, index): WatchedKpi => {
     const kind = pick(["binary", "mean", "ratio"] as const);
     const isRelative = roll(2) === 0;
     const low = isRelative ? pick([0, 0, 2]) : pick([-100, -1.5, 0, 3]);
@@ -40,7 +40,7 @@ export function randomFeed(seed: number): RandomFeed {
     };
   });
 
-  const totalsOf = ({ kind, bounds = [0, 1], per_bounds = [1, 1] }: Watched, n: number, at: number): Totals => {
+  const totalsOf = ({ kind, bounds = [0, 1], per_bounds = [1, 1] }: WatchedKpi, n: number, at: number): Totals => {
     const sums = { sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 };
     let left = n;
     for (const part of [at, 0.7, 1]) {
@@ -61,7 +61,7 @@ export function randomFeed(seed: number): RandomFeed {
     return roll(30) === 0 ? { ...totals, [corrupted]: (totals[corrupted] ?? 0) * 3 - 1 } : totals;
   };
 
-  const cellOf = (watched: Watched, { share }: Step): Cell => {
+  const cellOf = (watched: WatchedKpi, { share }: Step): Cell => {
     const users = Math.round(10 ** between(0.5, 6.5));
     const skew = pick([1, 1, 1, 0.9]);
     const treated = Math.round((users * share * skew) / 10_000);

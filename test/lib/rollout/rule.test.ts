@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Cell, Plan, Totals, Watched } from "../../../lib/rollout/plan.ts";
+import type { Cell, Plan, Totals, WatchedKpi } from "../../../lib/rollout/plan.ts";
 import { decideStep, type Decision, type RolloutState } from "../../../lib/rollout/rule.ts";
 import { dice } from "../../support/dice.ts";
 import vectors from "./vectors.json" with { type: "json" };
@@ -16,7 +16,7 @@ test.each(vectors.cases)("$name", (vector) => {
   expect(inVectorWords(decideStep(readPlan(vector), readState(vector)))).toEqual(vector.expected);
 });
 
-const CONVERSION: Watched = { kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 };
+const CONVERSION: WatchedKpi = { kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 };
 
 /** A plan whose steps share the same condition. */
 const planWith = (advance: Plan["steps"][number]["advance"], watch = [CONVERSION]): Plan => ({
@@ -69,11 +69,11 @@ describe("the order of the conditions", () => {
 });
 
 describe("totals that cannot be", () => {
-  const mean: Watched = { kpi: "revenue", kind: "mean", good: "up", allowed: 1, bounds: [-5, 10] };
-  const ratio: Watched = { ...mean, kpi: "rate", kind: "ratio", bounds: [0, 5], per_bounds: [1, 10] };
+  const mean: WatchedKpi = { kpi: "revenue", kind: "mean", good: "up", allowed: 1, bounds: [-5, 10] };
+  const ratio: WatchedKpi = { ...mean, kpi: "rate", kind: "ratio", bounds: [0, 5], per_bounds: [1, 10] };
   const TEN_MEANS: Totals = { n: 10, sum: 20, sum2: 60 };
   const TEN_RATIOS: Totals = { n: 10, sum: 20, sum2: 60, per: 50, per2: 300, cross: 100 };
-  test.each<[string, Watched, Totals]>([
+  test.each<[string, WatchedKpi, Totals]>([
     ["fewer successes than none", CONVERSION, { n: 10, sum: -1 }],
     ["more successes than users", CONVERSION, { n: 10, sum: 11 }],
     ["sum is outside", mean, { ...TEN_MEANS, sum: 101 }],

@@ -1,5 +1,5 @@
 /** The vectors of the rule `cs1` in the words of a proposal. */
-import type { Plan, Watched } from "../../../lib/rollout/plan.ts";
+import type { Plan, WatchedKpi } from "../../../lib/rollout/plan.ts";
 import type { RolloutState } from "../../../lib/rollout/rule.ts";
 import vectors from "./vectors.json" with { type: "json" };
 
@@ -12,7 +12,7 @@ export const readPlan = ({ plan: { stages, kpis, max_silent_hours } }: Vector): 
     ...rest,
     kpi: name,
     allowed: relative ? { relative: allowed } : allowed,
-  })) as unknown as Watched[],
+  })) as unknown as WatchedKpi[],
 });
 
 export const readState = ({ state: { stage, ...rest } }: Vector) =>

@@ -1,13 +1,13 @@
 /** The words of each event: who, what, how far, and why. */
 import { expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../lib/audit/entry.ts";
-import { describe, EVENT_NAMES, inOneSentence } from "../../../lib/wording/describe.ts";
+import { describe, EVENT_NAMES, toSentence } from "../../../lib/wording/describe.ts";
 import { joinParts } from "../../../lib/wording/part.ts";
 
 const CHANGE = { summary: "Raise the limit", target: "limits.seats", tenant_id: "t1" };
 
 const words = (event_type: string, detail: object | string, change?: typeof CHANGE): string =>
-  joinParts(inOneSentence(describe({ event_type, detail }, change)));
+  joinParts(toSentence(describe({ event_type, detail }, change)));
 
 test.each([
   ["change_proposed", { proposer: "pat", tier: "standard", tier_asked: null }, "Proposed by pat as a standard change"],
@@ -153,7 +153,7 @@ test("a sentence begins with the words of its change, and no text of others pass
 });
 
 test("the state of the host product after an operation is said apart from the sentence", () => {
-  const host = (event_type: string, detail: object) => joinParts(describe({ event_type, detail }).host);
+  const host = (event_type: string, detail: object) => joinParts(describe({ event_type, detail }).targetState);
   expect(host("change_applied", { adapter: { name: "file", result: "rolled_back" } })).toBe(
     "the file adapter reports rolled back",
   );

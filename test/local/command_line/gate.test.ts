@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
-import { gateTokens, readGateIssuers } from "../../../lib/identity/gate_issuers.ts";
+import { gateTokenVerifier, readGateIssuers } from "../../../lib/identity/gate_issuers.ts";
 import { client } from "../../support/client.ts";
 import { testClock } from "../../support/clock.ts";
 import { keyServer, NOW_S, publicJwk, signedToken } from "../../support/token_issuer.ts";
@@ -103,7 +103,7 @@ test("the admin token and a job's token record the answer; one for another commi
   };
   const issuers = readGateIssuers(JSON.stringify({ issuers: [{ ...issuer, claims }] }));
   const admin = "an-admin-token-of-tests";
-  const cli = await commandLine({ clock, adminToken: admin, gateTokens: gateTokens(issuers, { clock, fetch }) });
+  const cli = await commandLine({ clock, adminToken: admin, gateTokens: gateTokenVerifier(issuers, { clock, fetch }) });
   const { post } = client(app(cli.deps));
   const fields = { tenant_id: "t1", kind: "config", target: "deploy/42/production", summary: "Release", value: VALUE };
   await post("propose", fields, { "x-svc-admin-token": admin });

@@ -1,7 +1,7 @@
 /** Splits of a value between users: as definitions of flagd and Unleash, read back, and as the stock reader evaluates them. */
 import { describe, expect, test } from "vitest";
 import { findDefinitionProblem, type Flag } from "../../../local/targets/flag_definition.ts";
-import type { Share, Split } from "../../../lib/rollout/split_value.ts";
+import type { Share, UserSplit } from "../../../lib/rollout/split_value.ts";
 import {
   findUnitProblem,
   findUnleashSplitProblem,
@@ -12,7 +12,7 @@ import { findValueProblem } from "../../../local/targets/unleash_value.ts";
 import { loadFlagdReader } from "../../support/flagd_core.ts";
 
 const KEY = "ui/banner";
-const onFor = (share: number): Split => ({
+const onFor = (share: number): UserSplit => ({
   unit: "userId",
   shares: [
     { variant: "on", value: true, share },

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 /** Result of a reply other than its text. `content` holds the fields of the POST that would submit it. */
-export const draftedSchema = z.object({
+export const draftResultSchema = z.object({
   kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
   stored: z.boolean().describe("True once the change is on record; a task never is."),
   draft_id: z
@@ -18,4 +18,4 @@ export const draftedSchema = z.object({
     .meta({ description: "Why it was not stored; null when it was.", examples: ["the caller may not write"] }),
   content: z.record(z.string(), z.unknown()).describe("The fields of the POST that would submit it."),
 });
-export type Drafted = z.infer<typeof draftedSchema>;
+export type DraftResult = z.infer<typeof draftResultSchema>;

@@ -1,6 +1,6 @@
 /** A token is not accepted. The message says why, for its sender; `detail`, for the log, may name addresses. */
-export class TokenRefused extends Error {
-  override readonly name = "TokenRefused";
+export class TokenRejected extends Error {
+  override readonly name = "TokenRejected";
   readonly detail: string;
   constructor(message: string, detail = message) {
     super(message);

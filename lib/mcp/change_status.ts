@@ -20,7 +20,7 @@ export const page = z
   .nullable()
   .describe("The page on which a person decides; null where no console is known. Hand it to the person.");
 
-export const standingSchema = changeSchema().extend({
+export const changeStatusSchema = changeSchema().extend({
   page,
   missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule; an empty `of` means anybody."),
   signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
@@ -30,36 +30,37 @@ export const standingSchema = changeSchema().extend({
 });
 
 /** A change as it stands now; 404 `change_not_found`. */
-export async function standing(call: ToolCall, changeId: string): Promise<z.infer<typeof standingSchema>> {
+export async function readChangeStatus(call: ToolCall, changeId: string): Promise<z.infer<typeof changeStatusSchema>> {
   const { audit_entries: _, allowed_actions: __, ...view } = await changeView(call.deps, changeId);
   const address = findChangePage(call, changeId);
   return { ...view, page: address, next: describeNext(view, address), about_texts: ABOUT_TEXTS };
 }
 
-const where = (address: string | null): string => (address === null ? "in the console" : `at ${address}`);
+const describePlace = (address: string | null): string => (address === null ? "in the console" : `at ${address}`);
 
-type Standing = Pick<
+type StatusFacts = Pick<
   ChangeView,
   "status" | "resolution" | "missing" | "change_id" | "exposure" | "apply_when" | "automation_stopped"
 >;
 
 /** Says in one sentence or two what comes next; `address`: the page of the change. */
 export function describeNext(
-  { status, resolution, missing, change_id, exposure, apply_when, automation_stopped }: Standing,
+  { status, resolution, missing, change_id, exposure, apply_when, automation_stopped }: StatusFacts,
   address: string | null,
 ): string {
   switch (status) {
     case "proposed":
     case "pending_consent":
-      return `It waits for ${lacking(missing)}. A person decides ${where(address)}; wait_for_decision with change_id ${change_id} waits for that.`;
+      return `It waits for ${describeMissing(missing)}. A person decides ${describePlace(address)}; wait_for_decision with change_id ${change_id} waits for that.`;
     case "approved":
-      if (missing.length > 0) return `It is approved, and still lacks ${lacking(missing)}, given ${where(address)}.`;
+      if (missing.length > 0)
+        return `It is approved, and still lacks ${describeMissing(missing)}, given ${describePlace(address)}.`;
       return apply_when !== undefined && !automation_stopped
         ? `It is approved, and the service applies it by itself${apply_when === "approved" ? "" : ` from ${apply_when} on`}; wait_for_decision with seen_status approved waits for that.`
-        : `It is approved. Somebody who may applies it ${where(address)}; wait_for_decision with seen_status approved waits for that.`;
+        : `It is approved. Somebody who may applies it ${describePlace(address)}; wait_for_decision with seen_status approved waits for that.`;
     case "applied":
       return exposure && exposure.waits_for !== null
-        ? `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or takes it back by itself; where it waits for manual, by_hand or mismatch, a person decides ${where(address)}.`
+        ? `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or takes it back by itself; where it waits for manual, by_hand or mismatch, a person decides ${describePlace(address)}.`
         : "It is in force. There is nothing left to do.";
     case "rolled_back":
       return "It was applied and taken back. Find out why before proposing it again.";
@@ -70,7 +71,7 @@ export function describeNext(
   }
 }
 
-const lacking = (missing: readonly MissingConsent[]): string =>
+const describeMissing = (missing: readonly MissingConsent[]): string =>
   missing
     .map(
       ({ count, of }) =>

@@ -1,7 +1,7 @@
 import { toAppError } from "../http/error_response.ts";
 
 /** Text of a rejection for a model: the same words and code as for any client. An unexpected error is rethrown. */
-export function refusalText(error: unknown): string {
+export function rejectionText(error: unknown): string {
   const answered = toAppError(error);
   if (answered.code === "internal") throw error;
   const { message, code, status, details } = answered;
