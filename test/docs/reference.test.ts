@@ -1,7 +1,6 @@
 /** The reference pages say of each code, field and event what the code says; UPDATE_GOLDEN=1 writes their tables again. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { format } from "prettier";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { EVENT_REFERENCE } from "./reference/events.ts";
@@ -24,24 +23,11 @@ import { FIELD_REFERENCE, GITHUB_FIELDS } from "./reference/target_fields.ts";
 import { githubFields } from "../../local/targets/github.ts";
 import { TYPES } from "../../local/targets/types.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
+import { checkPage, GENERATED, renderFields, renderTable } from "./generated_tables.ts";
 import { documents, ROOT } from "./markdown.ts";
 import { bare, listRows } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
-
-const GENERATED = /(?<=<!-- from (?:lib|local|test\/docs\/reference)\/[\w/]+\.ts -->\n\n)[^]*?(?=\n\n<!-- end)/;
-
-const renderTable = (...rows: (readonly string[])[]): string =>
-  rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-
-/** Compares a page with its tables as they should be; UPDATE_GOLDEN=1 writes it again. */
-async function checkPage(path: string, render: (text: string) => string): Promise<void> {
-  const file = join(ROOT, path);
-  const text = readFileSync(file, "utf8");
-  const expected = await format(render(text), { parser: "markdown", printWidth: 120 });
-  if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(file, expected);
-  else expect(text.split("\n")).toEqual(expected.split("\n"));
-}
 
 test("the tables of errors are made from the reference", () =>
   checkPage("docs/errors.md", (text) => {
@@ -120,13 +106,6 @@ test("the page of signed consent names each decision that is signed", () => {
     [],
   );
 });
-
-const renderFields = (fields: Readonly<Record<string, string>>): string =>
-  renderTable(
-    ["Field", "Meaning"],
-    ["---", "---"],
-    ...Object.entries(fields).map(([name, text]) => [`\`${name}\``, text]),
-  );
 
 test("the pages of tokens and of gates have each field of their files", async () => {
   const issuer = gateIssuersSchema().shape.issuers.element.shape;

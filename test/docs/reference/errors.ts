@@ -8,7 +8,7 @@ import type { ErrorCode } from "../../../lib/kit/errors.ts";
 export type CauseAndRemedy = readonly [cause: string, remedy: string];
 
 export const ERROR_REFERENCE = {
-  "What was sent": {
+  "Invalid requests": {
     invalid_field: [
       "A field or query parameter is missing, misspelt, unknown or not of its type, or the body is neither a form nor JSON.",
       "Correct what `fields` names; for an unknown one the message names the nearest known one. Send JSON with `content-type: application/json`; in a form, `value` is JSON text.",
@@ -103,7 +103,7 @@ export const ERROR_REFERENCE = {
       "Request the statement again and sign that; the message says what did not match.",
     ],
   },
-  "What the rules say": {
+  Rules: {
     illegal_transition: [
       "The change is in a status that does not allow this, or its time is over.",
       "Do one of `allowed`; where that is nothing, propose it again.",
@@ -171,7 +171,7 @@ export const ERROR_REFERENCE = {
       "Apply when `gates` shows no `promotion` any more.",
     ],
   },
-  "The host product and operations on it": {
+  "Host product and operations": {
     impossible_sample: [
       "Samples of a rollout cannot be, such as more successes than users. Nothing of the feed was taken, and the rollout holds.",
       "Correct the feeder and feed possible numbers.",
@@ -201,7 +201,7 @@ export const ERROR_REFERENCE = {
       "Find out why it cannot be applied, revoke it, and propose it again.",
     ],
   },
-  "Records that do not agree": {
+  "Records that do not match": {
     evidence_mismatch: [
       "The stored record does not match the audit log; nothing is decided on it.",
       "Find out who wrote the store. `POST /api/action/run-now` with `action=rebuild` rebuilds the record from the log.",
@@ -219,7 +219,7 @@ export const ERROR_REFERENCE = {
       "Send the proof from the size that was cosigned last. If there is none, the log was rewritten: both checkpoints in the log show it.",
     ],
   },
-  "The service cannot now": {
+  "Temporary failures": {
     product_runtime_disabled: [
       "The service was started without a product intent.",
       "Start it with `--product-intent`.",
