@@ -14,7 +14,7 @@ const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md",
 /** Rooms in which every line is checked. */
 const TRANSLATED = [".ci", "handlers", "lib", "local"];
 /** Generated files, data of tests, and the rules themselves. */
-const UNCHECKED = [":!lib/client/generated", ":!test/mutants", ":!.ci/language", ":!test/docs/language.test.ts"];
+const UNCHECKED = [":!lib/client/generated", ":!.ci/language", ":!test/docs/language.test.ts"];
 
 const words = countManual("docs").reduce((sum, [, count]) => sum + count, 0);
 process.stdout.write(`docs: ${words} words without generated tables, of at most ${MAX_WORDS}\n`);

@@ -1,7 +1,11 @@
-/** Sources that are mutated, each group with the tests that judge them. Tests of random inputs, the slowest ones, run last. */
+/**
+ * Sources that are mutated, each group with the tests that judge them. Tests of random inputs, the slowest ones, run last.
+ * `minScore`: percent of mutants that tests must notice.
+ */
 export const GROUPS = {
   rules: {
     sources: "lib/changes/rules/",
+    minScore: 85,
     tests: [
       "test/lib/changes/rules/**/*.test.ts",
       "test/lib/changes/{apply_when,break_glass,closing,late_note,permissions,seen,value_limits}.test.ts",
@@ -13,11 +17,13 @@ export const GROUPS = {
   },
   github: {
     sources: "lib/github/",
+    minScore: 85,
     tests: ["test/lib/github/*.test.ts", "test/lib/operations/github/*.test.ts"],
     last: "lives",
   },
   verifier: {
     sources: "local/verify/",
+    minScore: 85,
     tests: [
       "test/local/verify/{automation,forged,fuzz,mandate_certificates,mandate_forgeries,mandates,owners,plans,rollouts}.host.test.ts",
       "test/local/verify/*_{consents,folds,rules}.test.ts",
@@ -25,5 +31,17 @@ export const GROUPS = {
     ],
     last: "fuzz",
     env: { FUZZ_INPUTS: "60" },
+  },
+  audit: {
+    sources: "lib/audit/",
+    minScore: 0,
+    tests: ["test/lib/audit/**/*.test.ts"],
+    last: "fuzz",
+  },
+  engine: {
+    sources: "lib/store/engine/",
+    minScore: 0,
+    tests: ["test/lib/store/{engine,dynamodb,postgres,move}/**/*.test.ts", "test/lib/store/*.test.ts"],
+    last: "contract.long",
   },
 };
