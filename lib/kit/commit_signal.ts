@@ -1,4 +1,5 @@
-/** Tells who waits in this process that something was committed, so that nobody polls the store hot. */
+/** Wakes readers in this process when something was committed, so that they need not poll the store. */
+
 /** Commits are counted, so that one between a look at the store and the wait is not missed. */
 export interface CommitSignal {
   readonly count: number;

@@ -181,10 +181,10 @@ function answerRows(status: string, response: ApiResponse): string[] {
   const { ofKind, own } = readErrorCodes(response);
   const groups = [...groupByStatus(own)].sort(([a], [b]) => a - b);
   const rows: [string, readonly string[]][] = [
-    ...groups.map(([listOperations, codes]): [string, string[]] => [String(listOperations), codes]),
+    ...groups.map(([group, codes]): [string, string[]] => [String(group), codes]),
     ["other", ofKind],
   ];
-  return rows.map(([listOperations, codes]) => row([listOperations, codes.map(code).join(", "), media]));
+  return rows.map(([group, codes]) => row([group, codes.map(code).join(", "), media]));
 }
 
 /** The media types of an answer; errors are all of one shape, so only their place is named. */

@@ -84,13 +84,13 @@ function findRollback(record: EffectRecord | undefined): EffectRecord["earlier"]
 /** Dependencies of the effects. */
 export interface EffectOptions {
   /** Returns true for a change that shares its target with no other. */
-  isCumulative: (updateRecord: Change) => boolean;
+  isCumulative: (change: Change) => boolean;
   sha256: Sha256;
 }
 
 /** Returns what an applied change set: its value, or of a rollout the split of the step where it stands. */
-export const appliedValue = (updateRecord: Change, record: EffectRecord | undefined): Partial<TargetValue> =>
-  (record?.stage && record.next) ?? { value: updateRecord.value };
+export const appliedValue = (change: Change, record: EffectRecord | undefined): Partial<TargetValue> =>
+  (record?.stage && record.next) ?? { value: change.value };
 
 /** Effects in the service's store. */
 export function createEffects(
@@ -98,14 +98,10 @@ export function createEffects(
   { isCumulative, sha256 }: EffectOptions,
 ) {
   /** The key of a target at the place of a change, among those of changes that set a value, or among those that set none. */
-  const effectTargetKey = (updateRecord: Change): string => {
-    const place = updateRecord.places?.[0]?.place;
+  const effectTargetKey = (change: Change): string => {
+    const place = change.places?.[0]?.place;
     const at = place === undefined ? "" : sha256(place);
-    return (
-      targetKey(updateRecord) +
-      at +
-      (isCumulative(updateRecord) ? updateRecord.change_id : updateRecord.value === undefined ? "-" : "")
-    );
+    return targetKey(change) + at + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "");
   };
   const updateRecord = async (tx: Tx, id: string, update: (record: EffectRecord) => EffectRecord): Promise<void> => {
     const found = (await tx.get("effects", id))?.value;
