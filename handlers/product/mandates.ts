@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { narrowMandate, revokeMandate } from "../../lib/changes/mandates/brake.ts";
+import { narrowMandate, revokeMandate } from "../../lib/changes/mandates/narrow_revoke.ts";
 import { draftMandate } from "../../lib/changes/mandates/draft.ts";
 import { listMandates, showMandate } from "../../lib/changes/mandates/list.ts";
 import { resumeMandate, signMandate } from "../../lib/changes/mandates/sign.ts";

@@ -28,7 +28,7 @@ import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent, contentDigest } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
-import { isLive } from "./rules/in_force.ts";
+import { isLive } from "./rules/current_state.ts";
 
 /** Event types that decide; failed attempts and findings about the host do not. */
 const DECIDING: readonly string[] = [

@@ -4,7 +4,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
 import { readUnowned, type SystemReading } from "./judge_values.ts";
-import { listLimits } from "./mandates/limits.ts";
+import { listLimits } from "./mandates/limit_rules.ts";
 import { findCarrier } from "./places.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";

@@ -7,7 +7,7 @@ import { leaseKeys, readLease } from "./operations/lease.ts";
 import { readRecords } from "./records.ts";
 import { POLICY_EXPIRY, serviceActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
-import { findDeadline } from "./rules/in_force.ts";
+import { findDeadline } from "./rules/current_state.ts";
 import { findOverdueStep, WAITED } from "./rules/overdue.ts";
 import { evolve } from "./rules/evolve.ts";
 import { canRead } from "./rules/reader.ts";

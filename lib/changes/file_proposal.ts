@@ -1,7 +1,7 @@
 /** Records a proposal within a transaction, of a caller and of a model alike. */
 import { AppError, invalidField } from "../kit/errors.ts";
 import { countProposal, limitReached } from "./agent_limits.ts";
-import { decideByMandate, type Outside } from "./mandates/approve.ts";
+import { decideByMandate, type Outside } from "./mandates/approve_change.ts";
 import { findPlaces, requireFreePlaces } from "./places.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { proposalFacts } from "./proposal_facts.ts";

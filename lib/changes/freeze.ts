@@ -2,7 +2,7 @@
 import type { ChangesDeps } from "./deps.ts";
 import { parseFreeze } from "./latest_from_log.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
-import { findActiveFreeze } from "./rules/in_force.ts";
+import { findActiveFreeze } from "./rules/current_state.ts";
 import { type Hold, listHolds } from "./rules/hold.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import { isNarrow } from "./rules/windows.ts";

@@ -3,7 +3,7 @@ import { entryKey } from "../audit/chain.ts";
 import type { Reads } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
 import { parseEvent } from "./rules/event.ts";
-import { isLive } from "./rules/in_force.ts";
+import { isLive } from "./rules/current_state.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
 type Consented = Pick<ChangeRecord, "change" | "audit">;

@@ -1,7 +1,7 @@
 /** The proof of a decision. */
 import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
-import { verifyProof } from "./proofs/verify.ts";
+import { verifyProof } from "./proofs/verify_proof.ts";
 import type { MandateFacts } from "./mandates/mandate_facts.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Proof } from "./rules/proof.ts";

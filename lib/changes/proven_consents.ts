@@ -2,7 +2,7 @@
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import { mayHaveLost, withoutLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { isGiven } from "./proofs/consent.ts";
+import { isGiven } from "./proofs/verify_consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
 import { type ChangeEvent, parseEvent } from "./rules/event.ts";
 import { normalizeName } from "./rules/names.ts";
@@ -13,7 +13,7 @@ import type { ProductRuntime } from "./runtime.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 import type { Evidence } from "./evidence.ts";
-import { isInForce } from "./mandates/in_force.ts";
+import { isInForce } from "./mandates/judge_mandate.ts";
 import { parseMandateName } from "./rules/mandate.ts";
 import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approval.ts";
 

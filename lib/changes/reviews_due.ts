@@ -2,7 +2,7 @@
 import type { ChangesDeps } from "./deps.ts";
 import { readRecordsAtTime } from "./expiry.ts";
 import type { Change } from "./rules/change.ts";
-import { isReviewDue } from "./rules/in_force.ts";
+import { isReviewDue } from "./rules/current_state.ts";
 
 /** Returns the changes whose review is due, the oldest first, `limit` at most. */
 export async function listReviewsDue(deps: ChangesDeps, limit = 100): Promise<Change[]> {

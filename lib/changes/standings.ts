@@ -13,7 +13,7 @@ import { LISTED, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Circumstances, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
-import { isLive } from "./rules/in_force.ts";
+import { isLive } from "./rules/current_state.ts";
 import { isPlan, listEntries } from "./rules/list_entries.ts";
 import { findApprovingMandate } from "./rules/mandate_approval.ts";
 import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";

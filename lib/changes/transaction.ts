@@ -29,7 +29,7 @@ import { reading, refuseBroken } from "./reading.ts";
 import { agentPlace, applyKey, changeNotFound } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
-import { isLive, isReviewDue } from "./rules/in_force.ts";
+import { isLive, isReviewDue } from "./rules/current_state.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";

@@ -1,7 +1,7 @@
 /** The answer to a query. */
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
-import { findTimeLimit } from "../changes/rules/in_force.ts";
+import { findTimeLimit } from "../changes/rules/current_state.ts";
 import type { Policy } from "../changes/rules/intent.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { once } from "../kit/once.ts";

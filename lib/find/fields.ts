@@ -1,8 +1,8 @@
 /** The fields of the query language: what each takes, and what a change has of it. */
 import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
-import { awaits } from "../changes/rules/awaits.ts";
-import { isLive, isReviewDue, findTimeLimit } from "../changes/rules/in_force.ts";
+import { awaits } from "../changes/rules/expected_consent.ts";
+import { isLive, isReviewDue, findTimeLimit } from "../changes/rules/current_state.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { isPlan, listGoverned } from "../changes/rules/list_entries.ts";
 import { listMissingConsents } from "../changes/rules/missing.ts";

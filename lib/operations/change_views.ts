@@ -10,7 +10,7 @@ import { showAtTime } from "../changes/expiry.ts";
 import { heldNow } from "../changes/freeze.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
-import { isLive } from "../changes/rules/in_force.ts";
+import { isLive } from "../changes/rules/current_state.ts";
 import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
 import { describeOutcome } from "../changes/rules/outcome_words.ts";

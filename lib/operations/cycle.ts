@@ -22,7 +22,7 @@ import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
 import { noticeExpiring } from "./expiring.ts";
 import { writeDueFiles } from "./evolved_files.ts";
-import { keepMandates } from "../changes/mandates/brake.ts";
+import { keepMandates } from "../changes/mandates/narrow_revoke.ts";
 import { noticeContested } from "./contested.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";

@@ -5,7 +5,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
 import { certainNow } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { LAST_PART } from "../changes/rules/in_force.ts";
+import { LAST_PART } from "../changes/rules/current_state.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listPages } from "../store/pages.ts";
 

@@ -4,7 +4,7 @@ import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
 import { nextDriftCheck } from "../changes/check_drift.ts";
 import { knownMismatches } from "../changes/integrity_scan.ts";
-import { LAST_PART } from "../changes/rules/in_force.ts";
+import { LAST_PART } from "../changes/rules/current_state.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { addRequestCache } from "../kit/request_cache.ts";
 import { listRecords } from "../store/pages.ts";

@@ -10,7 +10,7 @@ import { readRecord } from "../changes/records.ts";
 import { isEmergencyApproved, listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { parseDetail } from "../changes/rules/event.ts";
-import { isLive, isReviewDue, findTimeLimit, reviewDueAt } from "../changes/rules/in_force.ts";
+import { isLive, isReviewDue, findTimeLimit, reviewDueAt } from "../changes/rules/current_state.ts";
 import { listMissingConsents } from "../changes/rules/missing.ts";
 import { pick, shownOutcomes } from "./change_views.ts";
 import type { OperationsDeps } from "./deps.ts";

@@ -1,6 +1,6 @@
 /** Projection of changes that wait for consent or apply, of counts by status, successors, and the adapter's last error. */
 import type { Status } from "../changes/rules/change.ts";
-import { isLive } from "../changes/rules/in_force.ts";
+import { isLive } from "../changes/rules/current_state.ts";
 import type { Entry } from "./entries.ts";
 import type { Projection, ProjectionContext } from "./projection.ts";
 

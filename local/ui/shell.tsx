@@ -1,7 +1,7 @@
 /** Frame of every page: its place, the current user, its freshness. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { findActiveFreeze } from "../../lib/changes/rules/in_force.ts";
+import { findActiveFreeze } from "../../lib/changes/rules/current_state.ts";
 import { clockBehind } from "./core/api.ts";
 import { formatTime } from "./core/format.ts";
 import { useNow, useValue, waitingCount } from "./core/hooks.tsx";

@@ -8,7 +8,7 @@ import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { knownMismatches, scanIntegrity } from "../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
 import { openTargetKey, targetKey } from "../../lib/changes/records.ts";
-import { isLive } from "../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../lib/changes/rules/current_state.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { toStoredChange } from "../../lib/changes/rules/stored_record.ts";
 import type { Store, Tx } from "../../lib/store/store.ts";

@@ -2,7 +2,7 @@
 import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
-import { requireUnmoved } from "../gate/require_unmoved.ts";
+import { requireUnmoved } from "../gate/require_unchanged.ts";
 import { asInside } from "../mandates/check_apply.ts";
 import { describeStranded, endLease, leaseError, readLeases } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
@@ -10,7 +10,7 @@ import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import { comesAfterTime } from "../rules/apply_when.ts";
-import { isLive } from "../rules/in_force.ts";
+import { isLive } from "../rules/current_state.ts";
 import { type MissingConsent, listMissingConsents } from "../rules/missing.ts";
 import type { Change } from "../rules/change.ts";
 import { requireInTime } from "../rules/overdue.ts";

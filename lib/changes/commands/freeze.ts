@@ -5,7 +5,7 @@ import type { Caller } from "../caller.ts";
 import { lastFreeze } from "../freeze.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import type { Freeze } from "../rules/freeze.ts";
-import { findActiveFreeze } from "../rules/in_force.ts";
+import { findActiveFreeze } from "../rules/current_state.ts";
 import { governed, type Transaction } from "../transaction.ts";
 
 /** Who freezes the service, the reason and the end. */

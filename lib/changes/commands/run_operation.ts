@@ -15,7 +15,7 @@ import { findTakenRestore, leaveLease, type RestoreOutcome } from "../operations
 import { askHost, lastStart, nameSystem } from "../operations/ask_host.ts";
 import { type HostRun, isUnresolved, type OperandEnd, runOnHost } from "../operations/run_adapter.ts";
 import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
-import { listLimits } from "../mandates/limits.ts";
+import { listLimits } from "../mandates/limit_rules.ts";
 import { findCarrier } from "../places.ts";
 import { findApprovingMandate } from "../rules/mandate_approval.ts";
 import { type OperationLease, readRecord } from "../records.ts";

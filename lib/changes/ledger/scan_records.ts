@@ -5,7 +5,7 @@ import type { CollectionRecord, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { targetRows } from "../by_target.ts";
 import { agentPlace, applyKey, type Place, targetKey } from "../records.ts";
-import { isLive, isReviewDue } from "../rules/in_force.ts";
+import { isLive, isReviewDue } from "../rules/current_state.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";

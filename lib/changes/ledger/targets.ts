@@ -6,7 +6,7 @@ import type { Evidence } from "../evidence.ts";
 import { LISTED, listLiveChanges, type Place, readRecord, targetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
 import { parseDetail, findTarget, isRolledBack } from "../rules/event.ts";
-import { isLive } from "../rules/in_force.ts";
+import { isLive } from "../rules/current_state.ts";
 import { normalizeTarget } from "../rules/target_key.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { foldEntries } from "./verify_record.ts";

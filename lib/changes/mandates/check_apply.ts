@@ -5,13 +5,13 @@ import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { findApprovingMandate, isMandateApproval, isApprovedByMandate } from "../rules/mandate_approval.ts";
 import { effectiveBounds } from "../rules/mandate_allowed.ts";
-import { findBreach } from "../rules/mandate_inside.ts";
+import { findBreach } from "../rules/mandate_bounds.ts";
 import { listMissingConsents, listMissingOrdinaryConsents } from "../rules/missing.ts";
 import { allowedInstead } from "../rules/state_machine.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
-import { findRecentRollback, findValueBreach, judgeLimits, judgeSchema } from "./approve.ts";
+import { findRecentRollback, findValueBreach, judgeLimits, judgeSchema } from "./approve_change.ts";
 import { type MandateSources, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 

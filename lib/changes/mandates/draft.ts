@@ -10,7 +10,7 @@ import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
 import { listRecords } from "../../store/pages.ts";
 import { governed, type Transaction } from "../transaction.ts";
-import { requireKnownKpis } from "./floor.ts";
+import { requireKnownKpis } from "./kpi_floor.ts";
 import { listReached } from "./systems.ts";
 import { type MandateView, showStanding } from "./view.ts";
 

@@ -8,7 +8,7 @@ import { isMandateApproval } from "../rules/mandate_approval.ts";
 import { parseMandateName } from "../rules/mandate.ts";
 import type { MandateRecord, Suspension } from "../rules/mandate_record.ts";
 import { governed, type Transaction } from "../transaction.ts";
-import { findBelowFloor, findBelowNow } from "./floor.ts";
+import { findBelowFloor, findBelowNow } from "./kpi_floor.ts";
 import { readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 

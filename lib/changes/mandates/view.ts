@@ -3,9 +3,9 @@ import { BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { listMissingSignatures } from "../rules/mandate_signers.ts";
 import type { MissingConsent } from "../rules/missing.ts";
-import { usedToday } from "./approve.ts";
-import { countOpen } from "./open.ts";
-import { type InForceSources, judgeStanding, listSigners } from "./in_force.ts";
+import { usedToday } from "./approve_change.ts";
+import { countOpen } from "./count_open.ts";
+import { type InForceSources, judgeStanding, listSigners } from "./judge_mandate.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Reads } from "../../store/store.ts";
 

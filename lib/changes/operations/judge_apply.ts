@@ -7,7 +7,7 @@ import { describeMove, findMove, requireFreePlaces, takePlaces } from "../places
 import { listPromotionHolds } from "../promotion.ts";
 import { asProven } from "../proven_consents.ts";
 import type { OperationRequest } from "../records.ts";
-import { refuseRunningRollout } from "../rollouts/guards.ts";
+import { refuseRunningRollout } from "../rollouts/reject_operation.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { listHolds, requireNoHold } from "../rules/hold.ts";

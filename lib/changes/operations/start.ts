@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
-import { requireUnmoved } from "../gate/require_unmoved.ts";
+import { requireUnmoved } from "../gate/require_unchanged.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { asProven } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMoves } from "../places.ts";
@@ -31,7 +31,7 @@ import {
   requireFreeTarget,
   takeLease,
 } from "./lease.ts";
-import { refuseRunningRollout, requireOrdered } from "../rollouts/guards.ts";
+import { refuseRunningRollout, requireOrdered } from "../rollouts/reject_operation.ts";
 import { recordSuccess } from "./record_result.ts";
 import type { Resolution } from "./recover.ts";
 import { isGone } from "./ask_host.ts";

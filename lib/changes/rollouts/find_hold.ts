@@ -13,7 +13,7 @@ import { requireConsented } from "../rules/state_machine.ts";
 import { requireSchemas } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
 import { validateValue } from "../validate_value.ts";
-import { findUnprovenAct } from "./unproven_act.ts";
+import { findUnprovenAct } from "./unproven_action.ts";
 
 /**
  * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`, `proof_invalid`,

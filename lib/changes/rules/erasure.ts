@@ -1,7 +1,7 @@
 /** Erasing the content of a change: of which changes that is possible, and what is left of it. */
 import { hasNoValue } from "./list_entries.ts";
 import { AppError } from "../../kit/errors.ts";
-import { isReviewDue } from "./in_force.ts";
+import { isReviewDue } from "./current_state.ts";
 import type { Change } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { Intent } from "./intent.ts";

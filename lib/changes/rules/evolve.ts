@@ -3,7 +3,7 @@
  * cannot differ. Pure.
  */
 import { HOUR_MS } from "../../kit/days.ts";
-import { isLive, isReviewDue } from "./in_force.ts";
+import { isLive, isReviewDue } from "./current_state.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
 import { isMandateApproval } from "./mandate_approval.ts";
 import { isDecided, lateItems } from "./late_items.ts";

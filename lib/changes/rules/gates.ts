@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergencyApproved, listReviewers } from "./break_glass.ts";
-import { isLive, isReviewDue } from "./in_force.ts";
+import { isLive, isReviewDue } from "./current_state.ts";
 import type { Change } from "./change.ts";
 import type { OperationState } from "./command.ts";
 import { describeClosers } from "./closing.ts";

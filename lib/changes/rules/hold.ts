@@ -1,7 +1,7 @@
 /** Reasons that hold an apply back in spite of all consents; they never hold back a rollback. */
 import { AppError } from "../../kit/errors.ts";
 import { type Freeze, freezeSchema } from "./freeze.ts";
-import { findActiveFreeze } from "./in_force.ts";
+import { findActiveFreeze } from "./current_state.ts";
 import type { Policy } from "./intent.ts";
 import type { ChangeEntry } from "./list_entries.ts";
 import { closedNow, windowsFor } from "./windows.ts";

@@ -6,7 +6,7 @@ import { type Actor, signerActor } from "./actor.ts";
 import type { Change } from "./change.ts";
 import type { Command, Context } from "./command.ts";
 import type { Gate } from "./gates.ts";
-import { isLive, isReviewDue } from "./in_force.ts";
+import { isLive, isReviewDue } from "./current_state.ts";
 import { hasNoValue } from "./list_entries.ts";
 import { explainOverdue } from "./overdue.ts";
 import { requirePermission } from "./permissions.ts";

@@ -1,7 +1,7 @@
 /** Time limits of a change: how long it may wait for consent, and approved for its apply. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
-import { findDeadline } from "./in_force.ts";
+import { findDeadline } from "./current_state.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { type LifecycleAction, listAllowedActions } from "./transitions.ts";
 

@@ -7,7 +7,7 @@ import {
   requireEmergencyApprover,
   requireReviewer,
 } from "./break_glass.ts";
-import { isReviewDue } from "./in_force.ts";
+import { isReviewDue } from "./current_state.ts";
 import type { Change, Status } from "./change.ts";
 import { contentDigest } from "./content.ts";
 import { requireErasable, remainingContent } from "./erasure.ts";

@@ -3,7 +3,7 @@ import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
 import { parseDetail } from "../../changes/rules/event.ts";
-import { reviewDueAt } from "../../changes/rules/in_force.ts";
+import { reviewDueAt } from "../../changes/rules/current_state.ts";
 import type { MissingConsent } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";

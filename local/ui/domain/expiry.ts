@@ -1,4 +1,4 @@
-import { findDeadline } from "../../../lib/changes/rules/in_force.ts";
+import { findDeadline } from "../../../lib/changes/rules/current_state.ts";
 import type { Change, Policy } from "../core/api_types.ts";
 import { formatDuration } from "../core/format.ts";
 

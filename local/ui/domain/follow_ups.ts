@@ -1,7 +1,7 @@
 /** The ways from a change to another in its place, and what a change tells of those. */
 import { hasNoValue } from "../../../lib/changes/rules/list_entries.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
-import { isLive } from "../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../lib/changes/rules/current_state.ts";
 import { findSupersedeProblem } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";

@@ -1,7 +1,7 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive, isReviewDue } from "../../../lib/changes/rules/in_force.ts";
+import { isLive, isReviewDue } from "../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, IntentView } from "../core/api_types.ts";
 import { getForPerson, ServiceError } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";

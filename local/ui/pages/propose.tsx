@@ -1,6 +1,6 @@
 /** A proposal: stated in full, with the policy's answer foretold before it is sent. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive } from "../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../lib/changes/rules/current_state.ts";
 import type { AuditEntry, ChangeDetail, ProposalAnswer } from "../core/api_types.ts";
 import { encodeForm, newKey, post, ServiceError } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";

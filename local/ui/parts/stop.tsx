@@ -1,6 +1,6 @@
 /** The brake: freezes the service, or rolls back what was applied last; two taps away on every page. */
 import { useState } from "preact/hooks";
-import { findActiveFreeze } from "../../../lib/changes/rules/in_force.ts";
+import { findActiveFreeze } from "../../../lib/changes/rules/current_state.ts";
 import { useNow } from "../core/hooks.tsx";
 import { navigate, href } from "../core/router.tsx";
 import { useFind, useServiceState } from "../core/shared.ts";

@@ -1,6 +1,6 @@
 /** The dialog in which a decision is made: about the change as it was when the dialog opened, and no other. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive } from "../../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Decision, Operation } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { shortenHash } from "../../core/format.ts";

@@ -1,4 +1,4 @@
-import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
+import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { formatDateTime, endSentence } from "../../core/format.ts";
 import { listFollowUps } from "../../domain/follow_ups.ts";

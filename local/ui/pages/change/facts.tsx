@@ -1,4 +1,4 @@
-import { isReviewDue } from "../../../../lib/changes/rules/in_force.ts";
+import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
 import type { ComponentChildren } from "preact";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { formatCount, formatDateTime, formatNumber, formatPeople } from "../../core/format.ts";

@@ -1,6 +1,6 @@
 /** The targets of a plan: a difference for each, folded until it is opened. */
 import { useState } from "preact/hooks";
-import { isLive } from "../../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import { isSameTarget } from "../../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { formatCount, formatJson } from "../../core/format.ts";

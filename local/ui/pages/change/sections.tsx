@@ -1,6 +1,6 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import { describeNoValue } from "../../domain/cautions.ts";
-import { isLive } from "../../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";

@@ -1,5 +1,5 @@
 /** Which change takes whose place, as both pages say it. */
-import { isLive } from "../../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { listRelated, isSupersededButOpen } from "../../domain/follow_ups.ts";
 import { ChangeBadge, ChangeName } from "../../parts/change_name.tsx";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { describeAutomation } from "../../../../lib/changes/rules/automation_words.ts";
-import { isLive } from "../../../../lib/changes/rules/in_force.ts";
+import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { InboxItem } from "../../core/api_types.ts";
 import { formatPeople } from "../../core/format.ts";
 import { useNow } from "../../core/hooks.tsx";

@@ -1,7 +1,7 @@
 /** Acts on changes in random histories of mandates. */
 import { expect } from "vitest";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
-import { keepMandates } from "../../../../lib/changes/mandates/brake.ts";
+import { keepMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { agree, decide, toEntry, type Life, type Roll, send } from "./history_life.ts";

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
-import { keepMandates } from "../../../../lib/changes/mandates/brake.ts";
-import { listSigners } from "../../../../lib/changes/mandates/in_force.ts";
+import { keepMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
+import { listSigners } from "../../../../lib/changes/mandates/judge_mandate.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import type { Reads } from "../../../../lib/store/store.ts";
 import { app } from "../../../../handlers/index.ts";

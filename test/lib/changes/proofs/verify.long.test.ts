@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { verifyProof } from "../../../../lib/changes/proofs/verify.ts";
+import { verifyProof } from "../../../../lib/changes/proofs/verify_proof.ts";
 import { signingKeyId } from "../../../../lib/changes/rules/key_material.ts";
 import { keySchema } from "../../../../lib/changes/rules/keys.ts";
 import type { KnownKey } from "../../../../lib/changes/rules/signing.ts";

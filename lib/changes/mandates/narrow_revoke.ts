@@ -9,7 +9,7 @@ import { kpiDirection } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
 import { governed } from "../transaction.ts";
 import { type DraftResult, sweepDrafts } from "./draft.ts";
-import { requireKnownKpis } from "./floor.ts";
+import { requireKnownKpis } from "./kpi_floor.ts";
 import { findMandate, readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 import { type MandateInput, type MandateResult, refuseDecision, requireSigner, signDecision } from "./sign.ts";

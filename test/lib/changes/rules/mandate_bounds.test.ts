@@ -1,6 +1,6 @@
 /** Each bound of a mandate by the rules alone: a change inside it, and the first bound that one outside breaks. */
 import { expect, test } from "vitest";
-import { findBreach } from "../../../../lib/changes/rules/mandate_inside.ts";
+import { findBreach } from "../../../../lib/changes/rules/mandate_bounds.ts";
 
 const BOUNDS = {
   ...{ agent: "agent:pricing", targets: ["price.*"], kinds: ["config"], tenants: ["t1", "t2"] },

@@ -1,7 +1,7 @@
 /** Changes that a mandate approved and that are neither applied nor denied, by the log: no row of the store says how many. */
 import type { Evidence } from "../evidence.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
-import { isLive } from "../rules/in_force.ts";
+import { isLive } from "../rules/current_state.ts";
 import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 

@@ -1,6 +1,6 @@
 /** For whom a change waits: whose consent would bring it nearer to its apply. */
 import type { Change } from "./change.ts";
-import { isLive } from "./in_force.ts";
+import { isLive } from "./current_state.ts";
 import { listMissingConsents } from "./missing.ts";
 import { normalizeName } from "./names.ts";
 import { isForbiddenSelfApproval, type Electorate, isDecider, listValidApprovals } from "./policy.ts";

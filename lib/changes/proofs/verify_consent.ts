@@ -2,7 +2,7 @@
 import { proofSchema } from "../rules/proof.ts";
 import { listKeys, type Signing } from "../rules/signing.ts";
 import { type CommonFacts, statedAt, statementText } from "../rules/statement.ts";
-import { verifyProof } from "./verify.ts";
+import { verifyProof } from "./verify_proof.ts";
 
 /** The proof fields in the entry of a consent. */
 export interface Kept {

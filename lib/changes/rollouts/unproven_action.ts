@@ -1,7 +1,7 @@
 /** Acts of people that brought a rollout to where it stands: each is verified again before the next step, as a consent is. */
 import { entryKey } from "../../audit/chain.ts";
 import { AppError } from "../../kit/errors.ts";
-import { isGiven } from "../proofs/consent.ts";
+import { isGiven } from "../proofs/verify_consent.ts";
 import { type ChangeEvent, parseEvent } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requiresSignature, type Signing } from "../rules/signing.ts";

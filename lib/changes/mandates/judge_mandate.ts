@@ -1,7 +1,7 @@
 /** The standing of a mandate: its state, its time, and each of its signatures, verified again at every use. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
-import { isGiven, type Kept } from "../proofs/consent.ts";
+import { isGiven, type Kept } from "../proofs/verify_consent.ts";
 import { hasGroups } from "../rules/idp_groups.ts";
 import type { Intent } from "../rules/intent.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
@@ -12,7 +12,7 @@ import type { MissingConsent } from "../rules/missing.ts";
 import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
 import { type KnownKey, listKeys, type Signing } from "../rules/signing.ts";
-import { findBelowNow, findUnknownKpi } from "./floor.ts";
+import { findBelowNow, findUnknownKpi } from "./kpi_floor.ts";
 import { mandateFacts } from "./mandate_facts.ts";
 import { type MandateSources, mandateEvent, readMandate } from "./read_mandate.ts";
 
