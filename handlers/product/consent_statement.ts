@@ -11,8 +11,8 @@ import { consentStatement } from "../../lib/changes/consent_statement.ts";
 import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
 import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
-import { kpiNames } from "../../lib/changes/rules/intent.ts";
-import { MANDATE_DECISIONS, narrowField } from "../../lib/changes/rules/mandate.ts";
+import { listKpiNames } from "../../lib/changes/rules/intent.ts";
+import { MANDATE_DECISIONS, narrowSchema } from "../../lib/changes/rules/mandate.ts";
 import { SERVICE_ACTIONS } from "../../lib/changes/rules/service_action.ts";
 
 /** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
@@ -37,7 +37,7 @@ export const consentStatementEndpoint = endpoint(
           .optional()
           .describe("The change that is decided on; absent for a proposal and for most acts."),
         mandate_id: changeId().optional().describe("The mandate that is decided on."),
-        narrow: narrowField().optional().describe("Bounds of narrowMandate."),
+        narrow: narrowSchema().optional().describe("Bounds of narrowMandate."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
@@ -86,4 +86,4 @@ export const consentStatementEndpoint = endpoint(
 );
 
 const areKpiNames = ({ product }: ChangesDeps, feed: object): boolean =>
-  Object.keys(feed).every((name) => kpiNames(product?.intent ?? { kpis: {} }).includes(name));
+  Object.keys(feed).every((name) => listKpiNames(product?.intent ?? { kpis: {} }).includes(name));

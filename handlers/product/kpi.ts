@@ -6,7 +6,7 @@ import { finiteNumber, freeText, personName } from "../../lib/kit/fields.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import { feedKpis, type KpiFeed, type KpiResult } from "../../lib/changes/commands/feed_kpis.ts";
-import { kpiNames } from "../../lib/changes/rules/intent.ts";
+import { listKpiNames } from "../../lib/changes/rules/intent.ts";
 import { STANDARD_KPIS } from "../../lib/changes/rules/change_terms.ts";
 
 /** POST /api/product/kpi: feeds KPIs of the real product; one bad field refuses the whole feed. */
@@ -24,8 +24,8 @@ export const kpi = endpoint(
     jsonFields: ["proof"],
     input: ({ product }: ChangesDeps) =>
       z
-        .strictObject(kpiFields(listKpiNames(product)))
-        .transform((fields) => parseFeed(fields, listKpiNames(product)))
+        .strictObject(kpiFields(listFeedKpis(product)))
+        .transform((fields) => parseFeed(fields, listFeedKpis(product)))
         .refine(({ values }) => Object.keys(values).length > 0, "must name one KPI at least"),
     output: () =>
       z.object({
@@ -42,8 +42,8 @@ export const kpi = endpoint(
 
 const kpiReply = ({ entry, ...members }: KpiResult) => ({ members, entry });
 
-const listKpiNames = (product: ChangesDeps["product"]): readonly string[] =>
-  product ? kpiNames(product.intent) : STANDARD_KPIS;
+const listFeedKpis = (product: ChangesDeps["product"]): readonly string[] =>
+  product ? listKpiNames(product.intent) : STANDARD_KPIS;
 
 const kpiFields = (names: readonly string[]): Record<string, z.ZodType> => ({
   actor: personName().optional().describe("Who feeds them; absent: whom the proxy names."),

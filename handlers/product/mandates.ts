@@ -5,7 +5,7 @@ import { narrowMandate, revokeMandate } from "../../lib/changes/mandates/narrow_
 import { draftMandate } from "../../lib/changes/mandates/draft.ts";
 import { listMandates, showMandate } from "../../lib/changes/mandates/list.ts";
 import { resumeMandate, signMandate } from "../../lib/changes/mandates/sign.ts";
-import { boundFields, fromField, MANDATE_STATES, narrowField } from "../../lib/changes/rules/mandate.ts";
+import { boundSchemas, fromSchema, MANDATE_STATES, narrowSchema } from "../../lib/changes/rules/mandate.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import {
@@ -94,8 +94,8 @@ export const draft = endpoint(
     input: () =>
       z.strictObject({
         agent: personName().describe("An agent of the intent."),
-        ...boundFields(),
-        from: fromField(),
+        ...boundSchemas(),
+        from: fromSchema(),
         note: freeText(4000).optional().describe("Its purpose, for those who sign."),
         actor: personName().optional().describe("The author; absent: whom the proxy names."),
       }),
@@ -171,7 +171,7 @@ export const mandateNarrow = endpoint(
     input: () =>
       z.strictObject({
         ...mandateFields(),
-        narrow: narrowField().describe("The bounds that change."),
+        narrow: narrowSchema().describe("The bounds that change."),
       }),
     jsonFields: ["proof", "narrow"],
   },

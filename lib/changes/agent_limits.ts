@@ -3,7 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import { agentKey } from "./records.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { normalizeName } from "./rules/names.ts";
-import { agentLimits } from "./rules/principals.ts";
+import { findAgentLimits } from "./rules/principals.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
@@ -15,7 +15,7 @@ export async function limitReached(
   agent: string,
   input: ChangeEntry,
 ): Promise<AppError | undefined> {
-  const { max_open, max_per_day } = agentLimits(agent, product.intent);
+  const { max_open, max_per_day } = findAgentLimits(agent, product.intent);
   const open = await tx.list("live_by_agent", {
     prefix: agentKey(agent),
     limit: Math.max(1, max_open),

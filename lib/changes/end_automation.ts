@@ -1,7 +1,7 @@
 /** The end of an automatic apply, and the wake-up for one. */
 import type { ChangesDeps } from "./deps.ts";
 import { serviceActor } from "./rules/actor.ts";
-import { automationDue } from "./rules/apply_when.ts";
+import { findAutomationTime } from "./rules/apply_when.ts";
 import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
 import type { Change } from "./rules/change.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -28,5 +28,5 @@ export const endAutomation = (
 
 /** Asks for a cycle where one applies an approved change by itself; a process that lasts has a timer of its own. */
 export function wakeForApply({ wake, longLived }: ChangesDeps, change: Change): void {
-  if (!longLived && automationDue(change) !== undefined) wake?.();
+  if (!longLived && findAutomationTime(change) !== undefined) wake?.();
 }

@@ -9,7 +9,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
 import type { Place } from "./records.ts";
-import { parseDetail, findTarget, isRolledBack } from "./rules/event.ts";
+import { parseDetail, findTargetFacts, isRolledBack } from "./rules/event.ts";
 import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
 import { mandateConsents, minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
@@ -102,7 +102,7 @@ export function makeEvidence(
     };
   };
   const isOn = (place: Place) => (entry: AuditEntry) => {
-    const found = findTarget(entry, place);
+    const found = findTargetFacts(entry, place);
     return found !== undefined && (entry.event_type !== "change_rollback_failed" || isRolledBack(found));
   };
   const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);

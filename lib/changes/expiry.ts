@@ -8,7 +8,7 @@ import { readRecords } from "./records.ts";
 import { POLICY_EXPIRY, serviceActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { findDeadline } from "./rules/current_state.ts";
-import { findOverdueStep, WAITED } from "./rules/overdue.ts";
+import { findOverdueStep, OVERDUE_TEXTS } from "./rules/overdue.ts";
 import { evolve } from "./rules/evolve.ts";
 import { canRead } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -89,7 +89,7 @@ export async function expireIfDue(
   const { change } = transaction.enact(before, { type }, serviceActor(POLICY_EXPIRY)).record;
   return new AppError(
     "illegal_transition",
-    `${change.change_id} ${WAITED[type]} longer than the intent allows and is denied; propose it again`,
+    `${change.change_id} ${OVERDUE_TEXTS[type]} longer than the intent allows and is denied; propose it again`,
     {
       change_id: change.change_id,
       current_status: change.status,

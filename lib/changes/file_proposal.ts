@@ -14,7 +14,7 @@ import { requireApplyWhen } from "./rules/apply_when.ts";
 import type { PlanEntry } from "./rules/change.ts";
 import type { DraftRequester, ProposeInput } from "./rules/command.ts";
 import { contentDigest } from "./rules/content.ts";
-import { findCovered, listEntries } from "./rules/list_entries.ts";
+import { findCoveredTarget, listEntries } from "./rules/list_entries.ts";
 import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type Graded, proposedContent } from "./rules/propose.ts";
@@ -53,7 +53,7 @@ export async function fileProposal(
   if (agent) requireAgentScope(agent, input, transaction.product.intent);
   // A forbidden target is rejected and recorded, whatever system covers it.
   const forbidden = { targets: policy.forbidden_targets };
-  const isForbidden = findCovered(input, forbidden) !== undefined;
+  const isForbidden = findCoveredTarget(input, forbidden) !== undefined;
   const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const blocks = policy.on_conflict === "block";

@@ -1,5 +1,5 @@
 /** Guardrails: react when a feed shows a KPI worse than at the newest apply that they watch. */
-import { type GuardrailEvidence, guardrailEvidence } from "./rules/guardrail.ts";
+import { type GuardrailEvidence, checkGuardrail } from "./rules/guardrail.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import type { Transaction } from "./transaction.ts";
 import { entryKey } from "../audit/chain.ts";
@@ -60,7 +60,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail);
     const baseline = watched?.applied?.kpis[guardrail.kpi];
     if (!watched || value === undefined || baseline === undefined) continue;
-    const seen = guardrailEvidence(guardrail, baseline, value, intent, transaction.at);
+    const seen = checkGuardrail(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
     // A comparison with a control group says more than one with the time before.
     if (isRollingOut(watched.change) && replacesGuardrails(watched.change, guardrail.kpi, intent.policy.stages))

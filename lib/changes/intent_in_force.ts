@@ -3,7 +3,7 @@ import type { AuditEvent } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import { serviceActor } from "./rules/actor.ts";
-import { recordedPrincipals } from "./rules/principals.ts";
+import { principalFacts } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** An intent, or a configuration of target systems (or that there is none), that was not in force at the last entry. */
@@ -52,7 +52,7 @@ async function comingIntent(tx: Tx, product: ProductRuntime): Promise<ComingInto
   const outdated = await whyOutdated(tx, product);
   if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
   const { product_id, version, update_epoch, approved_by } = intent;
-  const principals = recordedPrincipals(intent);
+  const principals = principalFacts(intent);
   const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceActor() };
   return {
     event: { event_type: "intent_in_force", detail },

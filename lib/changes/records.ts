@@ -3,7 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
 import { mismatch } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
-import { automationDue } from "./rules/apply_when.ts";
+import { findAutomationTime } from "./rules/apply_when.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation, OperationState } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
@@ -197,7 +197,7 @@ export const agentPlace = ({ proposer, proposer_kind, change_id }: Change): stri
 
 /** The key of an approved change among those that apply by themselves; undefined where a person applies it. */
 export function applyKey(change: Change): string | undefined {
-  const due = automationDue(change);
+  const due = findAutomationTime(change);
   return due === undefined ? undefined : `${due}\n${change.change_id}`;
 }
 

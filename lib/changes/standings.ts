@@ -11,7 +11,7 @@ import { allProven } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
 import { LISTED, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
-import { type Circumstances, type Gate, listGates } from "./rules/gates.ts";
+import { type GateInput, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { isLive } from "./rules/current_state.ts";
 import { isPlan, listEntries } from "./rules/list_entries.ts";
@@ -75,8 +75,8 @@ export async function readStandings(
       conflicts: [...new Set(others)].filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
       holds: [...(promotions.get(change.change_id) ?? []), ...findHolds(change)],
       operation: open[0]?.state,
-      left: isPlan(change) ? open.map((lease) => findOperand(change, lease).target) : undefined,
-      beside: isApproved
+      unresolved_targets: isPlan(change) ? open.map((lease) => findOperand(change, lease).target) : undefined,
+      other_operation: isApproved
         ? selectOtherLease(
             change,
             keys.flatMap((key) => (beside.get(key) ?? []).map(({ value }) => value)),
@@ -154,7 +154,7 @@ async function findPromotions(
   });
 }
 
-type Around = Omit<Circumstances, "intent" | "overdue">;
+type Around = Omit<GateInput, "intent" | "overdue">;
 
 function standingIn({ clock, product }: ChangesDeps, change: Change, around: Around): ProvenStanding {
   const { intent } = product!;

@@ -2,7 +2,7 @@
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
-import { isNamed } from "../changes/rules/names.ts";
+import { isListedName } from "../changes/rules/names.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
@@ -84,4 +84,4 @@ const isRequested = (entry: Entry, { type, tenant_id, change_id, person }: Event
   (type === undefined || type === entry.event_type) &&
   (tenant_id === undefined || tenant_id === entry.tenant) &&
   (change_id === undefined || change_id === entry.change_id) &&
-  (person === undefined || isNamed(findActor(entry) ?? "", person));
+  (person === undefined || isListedName(findActor(entry) ?? "", person));

@@ -1,7 +1,7 @@
 /** Completions of a query: fields, their words, and the names that are on record. */
 import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { listGoverned } from "../changes/rules/list_entries.ts";
+import { listGovernedEntries } from "../changes/rules/list_entries.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
 import { findNearest } from "../kit/nearest.ts";
@@ -67,7 +67,7 @@ async function collectNames({ product }: ChangesDeps, { rows }: Rows): Promise<N
   for (const [index, row] of rows.entries()) {
     if (index % SLICE === SLICE - 1) await yieldToEventLoop();
     const { change } = row;
-    for (const entry of listGoverned(change)) {
+    for (const entry of listGovernedEntries(change)) {
       tenants.add(entry.tenant_id);
       targets.add(entry.target);
     }

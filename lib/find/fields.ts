@@ -1,12 +1,12 @@
 /** The fields of the query language: what each takes, and what a change has of it. */
 import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
-import { awaits } from "../changes/rules/expected_consent.ts";
+import { isConsentExpected } from "../changes/rules/expected_consent.ts";
 import { isLive, isReviewDue, findTimeLimit } from "../changes/rules/current_state.ts";
 import type { Intent } from "../changes/rules/intent.ts";
-import { isPlan, listGoverned } from "../changes/rules/list_entries.ts";
+import { isPlan, listGovernedEntries } from "../changes/rules/list_entries.ts";
 import { listMissingConsents } from "../changes/rules/missing.ts";
-import { isNamed } from "../changes/rules/names.ts";
+import { isListedName } from "../changes/rules/names.ts";
 import { type OutcomeVerdict, VERDICTS } from "../changes/rules/outcome.ts";
 import { isRollingOut } from "../changes/rules/rollout_state.ts";
 import { TIME_LIMITS } from "../projections/overdue.ts";
@@ -59,7 +59,7 @@ function isState(row: Row, value: string, context: Context): boolean {
   const { caller, drifted, intent, now } = context;
   switch (value as (typeof STATES)[number]) {
     case "mine":
-      return change.proposer !== null && isNamed(change.proposer, caller ?? []);
+      return change.proposer !== null && isListedName(change.proposer, caller ?? []);
     case "waiting":
       return isWaiting(change as Change, caller, intent);
     case "overdue":
@@ -87,7 +87,7 @@ function isOverdue(change: Change, now: number): boolean {
 
 function isWaiting(change: Change, caller: string | null, intent: Intent): boolean {
   if (!isLive(change.status)) return false;
-  if (caller !== null) return awaits(change, caller, intent);
+  if (caller !== null) return isConsentExpected(change, caller, intent);
   return change.status === "pending_consent" || listMissingConsents(change, intent).length > 0;
 }
 
@@ -97,8 +97,8 @@ const listMandateIds = (approver: string): string[] =>
 
 export const FIELDS = {
   is: { type: "is", values: [...STATUSES, ...STATES], is: isState },
-  tenant: { type: "text", of: ({ change }) => listGoverned(change).map(({ tenant_id }) => tenant_id) },
-  target: { type: "pattern", of: ({ change }) => listGoverned(change).map(({ target }) => target) },
+  tenant: { type: "text", of: ({ change }) => listGovernedEntries(change).map(({ tenant_id }) => tenant_id) },
+  target: { type: "pattern", of: ({ change }) => listGovernedEntries(change).map(({ target }) => target) },
   kind: { type: "words", values: KINDS, of: ({ change }) => [change.kind] },
   risk: { type: "words", values: RISKS, of: ({ change }) => [change.risk] },
   tier: { type: "words", values: TIERS, of: ({ change }) => [change.tier] },

@@ -4,8 +4,8 @@ import type { ChangesDeps } from "../changes/deps.ts";
 import { showAtTime } from "../changes/expiry.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
-import { hasTenant, listGoverned } from "../changes/rules/list_entries.ts";
-import { isNamed } from "../changes/rules/names.ts";
+import { hasTenant, listGovernedEntries } from "../changes/rules/list_entries.ts";
+import { isListedName } from "../changes/rules/names.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
@@ -94,7 +94,7 @@ const toSearchWords = (text: string): string[] =>
 function matchesFilter(row: Row, filter: Filter): boolean {
   const { change } = row;
   const { person, role = "either", event, from, to, target, tenant_id, emergency } = filter;
-  const governed = listGoverned(change);
+  const governed = listGovernedEntries(change);
   const same = (["status", "proposer_kind", "kind", "risk", "tier", "kpi", "resolution"] as const).every(
     (name) => filter[name] === undefined || filter[name] === change[name],
   );
@@ -103,7 +103,7 @@ function matchesFilter(row: Row, filter: Filter): boolean {
     same &&
     (target === undefined || governed.some((entry) => matchesPattern(entry.target, target))) &&
     (tenant_id === undefined || hasTenant(change, tenant_id)) &&
-    (person === undefined || listPeople(row, role).some((name) => isNamed(name, person))) &&
+    (person === undefined || listPeople(row, role).some((name) => isListedName(name, person))) &&
     (emergency === undefined || change.approvals.some((one) => one.emergency === true) === emergency) &&
     (!isDated ||
       listEventTimes(row, event ?? "proposed", person).some(
@@ -129,7 +129,7 @@ function listPeople(row: Row, role: Role): string[] {
 /** The moments of an event, RFC 3339; of a decision, those of one person where one is named. */
 function listEventTimes({ change }: Row, event: Event, by?: string): string[] {
   const { status, resolution, approvals, approver, created_at, decided_at, applied_at, rolled_back_at } = change;
-  const isBy = (name: string | null): boolean => by === undefined || isNamed(name ?? "", by);
+  const isBy = (name: string | null): boolean => by === undefined || isListedName(name ?? "", by);
   const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);
   const denied = status === "denied" ? decided_at : null;
   // A change whose approval was revoked or expired was approved by its last consent.

@@ -1,7 +1,7 @@
 /** Parses the values of terms into tests, which are run on each change. */
 import { invalidField } from "../kit/errors.ts";
 import { findNearest } from "../kit/nearest.ts";
-import { isNamed } from "../changes/rules/names.ts";
+import { isListedName } from "../changes/rules/names.ts";
 import { matchesPattern } from "../changes/rules/target_pattern.ts";
 import { RESOLUTIONS } from "../changes/rules/change.ts";
 import { DATE_FORMS, parseSpan } from "./dates.ts";
@@ -92,14 +92,14 @@ function createTextTest(field: Extract<Field, { of(row: Row): readonly string[] 
     field.type === "pattern"
       ? (one: string) => values.some((value) => matchesPattern(one, value))
       : field.type === "names"
-        ? (one: string) => listShortNames(one).some((name) => isNamed(name, values))
+        ? (one: string) => listShortNames(one).some((name) => isListedName(name, values))
         : (one: string) => values.includes(one);
   const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
-  const isKnown = field.type === "names" || field.type === "text";
+  const isVerifiedActor = field.type === "names" || field.type === "text";
   return {
     text,
     holds: (row) => (field.of as (row: Row) => readonly string[])(row).some(same),
-    ...(isKnown && { names: values }),
+    ...(isVerifiedActor && { names: values }),
   };
 }
 

@@ -2,12 +2,12 @@
 import * as z from "zod";
 import { stagesSchema } from "../rollout/stages.ts";
 import { changeId, finiteNumber, flag, freeText, line, personName, target, integer, word } from "../kit/fields.ts";
-import { applyWhen } from "../changes/rules/apply_when.ts";
+import { applyWhenSchema } from "../changes/rules/apply_when.ts";
 import type { ErrorCode } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { KINDS, RISKS, TIERS } from "../changes/rules/change.ts";
 import { MAX_ENTRIES, MIN_ENTRIES } from "../changes/rules/require_plan.ts";
-import { kpiNames } from "../changes/rules/intent.ts";
+import { listKpiNames } from "../changes/rules/intent.ts";
 import { STANDARD_KPIS } from "../changes/rules/change_terms.ts";
 
 const SETS_LENGTH = `must have ${MIN_ENTRIES} to ${MAX_ENTRIES} entries`;
@@ -42,11 +42,11 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
     .max(MAX_ENTRIES, SETS_LENGTH)
     .optional()
     .describe("Makes it a plan: values that are decided on and applied together; target is its name."),
-  kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
+  kpi: word((product ? listKpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()
     .describe("The KPI that expected_delta_k is about."),
   proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
-  apply_when: applyWhen()
+  apply_when: applyWhenSchema()
     .optional()
     .describe("When it applies by itself: approved, or a time; absent: a person applies it."),
   stages: z.unknown().pipe(stagesSchema()).optional().describe("The plan of a staged rollout: docs/rollouts.md."),

@@ -5,7 +5,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
 import { certainNow } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { LAST_PART } from "../changes/rules/current_state.ts";
+import { EXPIRES_SOON_SHARE } from "../changes/rules/current_state.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listPages } from "../store/pages.ts";
 
@@ -57,7 +57,7 @@ async function dueIn(
   { now, ttl }: { now: number; ttl: number },
 ): Promise<Due[]> {
   const announced = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";
-  const latest = now - ttl * (1 - LAST_PART);
+  const latest = now - ttl * (1 - EXPIRES_SOON_SHARE);
   const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix(status);
   const due: Due[] = [];

@@ -9,10 +9,10 @@ import { readRecordsAtTime } from "../changes/expiry.ts";
 import { type FindHolds, heldNow } from "../changes/freeze.ts";
 import { readRecords } from "../changes/records.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
-import { awaits } from "../changes/rules/expected_consent.ts";
+import { isConsentExpected } from "../changes/rules/expected_consent.ts";
 import { type Change, changeSchema, RISKS } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
-import { expiryTime, findDeadline, LAST_PART } from "../changes/rules/current_state.ts";
+import { findExpiryTime, findDeadline, EXPIRES_SOON_SHARE } from "../changes/rules/current_state.ts";
 import { missingSchema } from "../changes/rules/missing.ts";
 import { canRead } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
@@ -164,10 +164,10 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
   const isExpiring = (record: Kept): boolean => {
     const over = deadline(record);
     const since = Date.parse(sinceOf(record.change));
-    return over - deps.clock.now() < (over - since) * LAST_PART;
+    return over - deps.clock.now() < (over - since) * EXPIRES_SOON_SHARE;
   };
   const pressing = inOrder(pending, deadline);
-  const own = person === null ? [] : pressing.filter(({ change }) => awaits(change, person, intent));
+  const own = person === null ? [] : pressing.filter(({ change }) => isConsentExpected(change, person, intent));
   const totals = {
     pending: ofPending.total,
     waiting_for_you: person === null ? null : own.length,
@@ -302,8 +302,8 @@ function itemOf(
     ...(change.sets && { targets: change.sets.length }),
     title: change.summary,
     since: sinceOf(change),
-    expires_at: expiryTime(change, intent.policy),
-    waits_for_you: person !== null && awaits(change, person, intent),
+    expires_at: findExpiryTime(change, intent.policy),
+    waits_for_you: person !== null && isConsentExpected(change, person, intent),
     missing,
     gates: gates.filter(({ state }) => state !== "pass"),
   };

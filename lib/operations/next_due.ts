@@ -4,7 +4,7 @@ import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
 import { nextDriftCheck } from "../changes/check_drift.ts";
 import { knownMismatches } from "../changes/integrity_scan.ts";
-import { LAST_PART } from "../changes/rules/current_state.ts";
+import { EXPIRES_SOON_SHARE } from "../changes/rules/current_state.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { addRequestCache } from "../kit/request_cache.ts";
 import { listRecords } from "../store/pages.ts";
@@ -93,7 +93,7 @@ async function firstLimit(
   for await (const { id, value } of listRecords(store, "waiting", { prefix, limit: PAGE })) {
     const { since } = parseWait(value);
     const isNotified = expiringKey(since, id.slice(prefix.length)) <= notified;
-    first = Math.min(first, since + (isNotified ? ttl : ttl * (1 - LAST_PART)));
+    first = Math.min(first, since + (isNotified ? ttl : ttl * (1 - EXPIRES_SOON_SHARE)));
   }
   return first;
 }

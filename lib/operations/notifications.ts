@@ -10,7 +10,7 @@ import { readRecord } from "../changes/records.ts";
 import { isEmergencyApproved, listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { parseDetail } from "../changes/rules/event.ts";
-import { isLive, isReviewDue, findTimeLimit, reviewDueAt } from "../changes/rules/current_state.ts";
+import { isLive, isReviewDue, findTimeLimit, findReviewDue } from "../changes/rules/current_state.ts";
 import { listMissingConsents } from "../changes/rules/missing.ts";
 import { pick, shownOutcomes } from "./change_views.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -146,7 +146,7 @@ function standingOf(
   if (!change) return { missing: [], expires_at: null };
   return {
     missing: isLive(change.status) && !isEmergencyApproved(change, intent) ? listMissingConsents(change, intent) : [],
-    expires_at: type === "change.review_due" ? reviewDueAt(change) : findTimeLimit(change, intent.policy),
+    expires_at: type === "change.review_due" ? findReviewDue(change) : findTimeLimit(change, intent.policy),
     reviewers: isReviewDue(change) ? listReviewers(change, intent) : undefined,
   };
 }

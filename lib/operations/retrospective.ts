@@ -6,7 +6,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import { checkRecord } from "../projections/outcomes/record_keeping.ts";
 import { findChange } from "../changes/records.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { lateItems } from "../changes/rules/late_items.ts";
+import { listLateItems } from "../changes/rules/late_items.ts";
 import type { Outcome } from "../changes/rules/outcome.ts";
 import { describeBasis, describeVerdict } from "../changes/rules/outcome_words.ts";
 import type { Store } from "../store/store.ts";
@@ -49,7 +49,7 @@ export async function writeRetrospective(deps: OperationsDeps, changeId: string)
   const record = await findChange(store, changeId);
   const outcome = (await (await readProjection(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
-  const { missing } = checkRecord(change, outcome, lateItems(change));
+  const { missing } = checkRecord(change, outcome, listLateItems(change));
   const entries = (await readEntriesById(store, record.audit.slice(0, MAX_ENTRIES))).map(parseEntry);
   const ending = await readEnding(store, record);
   return page(

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { listDays, lastDays } from "../kit/days.ts";
-import { type Level, LEVEL_MEANINGS, LEVELS } from "../changes/rules/autonomy_level.ts";
+import { type AutonomyLevel, AUTONOMY_LEVEL_MEANINGS, AUTONOMY_LEVELS } from "../changes/rules/autonomy_level.ts";
 import { readDailyCounts } from "../projections/daily_counts.ts";
 import { type Counts, sumCounts } from "../projections/counts.ts";
 
@@ -19,7 +19,7 @@ export const trendSchema = z.object({
   levels: z
     .array(
       z.object({
-        level: z.enum(LEVELS).describe("Which level."),
+        level: z.enum(AUTONOMY_LEVELS).describe("Which level."),
         meaning: z.string().meta({ description: "What it means.", examples: ["a human proposed and a human decided"] }),
       }),
     )
@@ -38,17 +38,17 @@ export async function computeTrend(deps: OperationsDeps, days: number): Promise<
   const window = lastDays(deps.clock.now(), days);
   const counts = await readDailyCounts(deps, window);
   return {
-    levels: LEVELS.map((level) => ({ level, meaning: LEVEL_MEANINGS[level] })),
+    levels: AUTONOMY_LEVELS.map((level) => ({ level, meaning: AUTONOMY_LEVEL_MEANINGS[level] })),
     bucket: "day",
     points: listDays(window).map((date) => ({ date, ...pickLevels(counts.get(date) ?? {}) })),
     totals: pickLevels(sumCounts([...counts.values()])),
   };
 }
 
-type Counted = Level | "unattributed";
+type Counted = AutonomyLevel | "unattributed";
 
 /** Picks the counts by level. */
 export const pickLevels = (counts: Counts): Record<Counted, number> =>
   Object.fromEntries(
-    [...LEVELS, "unattributed" as const].map((level) => [level, counts[`level_${level}`] ?? 0]),
+    [...AUTONOMY_LEVELS, "unattributed" as const].map((level) => [level, counts[`level_${level}`] ?? 0]),
   ) as Record<Counted, number>;

@@ -2,7 +2,7 @@
 import type { Reads } from "../store/store.ts";
 import { DAY_MS, utcDay, countDays, type Window } from "../kit/days.ts";
 import { POLICY_GUARDRAIL, POLICY_STAGES, classifyProposer } from "../changes/rules/actor.ts";
-import { type Level, autonomyLevel, type ModelDraft } from "../changes/rules/autonomy_level.ts";
+import { type AutonomyLevel, classifyAutonomy, type ModelDraft } from "../changes/rules/autonomy_level.ts";
 import type { Resolution } from "../changes/rules/change.ts";
 import type { OutcomeVerdict } from "../changes/rules/outcome.ts";
 import { targetKey } from "../changes/records.ts";
@@ -24,7 +24,7 @@ declare module "../store/store.ts" {
 export type Counter =
   | "proposed"
   | `decided_${"approved" | Resolution | "minor"}`
-  | `level_${Level | "unattributed"}`
+  | `level_${AutonomyLevel | "unattributed"}`
   | "attempts"
   | `attempts_${"failed" | "apply_failed" | "rolled_back" | "drifted"}`
   | `rollbacks_${"person" | "guardrail" | "rollout" | "failed"}`
@@ -136,7 +136,7 @@ async function countDecision(context: ProjectionContext<State>, { change_id, fac
   const { approver = null, authenticated } = facts;
   // A revoked approval was counted already, so the revocation has no level of its own.
   if (facts.decision === "revoked") return { decided_revoked: 1 };
-  const level = autonomyLevel(
+  const level = classifyAutonomy(
     change,
     { approver, authenticated, principals: Object.keys(principals).length > 0 },
     draft,

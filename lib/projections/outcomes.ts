@@ -6,7 +6,7 @@ import { POLICY_GUARDRAIL } from "../changes/rules/actor.ts";
 import { targetKey } from "../changes/records.ts";
 import { isPlan, listEntries } from "../changes/rules/list_entries.ts";
 import { feed } from "../changes/rules/kpi.ts";
-import { trendStart, openOutcome } from "../changes/rules/outcome.ts";
+import { findTrendStart, openOutcome } from "../changes/rules/outcome.ts";
 import { measureRollout } from "../changes/rules/rollout_outcome.ts";
 import type { Entry } from "./entries.ts";
 import { type ProjectionDeps, type Projection, type ProjectionContext, MAX_WRITES_PER_STEP } from "./projection.ts";
@@ -119,7 +119,7 @@ async function openNext(
   const windows = getWindows(all, kpi);
   const intent = await context.readIntent(context.state.manifest);
   const [[then], others] = await Promise.all([
-    context.tx.list("kpi_days", { after: `${trendStart(at).slice(0, 10)}~`, limit: 1, reverse: true }),
+    context.tx.list("kpi_days", { after: `${findTrendStart(at).slice(0, 10)}~`, limit: 1, reverse: true }),
     kpi === null ? [] : listNewestOpen(context.tx, kpi),
   ]);
   const earlier = then?.value.values[kpi ?? ""];

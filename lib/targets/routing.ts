@@ -1,6 +1,6 @@
 /** Routes each change to the target system that covers its target, kind and tenant. */
 import { findDrift } from "../changes/operations/find_drift.ts";
-import { overlaps } from "../changes/rules/pattern_overlap.ts";
+import { hasOverlap } from "../changes/rules/pattern_overlap.ts";
 import {
   findRolloutProblem,
   NoTargetSystem,
@@ -58,7 +58,7 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
     },
     reach: ({ targets, kinds: proposed, tenants: served }) =>
       systems.flatMap(({ name, match, kinds, tenants }) =>
-        match.some((pattern) => targets.some((target) => overlaps(pattern, target))) &&
+        match.some((pattern) => targets.some((target) => hasOverlap(pattern, target))) &&
         (!kinds || kinds.some((kind) => proposed.includes(kind))) &&
         (!tenants || served === "all" || tenants.some((tenant) => served.includes(tenant)))
           ? name

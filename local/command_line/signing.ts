@@ -5,7 +5,7 @@ import { canonicalContent, type Content } from "../../lib/changes/rules/content.
 import { changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
 import { mandateFacts } from "../../lib/changes/mandates/mandate_facts.ts";
 import type { MandateView } from "../../lib/changes/mandates/view.ts";
-import { BOUNDS, type MandateDecision } from "../../lib/changes/rules/mandate.ts";
+import { MANDATE_BOUNDS, type MandateDecision } from "../../lib/changes/rules/mandate.ts";
 import type { ServiceAction } from "../../lib/changes/rules/service_action.ts";
 import type { StageAction } from "../../lib/changes/rules/stage_action.ts";
 import { sha256 } from "../node_ports.ts";
@@ -138,7 +138,9 @@ async function aboutNoChange(client: Session["client"], matter: Exclude<Matter, 
   const { origin } = await client.get("/api/product/audit", { params: { query: { limit: 1 } } });
   if ("mandate" in matter) {
     const { decision, approver, mandate, narrow } = matter;
-    const bounds = Object.fromEntries(BOUNDS.flatMap((bound) => (bound in mandate ? [[bound, mandate[bound]]] : [])));
+    const bounds = Object.fromEntries(
+      MANDATE_BOUNDS.flatMap((bound) => (bound in mandate ? [[bound, mandate[bound]]] : [])),
+    );
     const facts = mandateFacts(decision, { ...mandate, bounds: bounds as never }, narrow);
     return { asked: { approver, mandate_id: mandate.mandate_id, narrow }, facts: { origin, approver, ...facts } };
   }

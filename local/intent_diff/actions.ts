@@ -6,7 +6,7 @@ import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
 import type { PermissionAction } from "../../lib/changes/rules/permission_lists.ts";
 import { listPermittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
-import { agentLimits, listAgents } from "../../lib/changes/rules/principals.ts";
+import { findAgentLimits, listAgents } from "../../lib/changes/rules/principals.ts";
 import { ACTIONS } from "../../lib/changes/rules/describe_rules.ts";
 import { atPlaces, byEffect, type Difference, difference, compareNumbers, passes } from "./difference.ts";
 import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
@@ -105,7 +105,7 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
         }));
       }),
       ...(["max_open", "max_per_day"] as const).flatMap((limit) => {
-        const [before, after] = [agentLimits(name, old)[limit], agentLimits(name, next)[limit]];
+        const [before, after] = [findAgentLimits(name, old)[limit], findAgentLimits(name, next)[limit]];
         const what = limit === "max_open" ? "have open changes" : "propose changes a day";
         const text = `The agent ${shown} may now ${what}, ${after} at most; it was ${before}.`;
         return before === after ? [] : [difference(`${field}.may.${limit}`, 3, compareNumbers(before, after), text)];
@@ -119,7 +119,7 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
 }
 
 function compareReads(name: string, old: Intent, next: Intent): Difference[] {
-  const [before, after] = [agentLimits(name, old).read, agentLimits(name, next).read];
+  const [before, after] = [findAgentLimits(name, old).read, findAgentLimits(name, next).read];
   if (before === after) return [];
   const [what, effect] =
     after === "all"
@@ -131,7 +131,7 @@ function compareReads(name: string, old: Intent, next: Intent): Difference[] {
 }
 
 const countsOf = (name: string, intent: Intent): string => {
-  const { max_open, max_per_day, read } = agentLimits(name, intent);
+  const { max_open, max_per_day, read } = findAgentLimits(name, intent);
   return `it may read ${read === "own" ? "only the changes that it proposed" : "every change"}, have ${max_open} open changes and propose ${max_per_day} a day at most`;
 };
 

@@ -4,7 +4,7 @@ import { type Actor, signerActor } from "../../lib/changes/rules/actor.ts";
 import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
 import type { ProposeInput } from "../../lib/changes/rules/command.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
-import { requiredGroups } from "../../lib/changes/rules/idp_groups.ts";
+import { listRequiredGroups } from "../../lib/changes/rules/idp_groups.ts";
 import { isForbiddenSelfApproval, isDecider, requireAllowedTarget } from "../../lib/changes/rules/policy.ts";
 import { listAgents } from "../../lib/changes/rules/principals.ts";
 import { proposedContent } from "../../lib/changes/rules/propose.ts";
@@ -122,7 +122,7 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
       );
   }
   for (const name of names) {
-    const [was, is] = [requiredGroups(name, old), requiredGroups(name, next)];
+    const [was, is] = [listRequiredGroups(name, old), listRequiredGroups(name, next)];
     const [ended, added] = [was.filter((one) => !is.includes(one)), is.filter((one) => !was.includes(one))];
     const what = `What ${JSON.stringify(name)} decides`;
     const group = "of the identity provider";

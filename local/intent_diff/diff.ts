@@ -1,6 +1,6 @@
 /** Compares two intents: what may be done under the new one that could not be under the old one, and what no longer. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import { type Intent, kpiNames } from "../../lib/changes/rules/intent.ts";
+import { type Intent, listKpiNames } from "../../lib/changes/rules/intent.ts";
 import { requireApplyWhen } from "../../lib/changes/rules/apply_when.ts";
 import { describeGuardrail, describeValueRule } from "../../lib/changes/rules/describe_rules.ts";
 import { compareActions } from "./actions.ts";
@@ -50,7 +50,7 @@ function compareIdentity(old: Intent, next: Intent): Difference[] {
 function compareKpis(old: Intent, next: Intent): Difference[] {
   const guardrails = (intent: Intent) => intent.policy.guardrails.map(describeGuardrail);
   const goals = (intent: Intent, name: string) => canonicalJson(intent.kpis[name] ?? null);
-  const [was, is] = [kpiNames(old), kpiNames(next)];
+  const [was, is] = [listKpiNames(old), listKpiNames(next)];
   const changed = was.filter((name) => is.includes(name) && goals(old, name) !== goals(next, name));
   const has = (list: readonly string[]) => (one: string) => list.includes(one);
   const [before, after] = [guardrails(old), guardrails(next)];

@@ -1,5 +1,5 @@
 /** Names of changes in a scenario: `$c1` stands for the id of the change that an earlier request made `as: c1`. */
-import { suggestion } from "../../lib/changes/rules/fields.ts";
+import { suggestWord } from "../../lib/changes/rules/fields.ts";
 
 /** A name that no earlier request gave. */
 export class UnknownName extends Error {
@@ -29,6 +29,6 @@ function idOf(name: string, ids: ReadonlyMap<string, string>): string {
   const id = ids.get(name);
   if (id !== undefined) return id;
   const known = [...ids.keys()];
-  const hint = known.length > 0 ? suggestion(name, known) : "no request before it has as";
+  const hint = known.length > 0 ? suggestWord(name, known) : "no request before it has as";
   throw new UnknownName(`$${name} stands for nothing: ${hint}`);
 }

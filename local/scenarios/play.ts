@@ -1,7 +1,7 @@
 /** Plays a scenario on a whole service in this process, over a store in memory. */
 import { app, countersign, targetAdapter } from "../../handlers/index.ts";
 import { isAgent } from "../../lib/changes/rules/principals.ts";
-import { suggestion } from "../../lib/changes/rules/fields.ts";
+import { suggestWord } from "../../lib/changes/rules/fields.ts";
 import { normalizeName } from "../../lib/changes/rules/names.ts";
 import type { Handler } from "../../lib/http/deps.ts";
 import type { Log } from "../../lib/kit/platform.ts";
@@ -136,7 +136,7 @@ async function openRun(manifest: string, start: string) {
     const secret = secrets.get(normalizeName(by));
     if (secret !== undefined) return secret;
     const known = [...secrets.keys()];
-    const hint = known.length > 0 ? suggestion(by, known) : "it has no agents";
+    const hint = known.length > 0 ? suggestWord(by, known) : "it has no agents";
     throw new StepFailed(place, `the intent has no agent ${by}: ${hint}`);
   };
 

@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml";
 import * as z from "zod";
-import { filled, list, object } from "../../lib/changes/rules/fields.ts";
+import { nonEmptyText, list, strictObject } from "../../lib/changes/rules/fields.ts";
 
 const time = () => z.iso.datetime({ offset: true, error: "must be a time such as 2026-12-24T10:00:00+01:00" });
 
 const step = {
-  by: filled()
+  by: nonEmptyText()
     .optional()
     .describe("The caller: a person as the log-in names them, or an agent of the intent; absent: no one is named."),
   at: time().optional().describe("When; absent: when the request before was sent, of the first the next stated time."),
@@ -22,10 +22,10 @@ const step = {
 };
 
 const scenarioSchema = () =>
-  object({
-    name: filled().describe("What the scenario shows."),
+  strictObject({
+    name: nonEmptyText().describe("What the scenario shows."),
     given: list(
-      object({
+      strictObject({
         as: z
           .string("must be text")
           .regex(/^[A-Za-z_]\w*$/, "must be a name of letters, digits and _, as c1")
@@ -36,7 +36,7 @@ const scenarioSchema = () =>
     )
       .default([])
       .describe("Earlier requests, in order; each must be accepted."),
-    when: object(step).describe("The request whose answer is judged."),
+    when: strictObject(step).describe("The request whose answer is judged."),
     expect: z
       .record(z.string(), z.unknown(), "must be an object")
       .refine((members) => Object.keys(members).length > 0, "must name a member of the answer")

@@ -4,8 +4,8 @@ import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import type { ProductAdapter, TargetsInForce } from "../../lib/changes/operations/adapter_port.ts";
 import { KINDS } from "../../lib/changes/rules/change_terms.ts";
-import { filled, list, object } from "../../lib/changes/rules/fields.ts";
-import { pattern } from "../../lib/changes/rules/intent_parts.ts";
+import { nonEmptyText, list, strictObject } from "../../lib/changes/rules/fields.ts";
+import { targetPattern } from "../../lib/changes/rules/intent_parts.ts";
 import type { Identity } from "../../lib/changes/runtime.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
@@ -39,9 +39,9 @@ const shared = {
   name: z
     .string("must be text")
     .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - and _, a letter or digit first"),
-  match: list(pattern()).min(1, "must name at least one pattern"),
+  match: list(targetPattern()).min(1, "must name at least one pattern"),
   kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`)).optional(),
-  tenants: list(filled()).min(1, "must name at least one tenant").optional(),
+  tenants: list(nonEmptyText()).min(1, "must name at least one tenant").optional(),
 };
 
 type Stated = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
@@ -93,14 +93,14 @@ function parseSystems(text: string, option: string): Stated[] {
     if (error instanceof JsonRejected) throw new OptionError(`${option} ${error.message}`, 1);
     throw error;
   }
-  const file = object({ systems: list(z.looseObject({}, "must be an object")).min(1, "must list a system") });
+  const file = strictObject({ systems: list(z.looseObject({}, "must be an object")).min(1, "must list a system") });
   const { systems } = parse(file, content, (path, message) => `${option}: ${path || "the file"} ${message}`);
   return systems.map((system, index) => {
     const name = typeof system["name"] === "string" ? ` (${system["name"]})` : "";
     const where = `${option}: systems[${index}]${name}`;
     const type = TYPES[String(system["type"])];
     if (!type) throw new OptionError(`${where}: type must be one of ${Object.keys(TYPES).join(", ")}`, 1);
-    const schema = object({ ...shared, type: z.string(), ...type.fields });
+    const schema = strictObject({ ...shared, type: z.string(), ...type.fields });
     return parse(schema, system, (path, message) => `${where}: ${path || "it"} ${message}`) as Stated;
   });
 }

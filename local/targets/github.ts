@@ -2,7 +2,7 @@
 import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
-import { filled, list, object } from "../../lib/changes/rules/fields.ts";
+import { nonEmptyText, list, strictObject } from "../../lib/changes/rules/fields.ts";
 import { coversDeployments } from "../../lib/changes/rules/release.ts";
 import { githubApp } from "../../lib/github/app.ts";
 import { type GithubGate, MIN_HOOK_SECRET_LENGTH } from "../../lib/github/gate.ts";
@@ -13,13 +13,13 @@ const API = "https://api.github.com";
 
 /** The schema of the field. */
 export const githubFields = () =>
-  object({
+  strictObject({
     app_id: z.number("must be a number").int("must be a whole number").min(1, "must be at least 1"),
-    key_file: filled(),
+    key_file: nonEmptyText(),
     secret_env: z
       .string("must be text")
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable"),
-    api: filled()
+    api: nonEmptyText()
       .refine(
         (address) => isSafeAddress(address) && !/[?/]$|[?#]/.test(address),
         "must be an https URL, or http on this machine, without a user name, ?, # and a slash at its end",
@@ -50,7 +50,9 @@ export function checkGithub(
 ): void {
   const github = readField(gate);
   if (!github) return;
-  const { tenants, match } = z.looseObject({ tenants: list(filled()).optional(), match: list(filled()) }).parse(gate);
+  const { tenants, match } = z
+    .looseObject({ tenants: list(nonEmptyText()).optional(), match: list(nonEmptyText()) })
+    .parse(gate);
   if (tenants?.length !== 1 || tenants[0] === "*")
     throw wrong("tenants", "must name exactly one tenant, since GitHub names none");
   if (!match.some(coversDeployments)) throw wrong("match", "must cover deploy/…, which GitHub asks for");

@@ -1,7 +1,7 @@
 /** The types of target systems that `--targets` may name: their fields, and how each is opened. */
 import { join } from "node:path";
 import * as z from "zod";
-import { filled } from "../../lib/changes/rules/fields.ts";
+import { nonEmptyText } from "../../lib/changes/rules/fields.ts";
 import type { ProductAdapter } from "../../lib/changes/operations/adapter_port.ts";
 import type { Identity } from "../../lib/changes/runtime.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
@@ -60,7 +60,7 @@ interface SystemType {
   open(opening: Opening): TargetSystem | ProductAdapter;
 }
 
-const path = () => filled();
+const path = () => nonEmptyText();
 const variable = () =>
   z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
 const keyTemplate = (stated: Fields) => ({ field: "key", text: (stated["key"] as string | undefined) ?? "{rest}" });
@@ -94,7 +94,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       }),
   },
   flagd: {
-    fields: { file: path(), key: filled().optional() },
+    fields: { file: path(), key: nonEmptyText().optional() },
     template: keyTemplate,
     show: asStated,
     open: ({ stated, clock, key, path }) =>
@@ -108,11 +108,11 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   },
   unleash: {
     fields: {
-      url: filled(),
-      project: filled().optional(),
-      environment: filled(),
+      url: nonEmptyText(),
+      project: nonEmptyText().optional(),
+      environment: nonEmptyText(),
       token_env: variable(),
-      key: filled().optional(),
+      key: nonEmptyText().optional(),
     },
     template: keyTemplate,
     check: ({ url }, _, wrong) => checkField("url", wrong, () => parseUnleashUrl(String(url))),
@@ -131,10 +131,10 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   postgres: {
     fields: {
       url_env: variable(),
-      table: filled(),
-      key_column: filled(),
-      value_column: filled(),
-      key: filled().optional(),
+      table: nonEmptyText(),
+      key_column: nonEmptyText(),
+      value_column: nonEmptyText(),
+      key: nonEmptyText().optional(),
     },
     template: keyTemplate,
     check: (_, { url_env }, wrong) => checkField("url_env", wrong, () => describeAddress(url_env!)),
@@ -151,8 +151,8 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   },
   etcd: {
     fields: {
-      url: filled(),
-      key: filled().optional(),
+      url: nonEmptyText(),
+      key: nonEmptyText().optional(),
       user_env: variable().optional(),
       password_env: variable().optional(),
     },
@@ -171,13 +171,13 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   },
   git: {
     fields: {
-      url: filled(),
-      branch: filled(),
-      path: filled(),
-      ssh_key_file: filled().optional(),
-      known_hosts_file: filled().optional(),
+      url: nonEmptyText(),
+      branch: nonEmptyText(),
+      path: nonEmptyText(),
+      ssh_key_file: nonEmptyText().optional(),
+      known_hosts_file: nonEmptyText().optional(),
       token_env: variable().optional(),
-      signing_key_file: filled().optional(),
+      signing_key_file: nonEmptyText().optional(),
     },
     template: (stated) => ({ field: "path", text: textIn(stated, "path") }),
     show: asStated,
@@ -199,7 +199,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     },
   },
   webhook: {
-    fields: { url: filled(), secret_env: variable() },
+    fields: { url: nonEmptyText(), secret_env: variable() },
     check({ url }, { secret_env }, wrong) {
       checkField("url", wrong, () => checkWebhookUrl(String(url)));
       checkField("secret_env", wrong, () => parseWebhookKey(secret_env!));

@@ -9,7 +9,7 @@ import { resolveEndedLease } from "../operations/recover.ts";
 import { actorBehind, present, type ProofInput } from "../proof_input.ts";
 import { asProven } from "../proven_consents.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
-import { comesAfterTime } from "../rules/apply_when.ts";
+import { isAfterScheduledTime } from "../rules/apply_when.ts";
 import { isLive } from "../rules/current_state.ts";
 import { type MissingConsent, listMissingConsents } from "../rules/missing.ts";
 import type { Change } from "../rules/change.ts";
@@ -88,7 +88,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const judged =
       type === "approve" ? await asInside(transaction, await asProven(transaction, before), before) : before.change;
     const isWaiting = isLive(before.change.status);
-    const isLate = type === "approve" && isWaiting && comesAfterTime(before.change, transaction.at);
+    const isLate = type === "approve" && isWaiting && isAfterScheduledTime(before.change, transaction.at);
     const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
     const enacted = transaction.enact(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);

@@ -5,7 +5,7 @@ import { type Caller, requireRevision } from "../caller.ts";
 import { inProgressError, readLease } from "../operations/lease.ts";
 import { actorBehind, present } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
-import { STAYS } from "../rules/erasure.ts";
+import { UNERASED_DATA } from "../rules/erasure.ts";
 import { parseDetail } from "../rules/event.ts";
 import { type Enacted, governed } from "../transaction.ts";
 
@@ -80,7 +80,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
     tx.put("erasures_due", change_id, { entry: entry.id, at: now, message_id, looked: 0, kept: true });
     tx.put("meta", "erased", { entry: entry.id });
     const gone_by = new Date(Date.parse(at) + REMOVAL_LIMIT_MS).toISOString();
-    return { ...enacted, gone_by, stays: STAYS };
+    return { ...enacted, gone_by, stays: UNERASED_DATA };
   });
   caller.deps.wake?.();
   return result;

@@ -6,7 +6,7 @@ import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Place } from "../records.ts";
 import type { Change } from "../rules/change.ts";
-import { findTarget } from "../rules/event.ts";
+import { findTargetFacts } from "../rules/event.ts";
 import type { Applied, ChangeRecord } from "../rules/record.ts";
 import { fromStoredChange } from "../rules/stored_record.ts";
 import { named, onTarget } from "../subjects.ts";
@@ -119,7 +119,7 @@ export async function listLaterOwners(
     for (const [index, one] of stored.entries()) {
       const { event_type, change_id, tenant, detail } = one?.value ?? ({} as Partial<AuditEntry>);
       if (!change_id || !hasEntry(deps, ids[index]!, one?.value, change_id)) return undefined;
-      const held = findTarget({ tenant: tenant!, detail: detail! }, place);
+      const held = findTargetFacts({ tenant: tenant!, detail: detail! }, place);
       if (!held) continue;
       const { target_holds } = held;
       if (event_type === "change_rolled_back" || event_type === "change_rollback_failed") ended.add(change_id);

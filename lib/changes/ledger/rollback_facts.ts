@@ -1,5 +1,5 @@
 /** Facts about a rollback from the log: an adapter compares what it has stored with them. */
-import { findTarget } from "../rules/event.ts";
+import { findTargetFacts } from "../rules/event.ts";
 import type { Change } from "../rules/change.ts";
 import { pickContent } from "../rules/content.ts";
 import { hasNoValue } from "../rules/list_entries.ts";
@@ -89,7 +89,7 @@ async function ownerBefore(
   target: TargetKey,
 ): Promise<string | null | undefined> {
   const apply = applied ? await evidence.entry(applied.entry) : undefined;
-  return apply && findTarget(apply, target)?.target_held;
+  return apply && findTargetFacts(apply, target)?.target_held;
 }
 
 /** Returns a change as its entries make it, with the content that is stored of it, whatever that is. */

@@ -5,7 +5,7 @@ import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
 import { LISTED, listLiveChanges, type Place, readRecord, targetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
-import { parseDetail, findTarget, isRolledBack } from "../rules/event.ts";
+import { parseDetail, findTargetFacts, isRolledBack } from "../rules/event.ts";
 import { isLive } from "../rules/current_state.ts";
 import { normalizeTarget } from "../rules/target_key.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -29,7 +29,7 @@ export interface LedgerSources {
 export async function findOwner(sources: LedgerSources, target: Place): Promise<string | null> {
   const newest = await sources.evidence.onTarget("held", target)();
   if (!newest) return findStoredOwner(sources, target, new Set());
-  return newest.event_type === "change_applied" ? newest.change_id : findTarget(newest, target)!.target_holds!;
+  return newest.event_type === "change_applied" ? newest.change_id : findTargetFacts(newest, target)!.target_holds!;
 }
 
 /** Returns since when a target has had its owner, by the entries of applies and rollbacks; undefined where these are too old. */
@@ -39,7 +39,7 @@ export async function findOwnedSince({ evidence }: LedgerSources, target: Place)
   for (let entry; (entry = await next());) {
     const { event_type, change_id, timestamp } = entry;
     const isApply = event_type === "change_applied";
-    const owner = isApply ? change_id : (findTarget(entry, target)?.target_holds ?? null);
+    const owner = isApply ? change_id : (findTargetFacts(entry, target)?.target_holds ?? null);
     if (found && found.owner !== owner) return found.since;
     found = { owner, since: timestamp };
     if (isApply) return found.since;
@@ -51,7 +51,7 @@ export async function findOwnedSince({ evidence }: LedgerSources, target: Place)
 export async function findSpelling({ reads, evidence }: LedgerSources, target: Place): Promise<string> {
   // Each apply and rollback repeats the spelling of the one before it, so the newest tells the first.
   const newest = (await evidence.onTarget("held", target)()) ?? (await newestStoredApply({ reads, evidence }, target));
-  const held = newest && findTarget(newest, target);
+  const held = newest && findTargetFacts(newest, target);
   const spelling = held?.target_spelling ?? held?.target;
   return spelling !== undefined && normalizeTarget(spelling) === normalizeTarget(target.target)
     ? spelling
@@ -88,20 +88,20 @@ export async function findOwnerWithout(
 async function findUnder(sources: LedgerSources, target: Place, changeId: string, from: AuditEntry | undefined) {
   const passed = new Set([changeId]);
   for (let entry = from; ;) {
-    const under = entry && findTarget(entry, target)?.target_held;
+    const under = entry && findTargetFacts(entry, target)?.target_held;
     if (typeof under !== "string") return { under, passed };
     const { status, entries } = await readStatus(sources, under);
     if (status === "applied" && !isTakenBackAt(entries, target)) return { under, passed };
     if (passed.has(under)) return { under: undefined, passed };
     passed.add(under);
-    entry = entries.findLast((one) => findTarget(one, target)?.target_held !== undefined);
+    entry = entries.findLast((one) => findTargetFacts(one, target)?.target_held !== undefined);
   }
 }
 
 /** Returns true where a rollback that failed on other targets of a plan has taken this one back. */
 const isTakenBackAt = (entries: readonly AuditEntry[], target: Place): boolean =>
   entries.some((entry) => {
-    const found = entry.event_type === "change_rollback_failed" ? findTarget(entry, target) : undefined;
+    const found = entry.event_type === "change_rollback_failed" ? findTargetFacts(entry, target) : undefined;
     return found !== undefined && isRolledBack(found);
   });
 
@@ -162,5 +162,5 @@ async function readStatus(
 /** Returns true for the proposal of a change of a target. */
 export function isTargetProposal(place: Place, entry: AuditEntry | undefined): boolean {
   if (entry?.event_type !== "change_proposed") return false;
-  return findTarget(entry, place) !== undefined;
+  return findTargetFacts(entry, place) !== undefined;
 }

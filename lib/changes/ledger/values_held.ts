@@ -1,7 +1,7 @@
 /** Values that a target held, by our own record: entries of the log, and contents that match the digests in them. */
 import { type AuditEntry } from "../../audit/entry.ts";
 import { type Place, readRecord, targetKey } from "../records.ts";
-import { parseDetail, findTarget } from "../rules/event.ts";
+import { parseDetail, findTargetFacts } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { isSameTarget } from "../rules/target_key.ts";
@@ -73,7 +73,7 @@ async function ownerBefore(
   entry: AuditEntry,
 ): Promise<string | null | { unknown: string }> {
   const { event_type, change_id } = entry;
-  const { target_held = null, target_holds = null } = findTarget(entry, place) ?? {};
+  const { target_held = null, target_holds = null } = findTargetFacts(entry, place) ?? {};
   if (event_type === "change_applied") return target_held;
   if (target_holds === null) return change_id;
   const [rolledBack, left] = [await readVerified(sources, change_id), await readVerified(sources, target_holds)];
@@ -98,7 +98,7 @@ async function valueUnder(
     const set = isOver ? undefined : valueSet(record, place);
     if (set) return set;
     const apply = await sources.evidence.kept(record.applied.entry);
-    id = (apply && findTarget(apply, place)?.target_held) ?? null;
+    id = (apply && findTargetFacts(apply, place)?.target_held) ?? null;
   }
   return undefined;
 }

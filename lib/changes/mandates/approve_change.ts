@@ -10,7 +10,7 @@ import { listEntries } from "../rules/list_entries.ts";
 import type { EffectiveBounds } from "../rules/mandate_allowed.ts";
 import type { MandateApproval } from "../rules/mandate_approval.ts";
 import { mandateApproverName } from "../rules/mandate.ts";
-import { type Breach, findBreach } from "../rules/mandate_bounds.ts";
+import { type BoundViolation, findBoundViolation } from "../rules/mandate_bounds.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { requireSchemas } from "../rules/value_limits.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
@@ -23,7 +23,7 @@ import { listSigned, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
 /** Why a change lies outside a mandate of its agent. */
-export interface Outside extends Breach {
+export interface Outside extends BoundViolation {
   mandate_id: string;
 }
 
@@ -73,13 +73,13 @@ async function judge(
   transaction: Transaction,
   mandate: MandateRecord,
   { input, places, seen, readings }: Proposed,
-): Promise<MandateApproval | Breach> {
+): Promise<MandateApproval | BoundViolation> {
   const { at, product, evidence } = transaction;
   const { policy } = product.intent;
   const { inactive, bounds } = await judgeStanding(transaction, mandate);
   if (inactive !== undefined || !bounds) return { bound: "state", message: inactive ?? "" };
   const systems = listSystems(product.adapter);
-  const breach = findBreach(input, mandate, bounds, {
+  const breach = findBoundViolation(input, mandate, bounds, {
     at,
     rule: policy.mandates!,
     stages: policy.stages,
@@ -99,7 +99,7 @@ export async function findRecentRollback(
   evidence: Transaction["evidence"],
   change: ProposeInput | Change,
   at: string,
-): Promise<Breach | undefined> {
+): Promise<BoundViolation | undefined> {
   for (const entry of listEntries(change)) {
     const since = await unapprovedRollback(evidence, entry, at);
     if (since === undefined) continue;
@@ -130,7 +130,7 @@ export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "l
 }
 
 /** Returns why values break the limits of a mandate. */
-export function findValueBreach({ error, first, unheld }: ValueJudgement): Breach | undefined {
+export function findValueBreach({ error, first, unheld }: ValueJudgement): BoundViolation | undefined {
   if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: sentence(error) };
   const target = first ?? unheld;
   if (target === undefined) return undefined;
@@ -145,7 +145,7 @@ async function count(
   mandate: MandateRecord,
   { max_per_day, max_open }: EffectiveBounds,
   entries: number,
-): Promise<MandateApproval | Breach> {
+): Promise<MandateApproval | BoundViolation> {
   const { mandate_id, revision, counts_from } = mandate;
   const number = (await usedToday(evidence, mandate_id, at)) + entries;
   if (number > max_per_day)

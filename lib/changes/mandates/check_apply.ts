@@ -5,7 +5,7 @@ import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { findApprovingMandate, isMandateApproval, isApprovedByMandate } from "../rules/mandate_approval.ts";
 import { effectiveBounds } from "../rules/mandate_allowed.ts";
-import { findBreach } from "../rules/mandate_bounds.ts";
+import { findBoundViolation } from "../rules/mandate_bounds.ts";
 import { listMissingConsents, listMissingOrdinaryConsents } from "../rules/missing.ts";
 import { allowedInstead } from "../rules/state_machine.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -79,7 +79,7 @@ async function findMandateBreach(
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
   const values = given ? await judgeLimits(transaction, change, bounds, given) : judgeSchema(change, bounds);
   const breach =
-    findBreach(asStated(change), mandate, bounds, { ...facts, systems: listSystems(product.adapter) }) ??
+    findBoundViolation(asStated(change), mandate, bounds, { ...facts, systems: listSystems(product.adapter) }) ??
     (given && (await findRecentRollback(evidence, change, at))) ??
     findValueBreach(values);
   return { breach, step_base: values.step_base };

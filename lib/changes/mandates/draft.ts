@@ -4,7 +4,7 @@ import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
 import type { Replayed } from "../replies.ts";
 import type { MandateBounds } from "../rules/mandate.ts";
-import { requireAllowed } from "../rules/mandate_allowed.ts";
+import { requireAllowedMandate } from "../rules/mandate_allowed.ts";
 import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
 import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
@@ -43,7 +43,7 @@ export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftRe
     const { policy } = product.intent;
     requirePerson(caller, "actor", input.actor);
     const bounds = readBounds(input, transaction);
-    requireAllowed(bounds, policy, Date.parse(at));
+    requireAllowedMandate(bounds, policy, Date.parse(at));
     if ((await sweepDrafts(tx, Date.parse(at))) >= MAX_DRAFTS)
       throw new AppError("too_many_open", `there are ${MAX_DRAFTS} drafts of mandates; sign or revoke one`, {
         limit: "drafts",

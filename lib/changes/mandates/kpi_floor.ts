@@ -1,7 +1,7 @@
 /** Floors of KPIs: a mandate is not active while a KPI is worse than its floor. */
 import { invalidField } from "../../kit/errors.ts";
 import { type RecordedFeeds, readRecordedKpis } from "../recorded_kpis.ts";
-import { type Intent, kpiNames } from "../rules/intent.ts";
+import { type Intent, listKpiNames } from "../rules/intent.ts";
 import { kpiDirection } from "../rules/kpi.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
@@ -37,7 +37,7 @@ export async function findBelowNow(sources: FloorSources, mandate: MandateRecord
 
 /** Returns a KPI of a floor that the intent does not name. */
 export const findUnknownKpi = (kpi_floor: object | undefined, intent: Pick<Intent, "kpis">): string | undefined =>
-  Object.keys(kpi_floor ?? {}).find((kpi) => !kpiNames(intent).includes(kpi));
+  Object.keys(kpi_floor ?? {}).find((kpi) => !listKpiNames(intent).includes(kpi));
 
 /** Requires that the intent names each KPI of a floor. Errors: 400 `invalid_field`. */
 export function requireKnownKpis(kpi_floor: object | undefined, intent: Pick<Intent, "kpis">): void {

@@ -7,7 +7,7 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Actor } from "../rules/actor.ts";
 import { requireGroups } from "../rules/idp_groups.ts";
 import type { MandateDecision } from "../rules/mandate.ts";
-import { requireAllowed } from "../rules/mandate_allowed.ts";
+import { requireAllowedMandate } from "../rules/mandate_allowed.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { canSignMandate, listMissingSignatures } from "../rules/mandate_signers.ts";
 import type { MissingConsent } from "../rules/missing.ts";
@@ -83,7 +83,7 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
     if (isOldDraft(mandate, Date.parse(at))) throw refuse("the draft is older than seven days; make a new one");
     const { created_at, note: draft_note } = mandate;
     if (created_at > at) throw refuse("the draft is dated after now; make a new one");
-    requireAllowed(bounds, product.intent.policy, Date.parse(created_at));
+    requireAllowedMandate(bounds, product.intent.policy, Date.parse(created_at));
     if (bounds.until <= at) throw refuse(`it ended at ${bounds.until}`);
     if (canonicalJson(listReached(product.adapter, bounds)) !== canonicalJson(systems))
       throw refuse("the target systems that it reaches have changed since the draft; make a new one");

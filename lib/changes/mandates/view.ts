@@ -1,5 +1,5 @@
 /** Mandates as they are shown: bounds, state, signatures, what is used and what is left. */
-import { BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
+import { MANDATE_BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { listMissingSignatures } from "../rules/mandate_signers.ts";
 import type { MissingConsent } from "../rules/missing.ts";
@@ -52,7 +52,7 @@ export async function showStanding(sources: Viewing, mandate: MandateRecord): Pr
     open: Math.max(0, now.max_open - used.open),
   };
   const shown = Object.fromEntries(
-    BOUNDS.flatMap((bound) => (bounds[bound] === undefined ? [] : [[bound, now[bound]]])),
+    MANDATE_BOUNDS.flatMap((bound) => (bounds[bound] === undefined ? [] : [[bound, now[bound]]])),
   );
   const lost = isLost ? ({ reason: "loss_accepted", at } as const) : null;
   return {

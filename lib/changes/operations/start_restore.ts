@@ -11,7 +11,7 @@ import type { RestoreLease, SignedRequest } from "../records.ts";
 import { type Actor, POLICY_DRIFT, serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { parseDetail } from "../rules/event.ts";
-import { findFreeze, requireNoHold } from "../rules/hold.ts";
+import { listFreezeHolds, requireNoHold } from "../rules/hold.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
 import { listMissingConsents } from "../rules/missing.ts";
@@ -68,7 +68,7 @@ export async function startRestore(
     const message = `${describeMove(moved)}; set the configuration as it was`;
     throw new AppError("target_moved", message, { change_id, places: moved });
   }
-  requireNoHold(findFreeze(await lastFreeze(transaction), transaction.now));
+  requireNoHold(listFreezeHolds(await lastFreeze(transaction), transaction.now));
   const operands: Change[] = [];
   let contested: string | undefined;
   for (const operand of edited) {

@@ -1,6 +1,6 @@
 /** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` makes it, and what that leaves out: the person's presence. */
 import { decodeBase64, toBase64 } from "../../kit/base64.ts";
-import { type SshMaterial, sshMaterial } from "../rules/key_material.ts";
+import { type SshMaterial, parseSshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
 import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { toRawSignature } from "./ecdsa.ts";
@@ -46,7 +46,7 @@ export async function whyNoSshSignature(armoured: string, key: SshKey, statement
   const parts = parse(armoured);
   if (!parts) return "it is no armoured SSH signature";
   const { publicKey, namespace, hash, signature } = parts;
-  const material = sshMaterial(key.public_key)!;
+  const material = parseSshMaterial(key.public_key)!;
   if (toBase64(publicKey) !== toBase64(material.blob)) return "it is of another key";
   if (namespace !== NAMESPACE) return `its namespace is not ${NAMESPACE}`;
   const name = Object.hasOwn(HASHES, hash) ? HASHES[hash] : undefined;

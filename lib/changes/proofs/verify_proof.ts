@@ -1,6 +1,6 @@
 /** Verifies a proof of a statement with the keys of its claimed signer. */
 import { toBase64 } from "../../kit/base64.ts";
-import { sshMaterial } from "../rules/key_material.ts";
+import { parseSshMaterial } from "../rules/key_material.ts";
 import type { Key, SshKey } from "../rules/keys.ts";
 import type { KnownKey } from "../rules/signing.ts";
 import type { Proof } from "../rules/proof.ts";
@@ -28,4 +28,4 @@ export async function verifyProof(proof: Proof, statement: string, keys: readonl
 const isOf = (proof: Proof, key: Key, signer: string | undefined): boolean =>
   proof.type === "webauthn"
     ? key.type === "webauthn" && key.credential_id === proof.credential_id
-    : key.type === "ssh" && toBase64(sshMaterial(key.public_key)!.blob) === signer;
+    : key.type === "ssh" && toBase64(parseSshMaterial(key.public_key)!.blob) === signer;

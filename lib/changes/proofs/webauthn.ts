@@ -1,7 +1,7 @@
 /** Verifies that a passkey signed a statement, with its owner present and verified. WebAuthn Level 2, section 7.2. */
 import { decodeBase64Url, toBase64Url } from "../../kit/base64.ts";
 import { JsonRejected, parseStrictJson } from "../../kit/strict_json.ts";
-import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
+import { isAllowedOrigin, parsePasskeyMaterial } from "../rules/key_material.ts";
 import type { PasskeyKey } from "../rules/keys.ts";
 import type { Assertion } from "../rules/proof.ts";
 import { rawOfDer } from "./ecdsa.ts";
@@ -46,7 +46,8 @@ function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): st
   if (type !== "webauthn.get") return "it is no assertion";
   if (asked !== challenge) return "it is of another statement";
   if (crossOrigin !== false || topOrigin !== undefined) return "it was asked for inside a page of another site";
-  if (typeof origin !== "string" || !mayAsk(origin, key)) return `it was asked for by a page of ${String(origin)}`;
+  if (typeof origin !== "string" || !isAllowedOrigin(origin, key))
+    return `it was asked for by a page of ${String(origin)}`;
   return undefined;
 }
 
@@ -59,7 +60,7 @@ function whyNobodyThere(flags: number): string | undefined {
 }
 
 async function holds(key: PasskeyKey, signature: Bytes, signed: Bytes): Promise<boolean> {
-  const { algorithm, spki } = passkeyMaterial(key.public_key)!;
+  const { algorithm, spki } = parsePasskeyMaterial(key.public_key)!;
   const raw = algorithm === "ES256" ? rawOfDer(signature) : signature;
   return raw !== undefined && verifies("spki", spki, ALGORITHMS[algorithm], raw, signed);
 }

@@ -37,10 +37,11 @@ export const serviceActor = (actor: string | null = null): Actor => ({ actor, au
 export const signerActor = (actor: string): Actor => ({ actor, authenticated: "signature" });
 
 /** Ways in which more is known of a person than what a request claims. */
-const VOUCHED: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy", "jwt"]);
+const VERIFIED_METHODS: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy", "jwt"]);
 
 /** Returns true where a signature, the proxy or an agent's secret vouches for the actor. */
-export const isKnown = ({ authenticated }: Actor): boolean => VOUCHED.has(authenticated) || authenticated === "agent";
+export const isVerifiedActor = ({ authenticated }: Actor): boolean =>
+  VERIFIED_METHODS.has(authenticated) || authenticated === "agent";
 
 /** Returns true where the trusted proxy vouches for the name, by its header or its signed token. */
 export const isNamedByProxy = ({ authenticated }: Pick<Actor, "authenticated">): boolean =>
@@ -61,5 +62,5 @@ export function classifyProposer(
   if (isAgent(proposer, { principals })) return "agent";
   if (/^llm:/i.test(proposer)) return "model";
   if (/^peer:/i.test(proposer)) return "peer";
-  return VOUCHED.has(actor?.authenticated) ? "person" : "unknown";
+  return VERIFIED_METHODS.has(actor?.authenticated) ? "person" : "unknown";
 }

@@ -1,31 +1,31 @@
 /** The scope of an agent: the changes that it may propose. */
 import { AppError } from "../../kit/errors.ts";
 import type { ProposeInput } from "./command.ts";
-import { isInScope, listGoverned } from "./list_entries.ts";
-import { agentLimits, type Principals } from "./principals.ts";
+import { isInScope, listGovernedEntries } from "./list_entries.ts";
+import { findAgentLimits, type Principals } from "./principals.ts";
 
 /** Requires that the intent lets an agent propose this. Errors: 403 `agent_may_not`. */
 export function requireAgentScope(agent: string, input: ProposeInput, intent: { principals: Principals }): void {
-  const { kinds, targets, tenants } = agentLimits(agent, intent);
-  const refuse = (field: string, what: string, allowed: readonly string[] = []): never => {
-    throw new AppError("agent_may_not", `${agent} may not propose ${what}, only ${allowed.join(", ")}`, {
+  const { kinds, targets, tenants } = findAgentLimits(agent, intent);
+  const reject = (field: string, description: string, allowed: readonly string[] = []): never => {
+    throw new AppError("agent_may_not", `${agent} may not propose ${description}, only ${allowed.join(", ")}`, {
       agent,
       field,
     });
   };
-  if (kinds && !kinds.includes(input.kind)) refuse("kind", `a change of the kind ${input.kind}`, kinds);
-  for (const entry of listGoverned(input)) {
-    if (!isInScope(entry, { targets })) refuse("target", `a change of ${entry.target}`, targets);
-    if (!isInScope(entry, { tenants })) refuse("tenant_id", `a change for tenant ${entry.tenant_id}`, tenants);
+  if (kinds && !kinds.includes(input.kind)) reject("kind", `a change of the kind ${input.kind}`, kinds);
+  for (const entry of listGovernedEntries(input)) {
+    if (!isInScope(entry, { targets })) reject("target", `a change of ${entry.target}`, targets);
+    if (!isInScope(entry, { tenants })) reject("tenant_id", `a change for tenant ${entry.tenant_id}`, tenants);
   }
 }
 
 /** Returns whether the intent lets an agent propose changes of a kind at a place. */
 export function isInAgentScope(
   agent: string,
-  { kind, ...place }: Pick<ProposeInput, "kind" | "target" | "tenant_id">,
+  { kind, ...key }: Pick<ProposeInput, "kind" | "target" | "tenant_id">,
   intent: { principals: Principals },
 ): boolean {
-  const { kinds, targets, tenants } = agentLimits(agent, intent);
-  return (!kinds || kinds.includes(kind)) && isInScope(place, { targets, tenants });
+  const { kinds, targets, tenants } = findAgentLimits(agent, intent);
+  return (!kinds || kinds.includes(kind)) && isInScope(key, { targets, tenants });
 }

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { HOUR_MS } from "../../kit/days.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { unlistedAutomation } from "./apply_when_rule.ts";
+import { findAutomationProblem } from "./apply_when_rule.ts";
 import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 
@@ -10,7 +10,7 @@ import type { Policy } from "./intent.ts";
 export const MAX_POSTPONED_MS = 24 * HOUR_MS;
 
 /** `manual`, `approved`, or a time in the future, in UTC whatever offset it is given with; `manual` counts as absent. */
-export const applyWhen = () =>
+export const applyWhenSchema = () =>
   z
     .union(
       [z.enum(["manual", "approved"]), z.iso.datetime({ offset: true })],
@@ -18,12 +18,12 @@ export const applyWhen = () =>
     )
     .transform((text) => (text === "manual" ? undefined : text === "approved" ? text : new Date(text).toISOString()));
 
-type Stated = Pick<Change, "apply_when">;
+type ApplyWhenField = Pick<Change, "apply_when">;
 
 const isTime = (applyWhen: string): boolean => applyWhen !== "approved";
 
 /** Requires that the intent allows the `apply_when` of a proposal, and that its time can still come. Errors: 400 `invalid_field`. */
-export function requireApplyWhen({ apply_when }: Stated, policy: Policy, now: number): void {
+export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy, now: number): void {
   if (apply_when === undefined) return;
   const mode = isTime(apply_when) ? "scheduled" : "approved";
   if (!policy.apply_when.includes(mode))
@@ -44,17 +44,17 @@ export function requireApplyWhen({ apply_when }: Stated, policy: Policy, now: nu
 /** Requires that the intent in force lets the service apply a change by itself. Errors: 403 `not_permitted`. */
 export function requireAutomation({ apply_when, automation_stopped }: Change, policy: Policy): void {
   const mode = apply_when === undefined ? "manual" : isTime(apply_when) ? "scheduled" : "approved";
-  const why =
+  const problem =
     mode === "manual" || automation_stopped
       ? "the change does not apply by itself"
       : !policy.apply_when.includes(mode)
         ? `the intent's policy.apply_when does not list ${mode} any more`
-        : unlistedAutomation(policy);
-  if (why) throw new AppError("not_permitted", why, { action: "apply" });
+        : findAutomationProblem(policy);
+  if (problem) throw new AppError("not_permitted", problem, { action: "apply" });
 }
 
 /** The moment from which an approved change is to be applied by the service, RFC 3339; undefined where it is not. */
-export function automationDue(
+export function findAutomationTime(
   change: Pick<Change, "status" | "apply_when" | "automation_stopped" | "decided_at" | "created_at">,
 ): string | undefined {
   const { status, apply_when, automation_stopped, decided_at, created_at } = change;
@@ -63,8 +63,8 @@ export function automationDue(
 }
 
 /** Returns true where a moment must have passed by two clock samples before the change is applied. */
-export const isScheduled = ({ apply_when }: Stated): boolean => apply_when !== undefined && isTime(apply_when);
+export const isScheduled = ({ apply_when }: ApplyWhenField): boolean => apply_when !== undefined && isTime(apply_when);
 
 /** Returns true where a consent at this moment comes after the time of the change. */
-export const comesAfterTime = (change: Pick<Change, "apply_when" | "automation_stopped">, at: string): boolean =>
+export const isAfterScheduledTime = (change: Pick<Change, "apply_when" | "automation_stopped">, at: string): boolean =>
   isScheduled(change) && !change.automation_stopped && Date.parse(change.apply_when!) <= Date.parse(at);

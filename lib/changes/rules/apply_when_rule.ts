@@ -7,7 +7,7 @@ import { list } from "./fields.ts";
 const MODES = ["manual", "approved", "scheduled"] as const;
 
 /** The field `policy.apply_when`. */
-export const applyWhenRule = () =>
+export const applyWhenRuleSchema = () =>
   list(z.enum(MODES, `must be one of ${MODES.join(", ")}`))
     .default(["manual"])
     .describe(
@@ -15,7 +15,7 @@ export const applyWhenRule = () =>
     );
 
 /** Explains why a list of those who may apply keeps changes from applying by themselves; undefined where none does. */
-export function unlistedAutomation({
+export function findAutomationProblem({
   apply_when,
   permissions,
 }: {

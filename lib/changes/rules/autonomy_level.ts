@@ -3,10 +3,10 @@ import { type Actor, POLICY_MINOR } from "./actor.ts";
 import type { Change } from "./change.ts";
 import { parseMandateName } from "./mandate.ts";
 
-export const LEVELS = ["L1", "L2", "L3", "L4", "L5"] as const;
-export type Level = (typeof LEVELS)[number];
+export const AUTONOMY_LEVELS = ["L1", "L2", "L3", "L4", "L5"] as const;
+export type AutonomyLevel = (typeof AUTONOMY_LEVELS)[number];
 
-export const LEVEL_MEANINGS: Readonly<Record<Level, string>> = {
+export const AUTONOMY_LEVEL_MEANINGS: Readonly<Record<AutonomyLevel, string>> = {
   L1: "a human proposed and a human decided",
   L2: "a human edited a model's draft and a human decided",
   L3: "an agent, a model or a peer proposed and a human decided on the proposal as it was",
@@ -15,7 +15,7 @@ export const LEVEL_MEANINGS: Readonly<Record<Level, string>> = {
 };
 
 /** How long after a model's draft a human's proposal on the same tenant and target counts as an edit of it. */
-export const EDIT_MS = 7 * 24 * 3600 * 1000;
+export const MAX_EDIT_AGE_MS = 7 * 24 * 3600 * 1000;
 
 /** The newest draft of a model on one tenant and target: `model_drafts/<place>`. */
 export interface ModelDraft {
@@ -37,11 +37,11 @@ export interface DecisionMaker {
  * a name that is merely claimed, where the intent says who is who. `null`: nobody decided, as when time ran out or an agent
  * took its own proposal back.
  */
-export function autonomyLevel(
+export function classifyAutonomy(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,
   { approver, authenticated, principals }: DecisionMaker,
   draft: ModelDraft | undefined,
-): Level | "unattributed" | null {
+): AutonomyLevel | "unattributed" | null {
   if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;
   if (parseMandateName(approver) !== undefined) return "L4";
   if (authenticated === "agent") return null;
@@ -49,7 +49,7 @@ export function autonomyLevel(
   if (["agent", "model", "peer"].includes(kind)) return "L3";
   if (principals && (kind === "unknown" || isClaimed(authenticated))) return "unattributed";
   const since = draft ? Date.parse(change.created_at) - Date.parse(draft.at) : -1;
-  return since >= 0 && since <= EDIT_MS ? "L2" : "L1";
+  return since >= 0 && since <= MAX_EDIT_AGE_MS ? "L2" : "L1";
 }
 
 const isClaimed = (authenticated: DecisionMaker["authenticated"]): boolean =>

@@ -18,8 +18,8 @@ export function countEmergencyConsents(
   intent: Electorate,
 ): { given: number; needed: number } | undefined {
   if (!intent.policy.break_glass) return undefined;
-  const standing = listValidApprovals(change, intent).filter(({ emergency }) => emergency);
-  const given = new Set(standing.map(({ approver }) => normalizeName(approver))).size;
+  const emergencyConsents = listValidApprovals(change, intent).filter(({ emergency }) => emergency);
+  const given = new Set(emergencyConsents.map(({ approver }) => normalizeName(approver))).size;
   return { given, needed: intent.policy.break_glass.required };
 }
 
@@ -48,9 +48,9 @@ export function requireReviewer(change: Change, name: string, intent: Electorate
 export function listReviewers(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
   const electors = listElectors(intent);
-  const able =
+  const possibleReviewers =
     electors && [...new Set([...electors, ...owners])].filter((name) => canSign(name, intent.policy.signing));
-  return able?.filter((name) => isDecider(change, name, intent) && !isInvolved(change, name, intent));
+  return possibleReviewers?.filter((name) => isDecider(change, name, intent) && !isInvolved(change, name, intent));
 }
 
 /** Returns true for a proposer who may not approve their own change, and for a person who gave an emergency consent. */

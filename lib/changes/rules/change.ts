@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Stages } from "../../rollout/stages.ts";
 import { PROPOSER_KINDS } from "./actor.ts";
-import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS, UNSTATED } from "./change_terms.ts";
+import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS, DEFAULTED_FIELDS } from "./change_terms.ts";
 
 export * from "./change_terms.ts";
 
@@ -145,7 +145,7 @@ export const changeSchema = once(() =>
       tier: z.enum(TIERS).describe("How much consent it needs: minor needs none, major needs as the intent says."),
       risk: z.enum(RISKS).describe("Risk as the proposer states it; medium, where unstated names it, is a default."),
       unstated: z
-        .array(z.enum(UNSTATED))
+        .array(z.enum(DEFAULTED_FIELDS))
         .optional()
         .describe("Those of these fields that nobody stated: their values are defaults."),
       tier_reason: z.string().optional().describe("Why it is not minor, where that was asked for."),

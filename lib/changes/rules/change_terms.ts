@@ -13,7 +13,7 @@ export type Status = (typeof STATUSES)[number];
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 /** The fields for which a content has a default where nobody stated them. */
-export const UNSTATED = ["risk", "reversible", "affected_users"] as const;
+export const DEFAULTED_FIELDS = ["risk", "reversible", "affected_users"] as const;
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [

@@ -11,13 +11,13 @@ import { canSign } from "./signing.ts";
  */
 export function requireRevoker(change: Change, name: string, intent: Electorate): void {
   if (change.approvals.some(({ approver }) => normalizeName(approver) === normalizeName(name))) return;
-  if (change.status === "approved" && ableApprovers(change, intent).length === 0)
+  if (change.status === "approved" && listEligibleApprovers(change, intent).length === 0)
     return requireDecider(change, name, intent);
   throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
 }
 
 /** Lists the people who approved it and whose decision still counts under the intent. */
-function ableApprovers(change: Change, intent: Electorate): string[] {
+function listEligibleApprovers(change: Change, intent: Electorate): string[] {
   const { signing, break_glass } = intent.policy;
   const able = change.approvals.filter(
     ({ approver, emergency }) =>
@@ -31,9 +31,9 @@ function ableApprovers(change: Change, intent: Electorate): string[] {
 /** Says who may end a change that waits for consent or for its apply. */
 export function describeClosers(change: Change, intent: Electorate): string {
   if (change.status === "pending_consent") return "each person who may approve it may deny it";
-  const able = ableApprovers(change, intent);
+  const able = listEligibleApprovers(change, intent);
   if (able.length > 0) return `${able.join(", ")} may revoke it`;
-  const why =
+  const cause =
     change.approvals.length === 0 ? "nobody approved it but the intent" : "nobody who approved it can decide today";
-  return `${why}: each person who may approve it may revoke it`;
+  return `${cause}: each person who may approve it may revoke it`;
 }

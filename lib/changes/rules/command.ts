@@ -59,7 +59,7 @@ export type Command =
       step_base?: readonly StepBase[] | undefined;
       /** The error of a value that the intent does not allow, or that its target system cannot hold. */
       not_allowed?: Error | undefined;
-      asked?: DraftRequester | undefined;
+      requester?: DraftRequester | undefined;
       /** The places that the values would be set at. */
       places?: readonly TargetLocation[] | undefined;
       /** Digests of what the places hold, of a proposal that may be minor; `null`: they could not be read. */

@@ -1,28 +1,28 @@
 /** Consent rules of an intent beyond the tier's quorum. */
-import { list, object } from "./fields.ts";
-import { approverOrGroup, count, finite, pattern, tenants } from "./intent_parts.ts";
+import { list, strictObject } from "./fields.ts";
+import { approverOrGroup, wholeNumber, finiteNumber, targetPattern, tenantList } from "./intent_parts.ts";
 import { hasNoEnd, windows } from "./windows.ts";
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 
 /** Owners who must consent to changes of their targets, and how many of them. */
-const owners = once(() =>
-  object({
-    targets: list(pattern())
+const ownersSchema = once(() =>
+  strictObject({
+    targets: list(targetPattern())
       .min(1, "must name a target")
       .describe("Targets that they own; * stands for any characters."),
-    tenants: tenants().optional().describe("Tenants for which they own them; absent: all."),
+    tenants: tenantList().optional().describe("Tenants for which they own them; absent: all."),
     approvers: list(approverOrGroup()).min(1, "must name somebody").describe("The owners."),
-    required: count(1).default(1).describe("How many of them must consent."),
+    required: wholeNumber(1).default(1).describe("How many of them must consent."),
   }),
 );
 
 /** Who may approve in an emergency, and how soon that is to be reviewed. */
-const breakGlass = once(() =>
-  object({
+const breakGlassSchema = once(() =>
+  strictObject({
     approvers: list(approverOrGroup()).min(1, "must name somebody").describe("Who may approve in an emergency."),
-    required: count(1).default(1).describe("How many of them must."),
-    review_hours: finite()
+    required: wholeNumber(1).default(1).describe("How many of them must."),
+    review_hours: finiteNumber()
       .positive("must be above 0")
       .default(72)
       .describe("Within how many hours it is to be reviewed."),
@@ -30,13 +30,13 @@ const breakGlass = once(() =>
 );
 
 /** Fields of `policy`. */
-export const consentRules = () => ({
-  owners: list(owners())
+export const consentRuleSchemas = () => ({
+  owners: list(ownersSchema())
     .default([])
     .describe(
       "Who must be among those who consent to changes of their targets; an owner who is an approver counts for both.",
     ),
-  approval_ttl_hours: finite()
+  approval_ttl_hours: finiteNumber()
     .positive("must be above 0")
     .optional()
     .describe("After how many hours an approved change lapses; absent: never."),
@@ -53,67 +53,67 @@ export const consentRules = () => ({
     .default("report")
     .describe("What the cycle does when a place was changed outside Countersign."),
   windows: windows().prefault({}).describe("When changes may be applied."),
-  break_glass: breakGlass().optional().describe("Consent in an emergency; absent: there is none."),
+  break_glass: breakGlassSchema().optional().describe("Consent in an emergency; absent: there is none."),
 });
 
-interface Unreachable {
+interface UnreachableRule {
   path: PropertyKey[];
   message: string;
 }
 
 /** Rules of consent that nobody could ever meet. `keyed`: whose consent alone can count, where only signed ones do. */
-export function unreachableConsent(
+export function findUnreachableConsents(
   rules: {
     approvers?: string[] | undefined;
-    owners: z.output<ReturnType<typeof owners>>[];
+    owners: z.output<ReturnType<typeof ownersSchema>>[];
     windows: z.output<ReturnType<typeof windows>>;
-    break_glass?: z.output<ReturnType<typeof breakGlass>> | undefined;
+    break_glass?: z.output<ReturnType<typeof breakGlassSchema>> | undefined;
   },
-  keyed?: readonly string[],
-): Unreachable[] {
+  namesWithKeys?: readonly string[],
+): UnreachableRule[] {
   const quorums = [
     ...rules.owners.map((rule, index) => ({ rule, path: ["owners", index] })),
     ...(rules.break_glass ? [{ rule: rules.break_glass, path: ["break_glass"] }] : []),
   ];
   return [
-    ...quorums.flatMap(({ rule, path }) => unreachableQuorum(rule, path, keyed)),
-    ...unreachableReview(rules, keyed),
-    ...emptyWindows(rules.windows),
+    ...quorums.flatMap(({ rule, path }) => findUnreachableQuorum(rule, path, namesWithKeys)),
+    ...findUnreachableReview(rules, namesWithKeys),
+    ...findEmptyWindows(rules.windows),
   ];
 }
 
 /** An emergency approver does not review the change: somebody else who may decide on any change must be left. */
-function unreachableReview(
-  { approvers, owners, break_glass }: Parameters<typeof unreachableConsent>[0],
-  keyed: readonly string[] | undefined,
-): Unreachable[] {
-  if (!break_glass || (!approvers && !keyed)) return [];
-  const counts = (name: string): boolean => !keyed || keyed.includes(name);
-  const ofAll = owners
+function findUnreachableReview(
+  { approvers, owners, break_glass }: Parameters<typeof findUnreachableConsents>[0],
+  namesWithKeys: readonly string[] | undefined,
+): UnreachableRule[] {
+  if (!break_glass || (!approvers && !namesWithKeys)) return [];
+  const counts = (name: string): boolean => !namesWithKeys || namesWithKeys.includes(name);
+  const ownersOfAll = owners
     .filter(({ targets, tenants }) => targets.includes("*") && !tenants)
     .flatMap(({ approvers }) => approvers);
-  const reviewers = new Set([...(approvers ?? keyed!), ...ofAll].filter(counts));
+  const reviewers = new Set([...(approvers ?? namesWithKeys!), ...ownersOfAll].filter(counts));
   const others = new Set(break_glass.approvers.filter((name) => counts(name) && !reviewers.has(name)));
   const needed = Math.max(0, break_glass.required - others.size);
   if (reviewers.size > needed) return [];
-  const who = keyed ? "those with keys who may approve" : "policy.approvers";
-  const message = `leaves nobody to review it: of ${who}, which are ${reviewers.size}, the emergency itself needs ${needed}`;
+  const description = namesWithKeys ? "those with keys who may approve" : "policy.approvers";
+  const message = `leaves nobody to review it: of ${description}, which are ${reviewers.size}, the emergency itself needs ${needed}`;
   return [{ path: ["break_glass", "approvers"], message }];
 }
 
-function unreachableQuorum(
+function findUnreachableQuorum(
   { approvers, required }: { approvers: string[]; required: number },
   path: PropertyKey[],
-  keyed: readonly string[] | undefined,
-): Unreachable[] {
-  const named = [...new Set(approvers)].filter((name) => !keyed || keyed.includes(name)).length;
-  const who = keyed ? "of its approvers those with keys" : "its approvers";
-  if (required <= named) return [];
-  return [{ path: [...path, "required"], message: `asks for ${required}, and ${who} are ${named}` }];
+  namesWithKeys: readonly string[] | undefined,
+): UnreachableRule[] {
+  const possible = [...new Set(approvers)].filter((name) => !namesWithKeys || namesWithKeys.includes(name)).length;
+  const description = namesWithKeys ? "of its approvers those with keys" : "its approvers";
+  if (required <= possible) return [];
+  return [{ path: [...path, "required"], message: `asks for ${required}, and ${description} are ${possible}` }];
 }
 
 /** A window that is never open, or a denied period that is none. */
-function emptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): Unreachable[] {
+function findEmptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): UnreachableRule[] {
   const ends = deny.flatMap((period, index) => {
     const path = ["windows", "deny", index, "to"];
     if (Date.parse(period.from) >= Date.parse(period.to)) return [{ path, message: "must be after from" }];

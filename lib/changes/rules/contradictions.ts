@@ -5,22 +5,22 @@ import { isCovered } from "./target_pattern.ts";
 
 /** The contradictions in words, each with the field that has no effect. They are reported and do not stop the load. */
 export const findContradictions = ({ policy }: Pick<Intent, "policy">): string[] => [
-  ...uselessMinorTargets(policy),
-  ...uselessOwners(policy),
-  ...approvalsThatCannotWait(policy),
-  ...uselessValueRules(policy),
+  ...findUselessMinorTargets(policy),
+  ...findUselessOwners(policy),
+  ...findShortApprovals(policy),
+  ...findUselessValueRules(policy),
 ];
 
 type Policy = Intent["policy"];
 
 /** Lists the targets that have owners for all of these tenants; undefined: for every tenant. */
-export const ownedByAll = (owners: Policy["owners"], tenants: readonly string[] | undefined): string[] =>
+export const listOwnedTargets = (owners: Policy["owners"], tenants: readonly string[] | undefined): string[] =>
   owners.flatMap((rule) =>
     !rule.tenants || tenants?.every((tenant) => rule.tenants!.includes(tenant)) ? rule.targets : [],
   );
 
-function uselessMinorTargets({ minor, owners, forbidden_targets }: Policy): string[] {
-  const owned = ownedByAll(owners, minor?.tenants);
+function findUselessMinorTargets({ minor, owners, forbidden_targets }: Policy): string[] {
+  const owned = listOwnedTargets(owners, minor?.tenants);
   return (minor?.targets ?? []).flatMap((target, index) => {
     const field = `policy.minor.targets.${index} ${target}`;
     if (isCovered(target, forbidden_targets)) return [`${field} has no effect: forbidden_targets covers it`];
@@ -28,7 +28,7 @@ function uselessMinorTargets({ minor, owners, forbidden_targets }: Policy): stri
   });
 }
 
-const uselessOwners = ({ owners, forbidden_targets }: Policy): string[] =>
+const findUselessOwners = ({ owners, forbidden_targets }: Policy): string[] =>
   owners.flatMap(({ targets }, rule) =>
     targets.flatMap((target, index) =>
       isCovered(target, forbidden_targets)
@@ -37,7 +37,7 @@ const uselessOwners = ({ owners, forbidden_targets }: Policy): string[] =>
     ),
   );
 
-const uselessValueRules = ({ targets, forbidden_targets }: Policy): string[] =>
+const findUselessValueRules = ({ targets, forbidden_targets }: Policy): string[] =>
   targets.flatMap(({ match }, rule) =>
     match.flatMap((target, index) =>
       isCovered(target, forbidden_targets)
@@ -46,7 +46,7 @@ const uselessValueRules = ({ targets, forbidden_targets }: Policy): string[] =>
     ),
   );
 
-function approvalsThatCannotWait({ approval_ttl_hours: hours, windows }: Policy): string[] {
+function findShortApprovals({ approval_ttl_hours: hours, windows }: Policy): string[] {
   if (hours === undefined) return [];
   return windows.deny.flatMap(({ from, to }, index) => {
     const closed = (Date.parse(to) - Date.parse(from)) / HOUR_MS;

@@ -20,7 +20,7 @@ export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status"
   review !== undefined && review.verdict === null && status !== "denied";
 
 /** The last quarter of the time that a change has: what is in it is said to expire soon. */
-export const LAST_PART = 1 / 4;
+export const EXPIRES_SOON_SHARE = 1 / 4;
 
 /** Returns whether a change in this status waits for somebody: for consents, or for its apply. */
 export const isLive = (status: Status | undefined): status is "pending_consent" | "approved" =>
@@ -39,17 +39,17 @@ export function findDeadline(
 }
 
 /** The moment until which the review of an emergency consent is due, RFC 3339; null where no review is due. */
-export const reviewDueAt = (change: Pick<Change, "review" | "status">): string | null =>
+export const findReviewDue = (change: Pick<Change, "review" | "status">): string | null =>
   isReviewDue(change) ? change.review!.due_at : null;
 
 /** When a waiting change's time is over, RFC 3339; null where the intent sets it no limit. */
-export function expiryTime(change: Parameters<typeof findDeadline>[0], policy: Policy): string | null {
-  const over = findDeadline(change, policy);
-  return over === undefined ? null : new Date(over).toISOString();
+export function findExpiryTime(change: Parameters<typeof findDeadline>[0], policy: Policy): string | null {
+  const deadline = findDeadline(change, policy);
+  return deadline === undefined ? null : new Date(deadline).toISOString();
 }
 
 /** When its time is over, or else its review is due, RFC 3339; null where nothing sets it a limit. */
 export const findTimeLimit = (
   change: Parameters<typeof findDeadline>[0] & Pick<Change, "review">,
   policy: Policy,
-): string | null => expiryTime(change, policy) ?? reviewDueAt(change);
+): string | null => findExpiryTime(change, policy) ?? findReviewDue(change);

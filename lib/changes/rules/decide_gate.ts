@@ -43,7 +43,7 @@ export interface GateFacts {
 }
 
 /** Rejections that pass by themselves, or with another consent. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+const TEMPORARY_OBSTACLES: ReadonlySet<ErrorCode> = new Set([
   "consent_incomplete",
   "operation_in_progress",
   "rollout_in_progress",
@@ -56,12 +56,12 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 export function decideGate(facts: GateFacts): GateDecision {
   const { head, newest, pending, other } = facts;
   if (newest?.mismatch !== undefined)
-    return waiting(newest, `${newest.change.change_id} was consented to last, and ${newest.mismatch}`);
+    return waitingDecision(newest, `${newest.change.change_id} was consented to last, and ${newest.mismatch}`);
   const decision = newest?.head === head ? judgeNewest(newest, facts) : undefined;
   if (decision && decision.state !== "refused") return decision;
   if (pending) return judgePending(pending);
   if (decision) return decision;
-  if (other) return refused(other, describeOther(other, newest));
+  if (other) return refusedDecision(other, describeOther(other, newest));
   const reason = "no change of this target releases this head; propose one";
   return { state: "refused", change_id: null, reasons: [reason] };
 }
@@ -69,10 +69,17 @@ export function decideGate(facts: GateFacts): GateDecision {
 function judgeNewest(newest: Release, { owner, obstacle }: GateFacts): GateDecision {
   const { change_id, status } = newest.change;
   if (status === "applied" && owner !== change_id)
-    return refused(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
+    return refusedDecision(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
   if (status === "applied" && obstacle?.code === "consent_incomplete")
-    return waiting(newest, `${obstacle.message}; ${change_id} is applied and takes none, so propose the release again`);
-  if (obstacle) return (PASSING.has(obstacle.code) ? waiting : refused)(newest, describeObstacle(obstacle));
+    return waitingDecision(
+      newest,
+      `${obstacle.message}; ${change_id} is applied and takes none, so propose the release again`,
+    );
+  if (obstacle)
+    return (TEMPORARY_OBSTACLES.has(obstacle.code) ? waitingDecision : refusedDecision)(
+      newest,
+      describeObstacle(obstacle),
+    );
   return { state: "allowed", change_id, reasons: [] };
 }
 
@@ -82,13 +89,13 @@ const describeObstacle = ({ code, message, details }: AppError): string =>
 
 function judgePending({ release, overdue, missing }: NonNullable<GateFacts["pending"]>): GateDecision {
   const { change_id } = release.change;
-  if (overdue !== undefined) return refused(release, `${change_id} is too late: ${overdue}; propose it again`);
-  if (missing.length === 0) return waiting(release, `${change_id} waits for a consent`);
+  if (overdue !== undefined) return refusedDecision(release, `${change_id} is too late: ${overdue}; propose it again`);
+  if (missing.length === 0) return waitingDecision(release, `${change_id} waits for a consent`);
   const lacks = missing.map(({ rule, count, of }) => {
-    const who = of.length > 0 ? ` of ${of.join(", ")}` : "";
-    return `${change_id} waits for ${count} more ${count === 1 ? "consent" : "consents"}${who} (${rule})`;
+    const names = of.length > 0 ? ` of ${of.join(", ")}` : "";
+    return `${change_id} waits for ${count} more ${count === 1 ? "consent" : "consents"}${names} (${rule})`;
   });
-  return { ...waiting(release, ""), reasons: lacks };
+  return { ...waitingDecision(release, ""), reasons: lacks };
 }
 
 function describeOther({ change }: Release, newest: Release | undefined): string {
@@ -98,12 +105,12 @@ function describeOther({ change }: Release, newest: Release | undefined): string
   return `${newest!.change.change_id} was consented to after ${change_id}, and releases another head`;
 }
 
-const waiting = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
+const waitingDecision = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
   state: "waiting",
   change_id,
   reasons: [reason],
 });
-const refused = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
+const refusedDecision = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
   state: "refused",
   change_id,
   reasons: [reason],

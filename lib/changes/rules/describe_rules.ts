@@ -1,11 +1,11 @@
 /** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
-import { ownedByAll } from "./contradictions.ts";
+import { listOwnedTargets } from "./contradictions.ts";
 import type { Guardrail, Intent, Policy } from "./intent.ts";
 import type { PermissionAction } from "./permission_lists.ts";
 import { listPermittedNames } from "./permissions.ts";
 import { describeMandates } from "./mandates_rule.ts";
 import { listElectors } from "./policy.ts";
-import { agentLimits } from "./principals.ts";
+import { findAgentLimits } from "./principals.ts";
 import { describePromotion } from "./promotion_rule.ts";
 import { isCovered } from "./target_pattern.ts";
 
@@ -216,7 +216,7 @@ function permissions(intent: Intent): string[] {
 
 function knownNames({ principals }: Intent): string[] {
   const limited = (name: string): string => {
-    const { targets, kinds, tenants, read, max_open, max_per_day } = agentLimits(name, { principals });
+    const { targets, kinds, tenants, read, max_open, max_per_day } = findAgentLimits(name, { principals });
     const scope = [
       ...(kinds ? [`only ${kinds.join(", ")}`] : []),
       ...(targets ? [`only on ${targets.join(", ")}`] : []),
@@ -243,7 +243,7 @@ function minorRule({ policy, principals }: Intent): string {
   if (!minor) return "no change is minor";
   const { kinds, targets, tenants, max_affected_users, max_risk, max_per_day, agents, apply_when } = minor;
   if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
-  const owned = ownedByAll(owners, tenants);
+  const owned = listOwnedTargets(owners, tenants);
   const open = targets.filter((target) => !isCovered(target, [...owned, ...forbidden_targets]));
   if (open.length === 0) return "no change is minor: every target of policy.minor has owners or is forbidden";
   const bounds = [

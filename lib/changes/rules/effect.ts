@@ -37,7 +37,7 @@ export type EffectPart = Effect["parts"][number];
 export function computeEffect(state: KpiState, intent: Intent, now: number): Effect {
   const parts = Object.keys(state.values)
     .sort()
-    .map((kpi) => partOf(kpi, state, intent, now));
+    .map((kpi) => measurePart(kpi, state, intent, now));
   let sum = 0;
   let weights = 0;
   for (const { attainment, weight } of parts)
@@ -48,7 +48,7 @@ export function computeEffect(state: KpiState, intent: Intent, now: number): Eff
   return { value: weights === 0 ? null : sum / weights, parts };
 }
 
-function partOf(kpi: string, state: KpiState, intent: Intent, now: number): EffectPart {
+function measurePart(kpi: string, state: KpiState, intent: Intent, now: number): EffectPart {
   const { value, at } = state.values[kpi]!;
   const { baseline = 0, target = null, weight = null } = findGoal(kpi, state, intent) ?? {};
   const part = { kpi, value, at, stale: isStale(at, now), baseline, target, weight, attainment: null };

@@ -15,7 +15,7 @@ const ERASED = "erased";
 export const ERASED_FIELDS = ["value", "sets", "summary", "rationale", "affected_users"] as const;
 
 /** Returns the content after an erasure. It still shows that there was a rationale: figures count it. */
-export function remainingContent(content: Content): Content {
+export function redactContent(content: Content): Content {
   const { value: _, ...left } = content;
   const rationale = content.rationale.trim() === "" ? "" : ERASED;
   const sets = content.sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
@@ -23,7 +23,7 @@ export function remainingContent(content: Content): Content {
 }
 
 /** Data that an erasure does not remove, in words. */
-export const STAYS = [
+export const UNERASED_DATA = [
   "the entries of the audit log about it, with its tenant, target, kind, tier, risk, KPI, names and notes, and what adapters answered",
   "its expected_delta_k, by which its outcome is measured",
   "the digest of the content, and that of its value alone in the entry of a change that was applied over it, from which a short value, or one of few possible, can be guessed",
@@ -47,13 +47,14 @@ export function requireErasable(change: Change, { owner }: { owner: TargetOwner 
       `cannot erase the content of ${change_id}: it is ${status}, and what is decided on must be there; it may be asked to ${allowed.join(", ")}`,
       details,
     );
-  const needed = (why: string) =>
-    new AppError("content_needed", `cannot erase the content of ${change_id}: ${why}`, details);
-  if (isReviewDue(change)) throw needed("its emergency waits for a review");
+  const createNeededError = (reason: string) =>
+    new AppError("content_needed", `cannot erase the content of ${change_id}: ${reason}`, details);
+  if (isReviewDue(change)) throw createNeededError("its emergency waits for a review");
   if (status !== "applied") return;
-  if ([owner].flat().includes(change_id)) throw needed("it is what its target holds now; roll it back first");
+  if ([owner].flat().includes(change_id))
+    throw createNeededError("it is what its target holds now; roll it back first");
   if (!hasNoValue(change))
-    throw needed(
+    throw createNeededError(
       "a rollback of a later change brings its value back; roll it back first, which leaves the host product as it is, since a later change holds the target",
     );
 }

@@ -133,8 +133,8 @@ export function listTargets({ tenant, detail }: { tenant: string; detail: string
 }
 
 /** Returns the facts of an entry about one target; undefined where it reports nothing about it. */
-export const findTarget = (entry: Parameters<typeof listTargets>[0], place: { tenant_id: string; target: string }) =>
-  listTargets(entry).find((one) => isSameTarget(one, place));
+export const findTargetFacts = (entry: Parameters<typeof listTargets>[0], key: { tenant_id: string; target: string }) =>
+  listTargets(entry).find((one) => isSameTarget(one, key));
 
 /** Reads an entry. */
 export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
@@ -143,18 +143,18 @@ export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string
 });
 
 /** Cache of parsed details, since one decision reads the same entries several times. */
-const recent = once(() => new Map<string, EventDetail>());
-const MOST_RECENT = 256;
+const detailCache = once(() => new Map<string, EventDetail>());
+const MAX_CACHED_DETAILS = 256;
 
 /** Parses the text of a detail; anything but a JSON object is an empty one. */
 export function parseDetail(text: string): EventDetail {
-  const detail = recent().get(text) ?? Object.freeze(parsed(text));
-  if (recent().size === MOST_RECENT) recent().clear();
-  recent().set(text, detail);
+  const detail = detailCache().get(text) ?? Object.freeze(parseObject(text));
+  if (detailCache().size === MAX_CACHED_DETAILS) detailCache().clear();
+  detailCache().set(text, detail);
   return detail;
 }
 
-function parsed(text: string): EventDetail {
+function parseObject(text: string): EventDetail {
   try {
     const detail: unknown = JSON.parse(text);
     return typeof detail === "object" && detail !== null ? detail : {};

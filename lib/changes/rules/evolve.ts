@@ -6,7 +6,7 @@ import { HOUR_MS } from "../../kit/days.ts";
 import { isLive, isReviewDue } from "./current_state.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
 import { isMandateApproval } from "./mandate_approval.ts";
-import { isDecided, lateItems } from "./late_items.ts";
+import { isDecided, listLateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
 import { type ChangeEvent, isRolledBack } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
@@ -14,7 +14,7 @@ import { isSameTarget } from "./target_key.ts";
 import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
 import { canBegin, type Step } from "./transitions.ts";
 
-const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
+const STEP_BY_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["approved", "approve"],
   ["denied", "deny"],
   ["withdrawn", "withdraw"],
@@ -23,7 +23,7 @@ const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["lapsed", "lapse"],
 ]);
 
-const OPERATION_OF_EVENT: ReadonlyMap<string, Operation> = new Map([
+const OPERATION_BY_EVENT: ReadonlyMap<string, Operation> = new Map([
   ["change_applied", "apply"],
   ["change_apply_failed", "apply"],
   ["change_rolled_back", "rollback"],
@@ -35,36 +35,36 @@ const OPERATION_OF_EVENT: ReadonlyMap<string, Operation> = new Map([
 /** The change after one more event; undefined where the event does not follow from those before it. */
 export function evolve(state: ChangeState | undefined, event: ChangeEvent): ChangeState | undefined {
   const { id, event_type, change_id, detail } = event;
-  if (!state) return event_type === "change_proposed" ? proposed(event) : undefined;
+  if (!state) return event_type === "change_proposed" ? createState(event) : undefined;
   const { change } = state;
   if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
-  if (event_type === "emergency_reviewed") return reviewed(state, event);
-  if (event_type === "content_erased") return erased(state, event);
-  if (event_type === "note_added") return noted(state, event);
-  if (event_type === "automation_stopped") return stopped(state, event);
+  if (event_type === "emergency_reviewed") return evolveReview(state, event);
+  if (event_type === "content_erased") return evolveErasure(state, event);
+  if (event_type === "note_added") return evolveNote(state, event);
+  if (event_type === "automation_stopped") return evolveStop(state, event);
   if (event_type.startsWith("stage_")) return evolveStage(state, event);
   if (event_type === "record_rebuilt" || event_type === "release_checked")
     return { ...state, change: { ...change, revision: change.revision + 1 }, audit: [...state.audit, id] };
   const isConsent = event_type === "consent_decision";
-  const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
-  if (!step || !mayFollow(step, change, event)) return undefined;
-  const moved = isConsent ? consented(change, event) : operated(state, event);
-  if (!moved) return undefined;
+  const step = isConsent ? STEP_BY_DECISION.get(detail.decision) : OPERATION_BY_EVENT.get(event_type);
+  if (!step || !isPossibleStep(step, change, event)) return undefined;
+  const changes = isConsent ? evolveConsent(change, event) : evolveOperation(state, event);
+  if (!changes) return undefined;
   const { exposure: _, ...unexposed } = change;
   return {
     change: {
       ...(event_type === "change_rolled_back" ? unexposed : change),
-      ...moved,
+      ...changes,
       revision: change.revision + 1,
     },
     audit: [...state.audit, id],
-    applied: event_type === "change_applied" ? appliedBy(event) : leftBy(state.applied, event),
-    ...ownerSeen(state, event),
+    applied: event_type === "change_applied" ? createApplied(event) : evolveApplied(state.applied, event),
+    ...pickTargetOwner(state, event),
     ...(state.rollout && { rollout: state.rollout }),
   };
 }
 
-function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+function evolveReview(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { verdict, approver = null, note = null } = detail;
   if (!isReviewDue(change) || !verdict) return undefined;
@@ -73,16 +73,19 @@ function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent
 }
 
 /** An addition of a missing item is recorded once and changes no status. */
-function noted(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+function evolveNote(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { item, note, actor = null } = detail;
-  if (!item || !note || !isDecided(change) || lateItems(change).includes(item)) return undefined;
+  if (!item || !note || !isDecided(change) || listLateItems(change).includes(item)) return undefined;
   const late_notes = [...(change.late_notes ?? []), { item, note, actor, at }];
   return { ...state, change: { ...change, late_notes, revision: change.revision + 1 }, audit: [...state.audit, id] };
 }
 
 /** A waiting change stops applying by itself once, and moves no further by that. */
-function stopped(state: ChangeState, { id, timestamp: at, detail: { reason } }: ChangeEvent): ChangeState | undefined {
+function evolveStop(
+  state: ChangeState,
+  { id, timestamp: at, detail: { reason } }: ChangeEvent,
+): ChangeState | undefined {
   const { change } = state;
   if (!reason || change.automation_stopped || !isLive(change.status)) return undefined;
   const automation_stopped = { at, reason };
@@ -96,13 +99,15 @@ function stopped(state: ChangeState, { id, timestamp: at, detail: { reason } }: 
 /**
  * A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest.
  */
-function erased(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { remaining_digest: digest } = detail;
   if (change.erased || digest === undefined || !["denied", "rolled_back", "applied"].includes(change.status))
     return undefined;
-  const kept = Object.entries(change).filter(([field]) => !(ERASED_FIELDS as readonly string[]).includes(field));
-  const left = Object.fromEntries(kept) as unknown as Lifecycle;
+  const remainingFields = Object.entries(change).filter(
+    ([field]) => !(ERASED_FIELDS as readonly string[]).includes(field),
+  );
+  const left = Object.fromEntries(remainingFields) as unknown as Lifecycle;
   return {
     ...state,
     change: { ...left, erased: { at, entry: id, digest }, revision: change.revision + 1 },
@@ -111,14 +116,14 @@ function erased(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent):
 }
 
 /** A decision on an approved change, and on one that is rolled out, says so: no other is one. */
-function mayFollow(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
+function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
   const { status } = change;
   const isFurther = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
   if (isFurther !== (from !== undefined)) return false;
   return canBegin(step, status) || (isFurther && step === "approve" && from === status);
 }
 
-function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {
+function createState({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {
   const minor = detail.tier === "minor";
   const status = minor ? "approved" : "pending_consent";
   if (detail.status !== status || detail.digest === undefined) return undefined;
@@ -151,13 +156,13 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
     change,
     audit: [id],
     applied: null,
-    ...(minor ? ownerSeen({}, { detail }) : {}),
+    ...(minor ? pickTargetOwner({}, { detail }) : {}),
     ...(shares && { rollout: { shares } }),
   };
 }
 
 /** The intent may have asked for more consents than when the change was proposed; fewer never suffice. */
-function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> | undefined {
+function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> | undefined {
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
@@ -173,15 +178,16 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   ];
   const ordinary = approvals.filter((approval) => !approval.emergency && !isMandateApproval(approval)).length;
   const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
-  const given = { ...last, approvals, ...reviewBy(change, at, detail) };
-  if (change.status === "approved" || change.status === "applied") return status === change.status ? given : undefined;
-  if (status !== "approved") return given;
-  if (ordinary < change.required_approvers && !given.review && !detail.mandate) return undefined;
-  return { ...given, status: "approved", decided_at: at };
+  const recorded = { ...last, approvals, ...createReview(change, at, detail) };
+  if (change.status === "approved" || change.status === "applied")
+    return status === change.status ? recorded : undefined;
+  if (status !== "approved") return recorded;
+  if (ordinary < change.required_approvers && !recorded.review && !detail.mandate) return undefined;
+  return { ...recorded, status: "approved", decided_at: at };
 }
 
 /** The review that an emergency's quorum makes due. */
-function reviewBy(
+function createReview(
   { review }: Lifecycle,
   at: string,
   { emergency, review_hours }: ChangeEvent["detail"],
@@ -192,12 +198,12 @@ function reviewBy(
 }
 
 /** Whose change the target held at the last approval, as far as the log says it. */
-function ownerSeen(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
+function pickTargetOwner(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
   const { target_owner = state.target_owner } = detail;
   return target_owner === undefined ? {} : { target_owner };
 }
 
-function operated({ rollout }: ChangeState, { event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
+function evolveOperation({ rollout }: ChangeState, { event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
   if (event_type === "change_applied") {
     const exposure = rollout && exposeStep(rollout, 0, timestamp);
     return { status: "applied", applied_at: timestamp, ...(exposure && { exposure }) };
@@ -206,27 +212,27 @@ function operated({ rollout }: ChangeState, { event_type, timestamp }: ChangeEve
   return {};
 }
 
-const appliedBy = ({ id, timestamp, detail }: ChangeEvent): Applied => ({
+const createApplied = ({ id, timestamp, detail }: ChangeEvent): Applied => ({
   entry: id,
   at: timestamp,
   kpis: detail.kpis ?? {},
-  ...replacedBy(detail),
+  ...pickReplaced(detail),
   ...(detail.sets && {
-    sets: detail.sets.map((one) => ({ tenant_id: one.tenant_id, target: one.target, ...replacedBy(one) })),
+    sets: detail.sets.map((one) => ({ tenant_id: one.tenant_id, target: one.target, ...pickReplaced(one) })),
   }),
 });
 
-const replacedBy = ({ target_spelling, previous_digest }: Pick<Applied, "target_spelling" | "previous_digest">) => ({
+const pickReplaced = ({ target_spelling, previous_digest }: Pick<Applied, "target_spelling" | "previous_digest">) => ({
   ...(target_spelling === undefined ? {} : { target_spelling }),
   ...(previous_digest === undefined ? {} : { previous_digest }),
 });
 
 /** Returns what is left of an apply: a rollback that failed on some targets of a plan has taken back the others. */
-function leftBy(applied: Applied | null, { event_type, timestamp, detail }: ChangeEvent): Applied | null {
-  const back = event_type === "change_rollback_failed" ? detail.sets?.filter(isRolledBack) : undefined;
-  if (!applied?.sets || !back?.length) return applied;
+function evolveApplied(applied: Applied | null, { event_type, timestamp, detail }: ChangeEvent): Applied | null {
+  const rolledBack = event_type === "change_rollback_failed" ? detail.sets?.filter(isRolledBack) : undefined;
+  if (!applied?.sets || !rolledBack?.length) return applied;
   const sets = applied.sets.map((one) =>
-    one.rolled_back_at === undefined && back.some((place) => isSameTarget(place, one))
+    one.rolled_back_at === undefined && rolledBack.some((key) => isSameTarget(key, one))
       ? { ...one, rolled_back_at: timestamp }
       : one,
   );

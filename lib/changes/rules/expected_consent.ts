@@ -7,20 +7,20 @@ import { isForbiddenSelfApproval, type Electorate, isDecider, listValidApprovals
 import { canSign } from "./signing.ts";
 
 /** Returns whether a rule still lacks a consent that this person may give. */
-export function awaits(change: Change, name: string, intent: Electorate): boolean {
+export function isConsentExpected(change: Change, name: string, intent: Electorate): boolean {
   const { policy } = intent;
   const own = normalizeName(name);
-  const may =
+  const canConsent =
     isDecider(change, name, intent) && !isForbiddenSelfApproval(change, name, policy) && canSign(name, policy.signing);
-  if (!may || !isLive(change.status)) return false;
+  if (!canConsent || !isLive(change.status)) return false;
   const missing = listMissingConsents(change, intent);
   // After the rules became looser, a change may lack no consent and wait only for its next event.
   if (missing.length === 0) return change.status === "pending_consent";
-  const has = listValidApprovals(change, intent).some(
+  const hasConsented = listValidApprovals(change, intent).some(
     ({ approver, emergency }) => !emergency && normalizeName(approver) === own,
   );
   return (
-    !has &&
+    !hasConsented &&
     missing.some(
       ({ of, unreachable }) => of.some((one) => normalizeName(one) === own) || (of.length === 0 && !unreachable),
     )

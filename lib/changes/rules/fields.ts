@@ -3,22 +3,22 @@ import * as z from "zod";
 import { isMisspelling, findNearest } from "../../kit/nearest.ts";
 
 /** Text that is not blank. */
-export const filled = () => z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
+export const nonEmptyText = () => z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
 
 /** A list. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
 
 /** An object that rejects unknown fields, since a misspelt rule must not count as an absent one. */
-export const object = <T extends z.ZodRawShape>(shape: T) =>
+export const strictObject = <T extends z.ZodRawShape>(shape: T) =>
   z.strictObject(shape, {
     error: ({ code, keys }) =>
-      code === "unrecognized_keys" ? unknown(keys ?? [], Object.keys(shape)) : "must be an object",
+      code === "unrecognized_keys" ? describeUnknownFields(keys ?? [], Object.keys(shape)) : "must be an object",
   });
 
 /** Returns the message for unknown fields: it suggests the known field that was probably meant, or lists all. */
-export const unknown = (keys: readonly string[], known: readonly string[]): string =>
-  `has no field ${keys.map((key) => `${key}: ${suggestion(key, known)}`).join(" ")}`;
+export const describeUnknownFields = (keys: readonly string[], known: readonly string[]): string =>
+  `has no field ${keys.map((key) => `${key}: ${suggestWord(key, known)}`).join(" ")}`;
 
 /** Suggests the known word that was probably meant; lists all where none is similar. */
-export const suggestion = (word: string, known: readonly string[]): string =>
+export const suggestWord = (word: string, known: readonly string[]): string =>
   isMisspelling(word, known) ? `did you mean ${findNearest(word, known)}?` : `known are ${known.join(", ")}`;

@@ -7,7 +7,7 @@ import type { Change } from "./change.ts";
 import type { OperationState } from "./command.ts";
 import { describeClosers } from "./closing.ts";
 import type { Intent } from "./intent.ts";
-import { findCovered } from "./list_entries.ts";
+import { findCoveredTarget } from "./list_entries.ts";
 import { findApprovingMandate, isApprovedByMandate } from "./mandate_approval.ts";
 import { listMissingConsents, QUORUM, countQuorum } from "./missing.ts";
 import type { Hold } from "./hold.ts";
@@ -46,7 +46,7 @@ export const gateSchema = once(() =>
 export type Gate = z.infer<ReturnType<typeof gateSchema>>;
 
 /** Input of the gates of a change. */
-export interface Circumstances {
+export interface GateInput {
   intent: Intent;
   /** Why it is too late to approve and to apply it. */
   overdue?: string | undefined;
@@ -55,9 +55,9 @@ export interface Circumstances {
   /** An operation on the host is under way, or the host has yet to say how it was left. */
   operation?: OperationState | undefined;
   /** The targets of a plan that it is about. */
-  left?: readonly string[] | undefined;
+  unresolved_targets?: readonly string[] | undefined;
   /** The same of an approved change's target, and the change it is about. */
-  beside?: { change_id: string; state: OperationState } | undefined;
+  other_operation?: { change_id: string; state: OperationState } | undefined;
   guardrail?: GuardrailEvidence | undefined;
   /** Why the intent does not allow its value. */
   not_allowed?: string | undefined;
@@ -70,7 +70,18 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function listGates(
   change: Change,
-  { intent, overdue, conflicts, operation, left, beside, guardrail, not_allowed, owners, holds }: Circumstances,
+  {
+    intent,
+    overdue,
+    conflicts,
+    operation,
+    unresolved_targets,
+    other_operation,
+    guardrail,
+    not_allowed,
+    owners,
+    holds,
+  }: GateInput,
 ): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
@@ -100,7 +111,7 @@ export function listGates(
         `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}${unreachable(rule)}`,
       );
     if (overdue !== undefined) add("deadline", "block", overdue);
-    const forbidden = findCovered(change, { targets: policy.forbidden_targets });
+    const forbidden = findCoveredTarget(change, { targets: policy.forbidden_targets });
     if (forbidden !== undefined)
       add(
         "forbidden_target",
@@ -122,9 +133,10 @@ export function listGates(
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
   if (isReviewDue(change)) {
-    const by = listReviewers(change, intent);
-    const nobody = by?.length === 0 ? "; nobody may under today's intent, which has to name somebody else" : "";
-    add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${nobody}`);
+    const reviewers = listReviewers(change, intent);
+    const noReviewer =
+      reviewers?.length === 0 ? "; nobody may under today's intent, which has to name somebody else" : "";
+    add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${noReviewer}`);
   }
   const next = change.status === "applied" ? "rollback" : "apply";
   const permitted = isLive(status) || status === "applied" ? listPermittedNames(next, intent) : undefined;
@@ -135,15 +147,15 @@ export function listGates(
     add(
       "operation",
       "block",
-      `the host has not said how the last operation left ${left?.join(", ") ?? "it"}; it is asked again in each cycle`,
+      `the host has not said how the last operation left ${unresolved_targets?.join(", ") ?? "it"}; it is asked again in each cycle`,
     );
-  if (beside)
+  if (other_operation)
     add(
       "operation",
       "block",
-      beside.state === "running"
-        ? `an operation on ${beside.change_id}, which is on the same target, is under way`
-        : `the host has not said how the last operation left ${beside.change_id}, which is on the same target; it is asked again in each cycle`,
+      other_operation.state === "running"
+        ? `an operation on ${other_operation.change_id}, which is on the same target, is under way`
+        : `the host has not said how the last operation left ${other_operation.change_id}, which is on the same target; it is asked again in each cycle`,
     );
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;

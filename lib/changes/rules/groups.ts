@@ -1,24 +1,24 @@
 /** Groups of people: `group:finance` stands for its members wherever an intent takes a list of names. */
 import * as z from "zod";
 import { findGroup } from "./approver_name.ts";
-import { list, suggestion } from "./fields.ts";
-import { approver } from "./intent_parts.ts";
+import { list, suggestWord } from "./fields.ts";
+import { approverName } from "./intent_parts.ts";
 
 /** Groups by name, each with the people in it. */
 export const groupsSchema = () =>
   z.record(
     z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a lower-case word of letters, digits, _ and -"),
-    list(approver()).min(1, "must name somebody"),
+    list(approverName()).min(1, "must name somebody"),
     "must be an object",
   );
 
 /** Reports a rule that cannot hold: the path of its field, and why. */
-export type Refuse = (path: PropertyKey[], message: string) => void;
+export type ReportIssue = (path: PropertyKey[], message: string) => void;
 
 /** Returns `policy` with each group in its lists of names replaced by its members. Reports groups that do not exist. */
 export function expandGroups<P extends { groups: Readonly<Record<string, readonly string[]>> }>(
   policy: P,
-  refuse: Refuse,
+  reportIssue: ReportIssue,
 ): P {
   const { groups } = policy;
   const known = Object.keys(groups);
@@ -26,8 +26,8 @@ export function expandGroups<P extends { groups: Readonly<Record<string, readonl
     const group = findGroup(name);
     if (group === undefined) return [name];
     if (Object.hasOwn(groups, group)) return groups[group]!;
-    const hint = known.length > 0 ? suggestion(group, known) : "there is none";
-    refuse(path, `is no group of policy.groups: ${hint}`);
+    const hint = known.length > 0 ? suggestWord(group, known) : "there is none";
+    reportIssue(path, `is no group of policy.groups: ${hint}`);
     return [];
   };
   return mapNameLists(policy, ["policy"], (names, path) => [

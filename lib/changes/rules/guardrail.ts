@@ -17,7 +17,7 @@ export interface GuardrailEvidence {
 }
 
 /** Returns the evidence if a guardrail is tripped, otherwise undefined. */
-export function guardrailEvidence(
+export function checkGuardrail(
   { kpi, action, max_regression }: Guardrail,
   baseline: number,
   value: number,

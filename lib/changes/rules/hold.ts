@@ -16,16 +16,16 @@ export interface Hold {
 
 /** Returns what blocks the apply of a change, or without one every apply, at a moment in milliseconds since the epoch. */
 export function listHolds(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
-  const closed = closedNow(windowsFor(policy.windows, change), now);
+  const closure = closedNow(windowsFor(policy.windows, change), now);
   return [
-    ...findFreeze(freeze, now),
-    ...(closed
+    ...listFreezeHolds(freeze, now),
+    ...(closure
       ? [
           {
             gate: "window" as const,
             code: "outside_window" as const,
-            message: `nothing is applied now: ${closed.reason}; ${closed.opens_at === null ? "no opening is in sight" : `the next opening is at ${closed.opens_at}`}`,
-            details: { ...closed },
+            message: `nothing is applied now: ${closure.reason}; ${closure.opens_at === null ? "no opening is in sight" : `the next opening is at ${closure.opens_at}`}`,
+            details: { ...closure },
           },
         ]
       : []),
@@ -33,16 +33,16 @@ export function listHolds(policy: Policy, freeze: Freeze | undefined, now: numbe
 }
 
 /** Returns the freeze in force as a hold. */
-export function findFreeze(freeze: Freeze | undefined, now: number): Hold[] {
-  const frozen = findActiveFreeze(freeze, now);
-  return frozen ? [frozenBy(frozen)] : [];
+export function listFreezeHolds(freeze: Freeze | undefined, now: number): Hold[] {
+  const activeFreeze = findActiveFreeze(freeze, now);
+  return activeFreeze ? [createFreezeHold(activeFreeze)] : [];
 }
 
 /** Says who froze the service and until when, without the note. */
 export const describeFreeze = ({ actor, until }: Pick<Freeze, "actor" | "until">): string =>
   `the service is frozen by ${actor} ${until === null ? "until somebody lifts it" : `until ${until}`}`;
 
-function frozenBy(freeze: Freeze): Hold {
+function createFreezeHold(freeze: Freeze): Hold {
   const { note } = freeze;
   // In quotes, so that nobody takes what somebody noted for a word of the service.
   const message = `${describeFreeze(freeze)}${note === "" ? "" : `: ${JSON.stringify(note)}`}`;

@@ -7,11 +7,11 @@ import { JsonRejected, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isMisspelling } from "../../kit/nearest.ts";
 import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
-import { applyWhenRule, unlistedAutomation } from "./apply_when_rule.ts";
-import { consentRules, unreachableConsent } from "./consent_rules.ts";
-import { filled, list, object, suggestion, unknown } from "./fields.ts";
-import { approverOrGroup, count, finite, moment, pattern, tenants } from "./intent_parts.ts";
-import { expandGroups, groupsSchema, type Refuse } from "./groups.ts";
+import { applyWhenRuleSchema, findAutomationProblem } from "./apply_when_rule.ts";
+import { consentRuleSchemas, findUnreachableConsents } from "./consent_rules.ts";
+import { nonEmptyText, list, strictObject, suggestWord, describeUnknownFields } from "./fields.ts";
+import { approverOrGroup, wholeNumber, finiteNumber, dateOrTime, targetPattern, tenantList } from "./intent_parts.ts";
+import { expandGroups, groupsSchema, type ReportIssue } from "./groups.ts";
 import { mandatesRule } from "./mandates_rule.ts";
 import { permissionsSchema } from "./permission_lists.ts";
 import { promotionRules } from "./promotion_rule.ts";
@@ -27,14 +27,14 @@ const kpiName = () =>
     .refine((name) => !(name in {}), "is a reserved word");
 
 const kpiSchema = once(() =>
-  object({
-    baseline: finite().describe("The value it starts from."),
-    target: finite().describe("The value it should reach; up is good when it is not below the baseline."),
-    weight: finite().positive("must be above 0").default(1).describe("Its weight in E, the effect."),
-    deadline: moment()
+  strictObject({
+    baseline: finiteNumber().describe("The value it starts from."),
+    target: finiteNumber().describe("The value it should reach; up is good when it is not below the baseline."),
+    weight: finiteNumber().positive("must be above 0").default(1).describe("Its weight in E, the effect."),
+    deadline: dateOrTime()
       .optional()
       .describe("By when it should be reached: a date, with that whole UTC day, or a time; absent: no such time."),
-    tenant: filled()
+    tenant: nonEmptyText()
       .max(200, "must have 200 characters at most")
       .optional()
       .describe("The tenant whom alone it is measured of; absent: the whole product."),
@@ -43,19 +43,19 @@ const kpiSchema = once(() =>
 
 /** Rules that are absent forbid nothing, except in `minor`, where kinds and targets that are not named are not covered. */
 export const policySchema = once(() =>
-  object({
-    minor: object({
+  strictObject({
+    minor: strictObject({
       kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`))
         .default([])
         .describe("Kinds that are covered."),
-      targets: list(pattern()).default([]).describe("Targets that are covered; * stands for any characters."),
-      tenants: tenants().optional().describe("Tenants that are covered; absent: all."),
-      max_affected_users: count(0).optional().describe("Most users that one may reach; absent: any number."),
+      targets: list(targetPattern()).default([]).describe("Targets that are covered; * stands for any characters."),
+      tenants: tenantList().optional().describe("Tenants that are covered; absent: all."),
+      max_affected_users: wholeNumber(0).optional().describe("Most users that one may reach; absent: any number."),
       max_risk: z
         .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
         .default("low")
         .describe("Highest risk."),
-      max_per_day: count(0).optional().describe("Most of them on a UTC day; absent: any number."),
+      max_per_day: wholeNumber(0).optional().describe("Most of them on a UTC day; absent: any number."),
       agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
       apply_when: z
         .boolean("must be true or false")
@@ -64,9 +64,9 @@ export const policySchema = once(() =>
     })
       .optional()
       .describe("Which changes need no consent; absent: none."),
-    required_approvers: object({
-      standard: count(1).default(1).describe("For a standard change."),
-      major: count(1).optional().describe("For a major change; absent: as many as for a standard one."),
+    required_approvers: strictObject({
+      standard: wholeNumber(1).default(1).describe("For a standard change."),
+      major: wholeNumber(1).optional().describe("For a major change; absent: as many as for a standard one."),
     })
       .check(({ value: { standard, major = standard }, issues }) => {
         if (major >= standard) return;
@@ -89,17 +89,17 @@ export const policySchema = once(() =>
       .boolean("must be true or false")
       .optional()
       .describe("Whether only signed consents count; absent: yes as soon as anybody has keys."),
-    consent_ttl_hours: finite()
+    consent_ttl_hours: finiteNumber()
       .positive("must be above 0")
       .optional()
       .describe("After how many hours a pending change expires; absent: never."),
-    ...consentRules(),
-    apply_when: applyWhenRule(),
+    ...consentRuleSchemas(),
+    apply_when: applyWhenRuleSchema(),
     on_conflict: z
       .enum(["report", "block"], "must be report or block")
       .default("report")
       .describe("What a proposal meets while another live change is on its target."),
-    forbidden_targets: list(pattern())
+    forbidden_targets: list(targetPattern())
       .default([])
       .describe("Targets that may not be changed; * stands for any characters."),
     stages: stagesRule().optional(),
@@ -107,19 +107,19 @@ export const policySchema = once(() =>
     promotion: promotionRules(),
     targets: targetRulesSchema().default([]).describe("Rules for values, by target; all that match hold."),
     guardrails: list(
-      object({
+      strictObject({
         kpi: kpiName().describe("Which KPI."),
-        max_regression: finite()
+        max_regression: finiteNumber()
           .min(0, "must be 0 or more")
           .describe("How much worse it may get, in units of the KPI."),
         action: z
           .enum(["alert", "rollback"], "must be alert or rollback")
           .describe("alert marks the change, rollback takes it back."),
-        targets: list(pattern())
+        targets: list(targetPattern())
           .min(1, "must name a target, or be left out")
           .optional()
           .describe("Watches every applied change of these targets; absent: those that name the KPI."),
-        hours: finite()
+        hours: finiteNumber()
           .positive("must be above 0")
           .default(24)
           .describe("For how many hours after its apply a change is watched."),
@@ -130,11 +130,13 @@ export const policySchema = once(() =>
   }),
 );
 
-const shape = () => ({
-  product_id: filled().describe("The product that is governed."),
-  product_type: filled().optional().describe("What sort of product; peers of the same sort learn from each other."),
-  version: filled().describe("Version of the intent, as its authors count."),
-  approved_by: filled().describe("Who puts it in force."),
+const createShape = () => ({
+  product_id: nonEmptyText().describe("The product that is governed."),
+  product_type: nonEmptyText()
+    .optional()
+    .describe("What sort of product; peers of the same sort learn from each other."),
+  version: nonEmptyText().describe("Version of the intent, as its authors count."),
+  approved_by: nonEmptyText().describe("Who puts it in force."),
   update_epoch: z
     .int("must be a whole number above 0")
     .positive("must be a whole number above 0")
@@ -147,60 +149,64 @@ const shape = () => ({
     .describe("The rules for changes; without any, nothing is minor and one consent is enough."),
   principals: principalsSchema().default({}).describe("Who is who, by name: people and agents."),
 });
-const fieldNames = once(() => Object.keys(shape()));
+const fieldNames = once(() => Object.keys(createShape()));
 /** Rules that stand where nobody reads them; `deadline` and `tenant` may be words of the product's own there. */
-const misplaced = once(() => [
+const misplacedNames = once(() => [
   ...Object.keys(policySchema().shape),
   ...Object.keys(kpiSchema().omit({ deadline: true, tenant: true }).shape),
   "policies",
 ]);
 
 /** A manifest is kept with every log and record that it was in force for. */
-const MOST_BYTES = 256 * 1024;
+const MAX_MANIFEST_BYTES = 256 * 1024;
 
 /** At the top a manifest may say more than the service reads. */
-const manifestSchema = once(() => z.looseObject(shape(), "must be an object"));
+const manifestSchema = once(() => z.looseObject(createShape(), "must be an object"));
 
 /** A manifest whose rules can come into force as they are meant; lists of names have people alone. */
 export const intentSchema = once(() =>
   manifestSchema().transform((stated, { issues }) => {
-    const refuse: Refuse = (path, message) => void issues.push({ code: "custom", input: stated, path, message });
-    const value = { ...stated, policy: expandGroups(stated.policy, refuse) };
+    const reportIssue: ReportIssue = (path, message) =>
+      void issues.push({ code: "custom", input: stated, path, message });
+    const value = { ...stated, policy: expandGroups(stated.policy, reportIssue) };
     // A group that does not exist leaves its list too short, which is no fault of its own.
-    if (issues.length === 0) refuseUnreachable(value, refuse);
-    reportImpostors(stated, refuse);
+    if (issues.length === 0) reportUnreachableRules(value, reportIssue);
+    reportImpostors(stated, reportIssue);
     return value;
   }),
 );
 
 /** Rules that could never come into force. */
-function refuseUnreachable(
-  { policy, kpis, principals }: z.output<z.ZodObject<ReturnType<typeof shape>>>,
-  refuse: Refuse,
+function reportUnreachableRules(
+  { policy, kpis, principals }: z.output<z.ZodObject<ReturnType<typeof createShape>>>,
+  reportIssue: ReportIssue,
 ): void {
   const { approvers, required_approvers, guardrails, signed_only } = policy;
-  const named = new Set(approvers);
-  const keyed = listNamesWithKeys(principals);
-  const only = signed_only ?? keyed.length > 0;
-  const signers = keyed.filter((name) => !approvers || named.has(name));
+  const approverNames = new Set(approvers);
+  const namesWithKeys = listNamesWithKeys(principals);
+  const signedOnly = signed_only ?? namesWithKeys.length > 0;
+  const signers = namesWithKeys.filter((name) => !approvers || approverNames.has(name));
   for (const [tier, required] of Object.entries(required_approvers))
-    if (approvers && required > named.size)
-      refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
-    else if (only && required > signers.length)
-      refuse(
+    if (approvers && required > approverNames.size)
+      reportIssue(
+        ["policy", "required_approvers", tier],
+        `asks for ${required}, and policy.approvers names ${approverNames.size}`,
+      );
+    else if (signedOnly && required > signers.length)
+      reportIssue(
         ["policy", "required_approvers", tier],
         `asks for ${required} signed consents, and ${signers.length} of those who may approve have keys (policy.signed_only)`,
       );
-  for (const { path, message } of unreachableConsent(policy, only ? keyed : undefined))
-    refuse(["policy", ...path], message);
-  if (policy.mandates && !only)
-    refuse(["policy", "mandates"], "needs policy.signed_only: only signatures make a mandate");
-  const unlisted = unlistedAutomation(policy);
-  if (unlisted) refuse(["policy", "permissions", "apply"], unlisted);
-  const known = kpiNames({ kpis });
+  for (const { path, message } of findUnreachableConsents(policy, signedOnly ? namesWithKeys : undefined))
+    reportIssue(["policy", ...path], message);
+  if (policy.mandates && !signedOnly)
+    reportIssue(["policy", "mandates"], "needs policy.signed_only: only signatures make a mandate");
+  const unlisted = findAutomationProblem(policy);
+  if (unlisted) reportIssue(["policy", "permissions", "apply"], unlisted);
+  const known = listKpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))
-      refuse(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: ${suggestion(kpi, known)}`);
+      reportIssue(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: ${suggestWord(kpi, known)}`);
   });
 }
 
@@ -242,57 +248,57 @@ export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
     throw new IntentInvalid(
       `${inexact} has a number with more digits than can be stored exactly; write it as a string`,
     );
-  const parsed = intentSchema().safeParse(withoutNotes(stated), { reportInput: true });
+  const parsed = intentSchema().safeParse(removeNotes(stated), { reportInput: true });
   // A field that nobody reads may be any other, but not one that is meant to be a rule.
-  const wrong = wrongAtTheTop(stated);
-  if (!parsed.success || wrong.length > 0) {
+  const topLevelProblems = findTopLevelProblems(stated);
+  if (!parsed.success || topLevelProblems.length > 0) {
     const rules = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
       if (issue.code === "invalid_key") return `${field}: the name ${issue.issues[0]?.message}`;
       const absent = issue.code === "invalid_type" && issue.input === undefined;
       return `${field} ${absent ? "is required" : issue.message}`;
     });
-    throw new IntentInvalid([...wrong, ...rules].join("; "));
+    throw new IntentInvalid([...topLevelProblems, ...rules].join("; "));
   }
   const manifest = canonicalJson(stated);
-  if (new TextEncoder().encode(manifest).length > MOST_BYTES)
-    throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
+  if (new TextEncoder().encode(manifest).length > MAX_MANIFEST_BYTES)
+    throw new IntentInvalid(`the product intent has more than ${MAX_MANIFEST_BYTES} bytes`);
   const { policy, principals } = parsed.data;
   const signing = makeSigning(principals, policy.signed_only, sha256);
   return { intent: { ...parsed.data, policy: { ...policy, signing } }, manifest, manifest_hash: sha256(manifest) };
 }
 
-function wrongAtTheTop(stated: unknown): string[] {
-  if (mentions(stated, "__proto__")) return ["the product intent must not name __proto__"];
+function findTopLevelProblems(stated: unknown): string[] {
+  if (containsMember(stated, "__proto__")) return ["the product intent must not name __proto__"];
   const fields = Object.keys(Object(stated)).filter(
     (field) => !fieldNames().includes(field) && !field.startsWith("x-"),
   );
   return fields.flatMap((field) => {
-    if (isMisspelling(field, fieldNames())) return `the product intent ${unknown([field], fieldNames())}`;
-    return misplaced().includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
+    if (isMisspelling(field, fieldNames())) return `the product intent ${describeUnknownFields([field], fieldNames())}`;
+    return misplacedNames().includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
   });
 }
 
-const mentions = (value: unknown, name: string): boolean =>
+const containsMember = (value: unknown, name: string): boolean =>
   typeof value === "object" &&
   value !== null &&
-  (Object.hasOwn(value, name) || Object.values(value).some((inner) => mentions(inner, name)));
+  (Object.hasOwn(value, name) || Object.values(value).some((inner) => containsMember(inner, name)));
 
 /** Copies what is stated without the fields that begin with `x-`. */
-function withoutNotes(stated: unknown): unknown {
+function removeNotes(stated: unknown): unknown {
   const { error } = manifestSchema().safeParse(stated);
   const copy = structuredClone(stated);
   for (const issue of error?.issues ?? [])
     if (issue.code === "unrecognized_keys")
       for (const key of issue.keys.filter((field) => field.startsWith("x-")))
-        Reflect.deleteProperty(at(copy, issue.path) as object, key);
+        Reflect.deleteProperty(resolvePath(copy, issue.path) as object, key);
   return copy;
 }
 
-const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
+const resolvePath = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce((within, key) => (within as Record<PropertyKey, unknown>)[key], value);
 
 /** The KPIs a feed may name under this intent. */
-export const kpiNames = (intent: Pick<Intent, "kpis">): string[] => [
+export const listKpiNames = (intent: Pick<Intent, "kpis">): string[] => [
   ...new Set([...STANDARD_KPIS, ...Object.keys(intent.kpis)]),
 ];

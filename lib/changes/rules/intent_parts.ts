@@ -1,67 +1,67 @@
 /** Building blocks of an intent's rules. */
 import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
-import { filled, list } from "./fields.ts";
+import { nonEmptyText, list } from "./fields.ts";
 import { canBeApprover, findGroup, POLICY_APPLY_WHEN } from "./approver_name.ts";
 import { normalizeName } from "./names.ts";
-import { unmatchableReason } from "./target_pattern.ts";
+import { explainUnmatchable } from "./target_pattern.ts";
 
 /** A number as JSON has it. */
-export const finite = () => z.number("must be a finite number");
+export const finiteNumber = () => z.number("must be a finite number");
 /** A whole number of at least `min`. */
-export const count = (min: number) =>
+export const wholeNumber = (min: number) =>
   z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
 /** A day, or a moment with its offset. */
-export const moment = () =>
+export const dateOrTime = () =>
   z.union(
     [z.iso.date(), z.iso.datetime({ offset: true })],
     "must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00",
   );
 /** A pattern of targets; one that matches none would be a rule that never holds. */
-export const pattern = () =>
+export const targetPattern = () =>
   z
     .string("must be text")
     .regex(/^[A-Za-z0-9._:/*-]{1,200}$/, "must be a target of A-Z a-z 0-9 . _ : / -, with * for any characters")
     .check(({ value, issues }) => {
-      const message = unmatchableReason(value);
+      const message = explainUnmatchable(value);
       if (message !== undefined) issues.push({ code: "custom", input: value, message });
     });
-const listedName = (unusableReason: (name: string) => string | undefined) =>
-  filled()
+const nameSchema = (findProblem: (name: string) => string | undefined) =>
+  nonEmptyText()
     .max(200, "must have 200 characters at most")
     .check(({ value, issues }) => {
-      const message = unusableReason(value);
+      const message = findProblem(value);
       if (message !== undefined) issues.push({ code: "custom", input: value, message });
     })
     .transform(normalizeName);
 
 /** The name of one person who can decide. */
-export const approver = () => listedName(unusableNameReason);
+export const approverName = () => nameSchema(findNameProblem);
 
 /** A person who can decide, or a group of such, as `group:finance`. */
 export const approverOrGroup = () =>
-  listedName((name) => (findGroup(name) === undefined ? unusableNameReason(name) : undefined));
+  nameSchema((name) => (findGroup(name) === undefined ? findNameProblem(name) : undefined));
 
 /** A person who can apply, a group of such, or the intent's own `apply_when`. */
 export const applierOrGroup = () =>
-  listedName((name) =>
-    findGroup(name) === undefined && normalizeName(name) !== POLICY_APPLY_WHEN ? unusableNameReason(name) : undefined,
+  nameSchema((name) =>
+    findGroup(name) === undefined && normalizeName(name) !== POLICY_APPLY_WHEN ? findNameProblem(name) : undefined,
   );
 
 /** Tenants for which a rule holds; a list without any would be a rule that never holds. */
-export const tenants = () =>
+export const tenantList = () =>
   list(
-    filled()
+    nonEmptyText()
       .normalize("NFC")
       .trim()
       .max(200, "must have 200 characters at most")
       .check(({ value, issues }) => {
-        const message = unusableTenantReason(value);
+        const message = findTenantProblem(value);
         if (message !== undefined) issues.push({ code: "custom", input: value, message });
       }),
   ).min(1, "must name a tenant, or be left out");
 
-function unusableTenantReason(tenant: string): string | undefined {
+function findTenantProblem(tenant: string): string | undefined {
   if (INVISIBLE.test(tenant) || !tenant.isWellFormed())
     return "holds a control or invisible character, which no tenant may";
   if (tenant.includes(",")) return "holds a comma: a list has one tenant in each place";
@@ -71,7 +71,7 @@ function unusableTenantReason(tenant: string): string | undefined {
 }
 
 /** The reason why no request could carry this as the name of one person who decides. */
-function unusableNameReason(name: string): string | undefined {
+function findNameProblem(name: string): string | undefined {
   if (INVISIBLE.test(name) || !name.isWellFormed()) return "holds a control or invisible character, which no name may";
   if (name.includes(",")) return "holds a comma: a list has one name in each place";
   if (name.includes("*")) return "holds *: names have no wildcard; list each person";

@@ -36,53 +36,53 @@ const SPKI = {
   EdDSA: "302a300506032b6570032100",
   RS256: "300d06092a864886f70d0101010500",
 } as const;
-const SMALLEST_RSA = 294;
+const MIN_RSA_BYTES = 294;
 
 /** Bytes as lower-case hex. */
 export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Reads the public key of a passkey, base64url of a SubjectPublicKeyInfo; undefined for one that cannot be used. */
-export function passkeyMaterial(publicKey: string): PasskeyMaterial | undefined {
+export function parsePasskeyMaterial(publicKey: string): PasskeyMaterial | undefined {
   const spki = decodeBase64Url(publicKey);
   if (!spki) return undefined;
   const hex = toHex(spki);
   if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
   if (hex.startsWith(SPKI.EdDSA) && spki.length === 44) return { algorithm: "EdDSA", spki, raw: spki.slice(-32) };
-  return isRsa(hex) && spki.length >= SMALLEST_RSA ? { algorithm: "RS256", spki, raw: spki } : undefined;
+  return isRsa(hex) && spki.length >= MIN_RSA_BYTES ? { algorithm: "RS256", spki, raw: spki } : undefined;
 }
 
 /** An RSA key in DER, each length in its shortest form and nothing left over: in any other it could stand under two names. */
 function isRsa(hex: string): boolean {
-  let at = 0;
+  let offset = 0;
   /** Reads a tag with its length, which is that of the rest where it must be; gives where its content ends. */
-  const enter = (tag: string): number => {
-    if (!hex.startsWith(tag, at)) return NaN;
-    const first = parseInt(hex.slice(at + 2, at + 4), 16);
+  const enterElement = (tag: string): number => {
+    if (!hex.startsWith(tag, offset)) return NaN;
+    const first = parseInt(hex.slice(offset + 2, offset + 4), 16);
     const digits = first < 0x80 ? 0 : (first - 0x80) * 2;
-    const length = digits === 0 ? first : parseInt(hex.slice(at + 4, at + 4 + digits), 16);
+    const length = digits === 0 ? first : parseInt(hex.slice(offset + 4, offset + 4 + digits), 16);
     const shortest = length < 0x80 ? 0 : length < 0x100 ? 2 : 4;
-    at += 4 + digits;
-    return digits === shortest ? at + length * 2 : NaN;
+    offset += 4 + digits;
+    return digits === shortest ? offset + length * 2 : NaN;
   };
-  const whole = hex.length;
-  if (enter("30") !== whole || !hex.startsWith(SPKI.RS256, at)) return false;
-  at += SPKI.RS256.length;
-  if (enter("03") !== whole || !hex.startsWith("00", at)) return false;
-  at += 2;
-  if (enter("30") !== whole) return false;
-  for (const end of [undefined, whole]) {
-    const next = enter("02");
+  const totalDigits = hex.length;
+  if (enterElement("30") !== totalDigits || !hex.startsWith(SPKI.RS256, offset)) return false;
+  offset += SPKI.RS256.length;
+  if (enterElement("03") !== totalDigits || !hex.startsWith("00", offset)) return false;
+  offset += 2;
+  if (enterElement("30") !== totalDigits) return false;
+  for (const end of [undefined, totalDigits]) {
+    const next = enterElement("02");
     // A zero in front is there only to keep a number from being negative.
-    const isShort = hex.slice(at, at + 2) !== "00" || parseInt(hex.slice(at + 2, at + 4), 16) >= 0x80;
-    if (Number.isNaN(next) || next <= at || !isShort || (end !== undefined && next !== end)) return false;
-    at = next;
+    const isMinimal = hex.slice(offset, offset + 2) !== "00" || parseInt(hex.slice(offset + 2, offset + 4), 16) >= 0x80;
+    if (Number.isNaN(next) || next <= offset || !isMinimal || (end !== undefined && next !== end)) return false;
+    offset = next;
   }
   return true;
 }
 
 /** Reads a public key as it stands in a `.pub` file; undefined for one that cannot be used. */
-export function sshMaterial(publicKey: string): SshMaterial | undefined {
+export function parseSshMaterial(publicKey: string): SshMaterial | undefined {
   const [type, encoded = ""] = publicKey.split(" ") as [SshKeyType, string?];
   const blob = decodeBase64(encoded);
   if (!blob || !SSH_KEY_TYPES.includes(type)) return undefined;
@@ -103,13 +103,13 @@ export function sshMaterial(publicKey: string): SshMaterial | undefined {
 
 /** How entries name a key: of an SSH key what `ssh-keygen -l` shows, of a passkey the same of its public key. */
 export function signingKeyId({ type, public_key }: { type: string; public_key: string }, sha256: Sha256): string {
-  const bytes = type === "ssh" ? sshMaterial(public_key)!.blob : passkeyMaterial(public_key)!.spki;
+  const bytes = type === "ssh" ? parseSshMaterial(public_key)!.blob : parsePasskeyMaterial(public_key)!.spki;
   const digest = Uint8Array.from(sha256(bytes).match(/../g)!, (byte) => parseInt(byte, 16));
   return `SHA256:${toBase64(digest).replaceAll("=", "")}`;
 }
 
 /** Returns whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
-export const mayAsk = (
+export const isAllowedOrigin = (
   origin: string,
   { rp_id, origins }: { rp_id: string; origins?: string[] | undefined },
 ): boolean =>

@@ -2,53 +2,59 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { decodeBase64Url } from "../../kit/base64.ts";
-import { filled, list, object } from "./fields.ts";
-import { toHex, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
+import { nonEmptyText, list, strictObject } from "./fields.ts";
+import { toHex, parsePasskeyMaterial, SSH_KEY_TYPES, parseSshMaterial } from "./key_material.ts";
 
 /** A value that cannot be parsed is not checked further. */
-const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
+const createParseError = (expected: string) => ({ message: `must be ${expected}`, abort: true });
 
-const base64Url = (what: string) =>
-  filled()
+const base64UrlText = (expected: string) =>
+  nonEmptyText()
     .max(2000)
-    .refine((text) => decodeBase64Url(text) !== undefined, readAs(`${what} in base64url without padding`));
+    .refine(
+      (text) => decodeBase64Url(text) !== undefined,
+      createParseError(`${expected} in base64url without padding`),
+    );
 
-const passkey = () =>
-  object({
+const passkeySchema = () =>
+  strictObject({
     type: z.literal("webauthn").describe("A passkey."),
-    credential_id: base64Url("the credential id").describe("Its id, base64url without padding."),
-    public_key: base64Url("the public key (SPKI)")
+    credential_id: base64UrlText("the credential id").describe("Its id, base64url without padding."),
+    public_key: base64UrlText("the public key (SPKI)")
       .refine(
-        (text) => passkeyMaterial(text) !== undefined,
-        readAs("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
+        (text) => parsePasskeyMaterial(text) !== undefined,
+        createParseError("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
       )
       .describe("Its public key (SPKI), base64url without padding."),
-    rp_id: filled()
+    rp_id: nonEmptyText()
       .regex(/^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+)$/, "must be a host name in lower case")
       .describe("The host name it was made for."),
-    origins: list(filled())
+    origins: list(nonEmptyText())
       .min(1, "must name an origin; without the field it is https:// and the rp_id")
       .optional()
       .describe("Where it may be used; absent: https:// and the rp_id."),
   }).superRefine(({ rp_id, origins = [] }, context) => {
     for (const [index, origin] of origins.entries())
-      if (!isOriginOf(origin, rp_id))
+      if (!isOriginOfHost(origin, rp_id))
         context.addIssue({ code: "custom", path: ["origins", index], message: `must be an https origin of ${rp_id}` });
   });
 
-const ssh = () =>
-  object({
+const sshKeySchema = () =>
+  strictObject({
     type: z.literal("ssh").describe("An SSH key."),
-    public_key: filled()
+    public_key: nonEmptyText()
       .max(2000)
-      .refine((text) => sshMaterial(text) !== undefined, readAs(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`))
+      .refine(
+        (text) => parseSshMaterial(text) !== undefined,
+        createParseError(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`),
+      )
       .describe("The line of its .pub file."),
     unattended: z
       .boolean("must be true or false")
       .default(false)
       .describe("Must be true for a key that signs without a touch; such signatures are shown as unattended."),
   }).superRefine(({ public_key, unattended }, context) => {
-    const material = sshMaterial(public_key);
+    const material = parseSshMaterial(public_key);
     if (!material || unattended === (material.application === undefined)) return;
     const message = unattended
       ? "is for keys that sign by themselves; a security key is always asked for the person's presence"
@@ -57,7 +63,7 @@ const ssh = () =>
   });
 
 /** Secure contexts only, and of the relying party or below it. */
-function isOriginOf(origin: string, rpId: string): boolean {
+function isOriginOfHost(origin: string, rpId: string): boolean {
   if (!URL.canParse(origin)) return false;
   const { origin: own, protocol, hostname } = new URL(origin);
   const secure = protocol === "https:" || (protocol === "http:" && hostname === "localhost");
@@ -66,14 +72,14 @@ function isOriginOf(origin: string, rpId: string): boolean {
 
 /** One key of the intent. */
 export const keySchema = once(() =>
-  z.discriminatedUnion("type", [passkey(), ssh()], "must have the type webauthn or ssh"),
+  z.discriminatedUnion("type", [passkeySchema(), sshKeySchema()], "must have the type webauthn or ssh"),
 );
 export type Key = z.output<ReturnType<typeof keySchema>>;
 export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
 export type SshKey = Extract<Key, { type: "ssh" }>;
 
 /** Marks that no two people may share: equal marks are one key in two text forms. */
-export const keyMarks = (key: Key): string[] =>
+export const listKeyIdentities = (key: Key): string[] =>
   key.type === "ssh"
-    ? [toHex(sshMaterial(key.public_key)!.raw)]
-    : [toHex(passkeyMaterial(key.public_key)!.raw), key.credential_id];
+    ? [toHex(parseSshMaterial(key.public_key)!.raw)]
+    : [toHex(parsePasskeyMaterial(key.public_key)!.raw), key.credential_id];

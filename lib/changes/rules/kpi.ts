@@ -1,7 +1,7 @@
 /** KPIs: their direction, the stored feed values, and their reference values. */
 import { DAY_MS } from "../../kit/days.ts";
 import type { Intent, KpiGoal } from "./intent.ts";
-import type { Good } from "./kpi_words.ts";
+import type { GoodDirection } from "./kpi_words.ts";
 
 /** Stored values of one KPI. */
 export interface KpiValue {
@@ -58,7 +58,7 @@ export function kpiDirection(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 
 }
 
 /** The direction in which a KPI is good, for its words. */
-export const goodDirection = (kpi: string, intent: Pick<Intent, "kpis">): Good =>
+export const goodDirection = (kpi: string, intent: Pick<Intent, "kpis">): GoodDirection =>
   kpiDirection(kpi, intent) === 1 ? "up" : "down";
 
 /** Returns whether a KPI's newest value is too old to go by. */

@@ -4,26 +4,26 @@
  */
 
 /** The direction in which a KPI is good. */
-export type Good = "up" | "down";
+export type GoodDirection = "up" | "down";
 
 /** The movement of a KPI, to be put behind its name: `fell by 0.012 (better)`. `delta` is the new value less the old one. */
-export const describeDelta = (delta: number, good: Good): string =>
-  delta === 0 ? "did not move" : `${verbOf(delta)} by ${Math.abs(delta)} (${nameEffect(delta, good)})`;
+export const describeDelta = (delta: number, good: GoodDirection): string =>
+  delta === 0 ? "did not move" : `${movementVerb(delta)} by ${Math.abs(delta)} (${nameEffect(delta, good)})`;
 
 /** The movement of a KPI that a change did not name: `support_minutes rose by 1.1, worse`. */
-export const describeSideEffect = (kpi: string, delta: number, good: Good): string =>
-  `${kpi} ${verbOf(delta)} by ${Math.abs(delta)}, ${nameEffect(delta, good)}`;
+export const describeSideEffect = (kpi: string, delta: number, good: GoodDirection): string =>
+  `${kpi} ${movementVerb(delta)} by ${Math.abs(delta)}, ${nameEffect(delta, good)}`;
 
 /** The movement of a KPI that a guardrail found worse: `rose by 0.03 (worse)`. */
 export const describeRegression = (baseline: number, value: number): string =>
   describeDelta(Number((value - baseline).toPrecision(12)), value > baseline ? "down" : "up");
 
 /** The movement that a gain stands for: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
-export const describeGain = (gain: number, good: Good): string => describeDelta(deltaOf(gain, good), good);
+export const describeGain = (gain: number, good: GoodDirection): string => describeDelta(gainToDelta(gain, good), good);
 
 /** The movement that was promised: `to fall by 0.02`. */
-export function describePromise(gain: number, good: Good): string {
-  const delta = deltaOf(gain, good);
+export function describePromise(gain: number, good: GoodDirection): string {
+  const delta = gainToDelta(gain, good);
   return delta === 0 ? "not to move" : `to ${delta > 0 ? "rise" : "fall"} by ${Math.abs(delta)}`;
 }
 
@@ -31,10 +31,10 @@ export function describePromise(gain: number, good: Good): string {
 export const formatDelta = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
 
 /** Returns whether a movement is good, as a word. */
-export const nameEffect = (delta: number, good: Good): "better" | "worse" =>
+export const nameEffect = (delta: number, good: GoodDirection): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";
 
 /** The movement of a gain, which is above 0 where the KPI is better. */
-const deltaOf = (gain: number, good: Good): number => (good === "up" ? gain : -gain) || 0;
+const gainToDelta = (gain: number, good: GoodDirection): number => (good === "up" ? gain : -gain) || 0;
 
-const verbOf = (delta: number): string => (delta > 0 ? "rose" : "fell");
+const movementVerb = (delta: number): string => (delta > 0 ? "rose" : "fell");

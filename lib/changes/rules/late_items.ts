@@ -2,19 +2,19 @@
 import type { Change, LateItem } from "./change.ts";
 
 /** Returns whether the item was stated when the change was proposed or decided. */
-export function wasSaid({ rationale, approval_note, approvals }: Change, item: LateItem): boolean {
-  const said = item === "rationale" ? [rationale] : [approval_note, ...approvals.map(({ note }) => note)];
-  return said.some((text) => text?.trim());
+export function isItemStated({ rationale, approval_note, approvals }: Change, item: LateItem): boolean {
+  const texts = item === "rationale" ? [rationale] : [approval_note, ...approvals.map(({ note }) => note)];
+  return texts.some((text) => text?.trim());
 }
 
 /** Returns whether an item can be added to a change later. */
-export const isMissing = (change: Change, item: LateItem): boolean =>
-  isDecided(change) && !lateItems(change).includes(item) && !wasSaid(change, item);
+export const isItemMissing = (change: Change, item: LateItem): boolean =>
+  isDecided(change) && !listLateItems(change).includes(item) && !isItemStated(change, item);
 
 /** Returns whether all is decided until the host product has the change, or does not get it. */
 export const isDecided = ({ status }: Pick<Change, "status">): boolean =>
   status === "applied" || status === "rolled_back" || status === "denied";
 
 /** The items that were added late to a change. */
-export const lateItems = ({ late_notes = [] }: Pick<Change, "late_notes">): LateItem[] =>
+export const listLateItems = ({ late_notes = [] }: Pick<Change, "late_notes">): LateItem[] =>
   late_notes.map(({ item }) => item);

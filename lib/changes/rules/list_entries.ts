@@ -14,14 +14,14 @@ export const listEntries = ({ tenant_id, target, value, sets }: ChangeEntry): re
   sets ?? [{ tenant_id, target, value }];
 
 /** Lists what rules by target and tenant judge: what a change sets, and before it the name of a plan. */
-export const listGoverned = (change: ChangeEntry): readonly PlanEntry[] =>
+export const listGovernedEntries = (change: ChangeEntry): readonly PlanEntry[] =>
   isPlan(change)
     ? [{ tenant_id: change.tenant_id, target: change.target }, ...listEntries(change)]
     : listEntries(change);
 
 /** Returns true for a change of a tenant, and for a plan that sets a target of it. */
 export const hasTenant = (change: ChangeEntry, tenant: string): boolean =>
-  listGoverned(change).some(({ tenant_id }) => tenant_id === tenant);
+  listGovernedEntries(change).some(({ tenant_id }) => tenant_id === tenant);
 
 /** The targets and tenants that a rule is for; absent: all. */
 export interface Scope {
@@ -36,8 +36,8 @@ export const isInScope = (
 ): boolean => (!targets || matchesAny(target, targets)) && (!tenants || tenants.includes(tenant_id));
 
 /** Returns the first target of a change, a plan's name included, that a rule is for. */
-export const findCovered = (change: ChangeEntry, scope: Scope): string | undefined =>
-  listGoverned(change).find((entry) => isInScope(entry, scope))?.target;
+export const findCoveredTarget = (change: ChangeEntry, scope: Scope): string | undefined =>
+  listGovernedEntries(change).find((entry) => isInScope(entry, scope))?.target;
 
 /** Returns true for a change that sets no value. */
 export const hasNoValue = (change: ChangeEntry): boolean =>

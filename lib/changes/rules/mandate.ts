@@ -2,21 +2,21 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { KINDS } from "./change_terms.ts";
-import { list, object } from "./fields.ts";
-import { finite, count, pattern, tenants } from "./intent_parts.ts";
+import { list, strictObject } from "./fields.ts";
+import { finiteNumber, wholeNumber, targetPattern, tenantList } from "./intent_parts.ts";
 import { maxStep, type MaxStep } from "./target_rules.ts";
 import { type ValueSchema, valueSchema } from "./value_schema.ts";
 import { line } from "../../kit/fields.ts";
 
 /** Prefix of the name under which a mandate approves. */
-const PREFIX = "mandate:";
+const MANDATE_PREFIX = "mandate:";
 
 /** The name under which a mandate approves. */
-export const mandateApproverName = (mandateId: string): string => PREFIX + mandateId;
+export const mandateApproverName = (mandateId: string): string => MANDATE_PREFIX + mandateId;
 
 /** Returns the mandate that a name stands for; undefined for any other name. */
 export const parseMandateName = (name: string | null | undefined): string | undefined =>
-  name?.startsWith(PREFIX) ? name.slice(PREFIX.length) : undefined;
+  name?.startsWith(MANDATE_PREFIX) ? name.slice(MANDATE_PREFIX.length) : undefined;
 
 export const MANDATE_STATES = ["draft", "active", "suspended", "ended"] as const;
 export type MandateState = (typeof MANDATE_STATES)[number];
@@ -49,7 +49,7 @@ export interface MandateBounds {
 }
 
 /** The fields of the bounds, in the order in which they are shown. */
-export const BOUNDS = [
+export const MANDATE_BOUNDS = [
   "agent",
   "targets",
   "kinds",
@@ -64,38 +64,38 @@ export const BOUNDS = [
 ] as const satisfies readonly (keyof MandateBounds)[];
 
 const limitsSchema = once(() =>
-  object({
+  strictObject({
     schema: valueSchema().optional(),
     max_step: maxStep().optional(),
     unit: line(20).optional(),
   }).refine(({ schema, max_step }) => schema !== undefined || max_step !== undefined, "must have schema or max_step"),
 );
 
-const moment = () =>
+const timeSchema = () =>
   z.iso
     .datetime({ offset: true, error: "must be a time such as 2026-12-24T08:00:00Z" })
     .transform((text) => new Date(text).toISOString());
 
 /** The bounds that a draft or a narrowing may state, apart from the agent. */
-export const boundFields = () => ({
-  targets: list(pattern()).min(1, "must name a target").max(50).describe("Patterns of targets."),
+export const boundSchemas = () => ({
+  targets: list(targetPattern()).min(1, "must name a target").max(50).describe("Patterns of targets."),
   kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`))
     .min(1, "must name a kind")
     .describe("Kinds of changes."),
-  tenants: z.union([z.literal("all"), tenants()], "must be a list of tenants, or all").describe("A list, or all."),
+  tenants: z.union([z.literal("all"), tenantList()], "must be a list of tenants, or all").describe("A list, or all."),
   limits: z.unknown().pipe(limitsSchema()).optional().describe("Limits of values: schema, max_step, unit."),
-  max_affected_users: count(0).optional().describe("Most users of one change."),
-  max_per_day: count(1).optional().describe("Most changes on a UTC day; absent: the policy's."),
-  max_open: count(1).optional().describe("Most approved and not yet applied; absent: the policy's."),
+  max_affected_users: wholeNumber(0).optional().describe("Most users of one change."),
+  max_per_day: wholeNumber(1).optional().describe("Most changes on a UTC day; absent: the policy's."),
+  max_open: wholeNumber(1).optional().describe("Most approved and not yet applied; absent: the policy's."),
   kpi_floor: z
-    .record(z.string(), finite(), "must be an object")
+    .record(z.string(), finiteNumber(), "must be an object")
     .optional()
     .describe("Values by KPI; a worse one suspends it."),
-  until: moment().describe("Its end."),
+  until: timeSchema().describe("Its end."),
 });
 
 /** The beginning that a draft may state. */
-export const fromField = () => moment().optional().describe("Its beginning; absent: its last signature.");
+export const fromSchema = () => timeSchema().optional().describe("Its beginning; absent: its last signature.");
 
 /** The bounds that a narrowing states. */
-export const narrowField = () => z.unknown().pipe(z.strictObject(boundFields()).partial());
+export const narrowSchema = () => z.unknown().pipe(z.strictObject(boundSchemas()).partial());

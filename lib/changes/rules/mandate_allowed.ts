@@ -9,23 +9,23 @@ import { findPartlyOwned } from "./mandate_signers.ts";
 import { isCovered } from "./target_pattern.ts";
 
 /** Requires that the intent allows a mandate. Errors: 403 `mandate_not_allowed`. */
-export function requireAllowed(bounds: MandateBounds, policy: Policy, now: number): void {
+export function requireAllowedMandate(bounds: MandateBounds, policy: Policy, now: number): void {
   const { mandates } = policy;
-  const refuse = (message: string): never => {
+  const reject = (message: string): never => {
     throw new AppError("mandate_not_allowed", message);
   };
-  if (!mandates) return refuse("the intent allows no mandates: it has no policy.mandates");
+  if (!mandates) return reject("the intent allows no mandates: it has no policy.mandates");
   const uncovered = bounds.targets.find((pattern) => !isCovered(pattern, mandates.targets));
   if (uncovered !== undefined)
-    refuse(`${uncovered} is not within policy.mandates.targets: ${mandates.targets.join(", ")}`);
+    reject(`${uncovered} is not within policy.mandates.targets: ${mandates.targets.join(", ")}`);
   for (const bound of ["max_per_day", "max_open"] as const)
-    if (bounds[bound] > mandates[bound]) refuse(`${bound} is above ${mandates[bound]} of policy.mandates`);
+    if (bounds[bound] > mandates[bound]) reject(`${bound} is above ${mandates[bound]} of policy.mandates`);
   if (Date.parse(bounds.until) > now + mandates.max_days * DAY_MS)
-    refuse(`until is more than ${mandates.max_days} days from now, the max_days of policy.mandates`);
-  const partly = findPartlyOwned(bounds, policy);
-  if (partly)
-    refuse(
-      `${partly.pattern} is owned in part, by the owners of ${partly.owned}; use patterns that they own wholly or not at all`,
+    reject(`until is more than ${mandates.max_days} days from now, the max_days of policy.mandates`);
+  const partlyOwned = findPartlyOwned(bounds, policy);
+  if (partlyOwned)
+    reject(
+      `${partlyOwned.pattern} is owned in part, by the owners of ${partlyOwned.owned}; use patterns that they own wholly or not at all`,
     );
 }
 

@@ -16,8 +16,8 @@ type Rules = {
 export type FindDirection = (kpi: string) => 1 | -1;
 
 /** Returns the bounds after a narrowing; without `directionOf` floors are compared by their KPIs alone. Errors: 400 `invalid_field` for a bound that is wider, or where none changes. */
-export function narrowBounds(before: MandateBounds, narrow: Narrowing, directionOf?: FindDirection): MandateBounds {
-  const rules = narrowRules(directionOf);
+export function narrowBounds(before: MandateBounds, narrow: Narrowing, findDirection?: FindDirection): MandateBounds {
+  const rules = createRules(findDirection);
   for (const field of Object.keys(narrow) as (keyof Narrowing)[]) {
     if (narrow[field] === undefined) continue;
     const rule = rules[field] as ((before: unknown, after: unknown) => string | undefined) | undefined;
@@ -30,29 +30,29 @@ export function narrowBounds(before: MandateBounds, narrow: Narrowing, direction
   return after;
 }
 
-const lower = (before: number | undefined, after: number): string | undefined =>
+const checkNumber = (before: number | undefined, after: number): string | undefined =>
   before !== undefined && after > before ? `must be ${before} or less` : undefined;
 
-const subset = (before: readonly string[], after: readonly string[]): string | undefined => {
+const checkSubset = (before: readonly string[], after: readonly string[]): string | undefined => {
   const added = after.find((one) => !before.includes(one));
   return added === undefined ? undefined : `must be some of ${before.join(", ")}, and has ${added}`;
 };
 
-const narrowRules = (directionOf: FindDirection | undefined): Rules => ({
-  targets: subset,
-  kinds: subset,
+const createRules = (findDirection: FindDirection | undefined): Rules => ({
+  targets: checkSubset,
+  kinds: checkSubset,
   tenants: (before, after) => {
     if (before === "all") return undefined;
-    return after === "all" ? `must be some of ${before.join(", ")}` : subset(before, after);
+    return after === "all" ? `must be some of ${before.join(", ")}` : checkSubset(before, after);
   },
-  limits: narrowLimits,
-  max_affected_users: lower,
-  max_per_day: lower,
-  max_open: lower,
+  limits: checkLimits,
+  max_affected_users: checkNumber,
+  max_per_day: checkNumber,
+  max_open: checkNumber,
   kpi_floor: (before = {}, after) => {
     for (const [kpi, floor] of Object.entries(before)) {
       if (!Object.hasOwn(after, kpi)) return `must keep ${kpi}`;
-      const direction = directionOf?.(kpi) ?? 0;
+      const direction = findDirection?.(kpi) ?? 0;
       if (direction * (after[kpi]! - floor) < 0)
         return `${kpi} must be ${floor} or ${direction === 1 ? "more" : "less"}`;
     }
@@ -61,7 +61,7 @@ const narrowRules = (directionOf: FindDirection | undefined): Rules => ({
   until: (before, after) => (Date.parse(after) > Date.parse(before) ? `must be ${before} or earlier` : undefined),
 });
 
-function narrowLimits(before: MandateLimits | undefined, after: MandateLimits): string | undefined {
+function checkLimits(before: MandateLimits | undefined, after: MandateLimits): string | undefined {
   if (before === undefined) return undefined;
   if (before.unit !== after.unit) return "must keep unit as it is";
   if (before.schema) {
@@ -70,10 +70,10 @@ function narrowLimits(before: MandateLimits | undefined, after: MandateLimits): 
     if (wider !== undefined) return `allows more by ${wider}`;
   }
   if (!before.max_step) return undefined;
-  return after.max_step ? narrowStep(before.max_step, after.max_step) : "must keep max_step";
+  return after.max_step ? checkStep(before.max_step, after.max_step) : "must keep max_step";
 }
 
-function narrowStep(before: MaxStep, after: MaxStep): string | undefined {
+function checkStep(before: MaxStep, after: MaxStep): string | undefined {
   for (const kind of ["relative", "absolute"] as const) {
     if ((before[kind] === undefined) !== (after[kind] === undefined)) return "must keep the kind of max_step";
     if (before[kind] !== undefined && after[kind]! > before[kind])

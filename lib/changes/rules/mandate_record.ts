@@ -109,12 +109,12 @@ export const makeDraft = (
 /** The mandate after one more of its events; undefined where the event does not follow. */
 export function evolveMandate(before: MandateRecord | undefined, event: MandateEvent): MandateRecord | undefined {
   const { id, detail, event_type } = event;
-  const mandate = before ?? firstOf(event);
+  const mandate = before ?? createFirst(event);
   if (!mandate || detail.mandate_id !== mandate.mandate_id || mandate.state === "ended") return undefined;
-  const raised = event_type === "mandate_signed" || event_type === "mandate_resumed" ? 0 : 1;
-  if (detail.revision !== mandate.revision + raised) return undefined;
-  const moved = MOVES[event_type]?.(mandate, event);
-  return moved && { ...mandate, ...moved, revision: detail.revision, audit: [...mandate.audit, id] };
+  const revisionStep = event_type === "mandate_signed" || event_type === "mandate_resumed" ? 0 : 1;
+  if (detail.revision !== mandate.revision + revisionStep) return undefined;
+  const changes = TRANSITIONS[event_type]?.(mandate, event);
+  return changes && { ...mandate, ...changes, revision: detail.revision, audit: [...mandate.audit, id] };
 }
 
 /** The mandate that entries make, oldest first; undefined where one does not follow. */
@@ -125,21 +125,21 @@ export function foldMandate(events: readonly MandateEvent[]): MandateRecord | un
 }
 
 /** Each signature repeats the draft. */
-function firstOf({ event_type, detail }: MandateEvent): MandateRecord | undefined {
+function createFirst({ event_type, detail }: MandateEvent): MandateRecord | undefined {
   const { mandate_id, bounds, systems, created_at, draft_note = "" } = detail;
   if (event_type !== "mandate_signed" || !mandate_id || !bounds || !systems || !created_at) return undefined;
   return makeDraft({ mandate_id, bounds, systems, created_at, note: draft_note });
 }
 
-type Move = (mandate: MandateRecord, event: MandateEvent) => Partial<MandateRecord> | undefined;
+type Transition = (mandate: MandateRecord, event: MandateEvent) => Partial<MandateRecord> | undefined;
 
-const signatureIn = ({ id, timestamp, detail: { approver } }: MandateEvent): MandateSignature | undefined =>
+const readSignature = ({ id, timestamp, detail: { approver } }: MandateEvent): MandateSignature | undefined =>
   approver ? { approver, at: timestamp, entry: id } : undefined;
 
-const MOVES: Readonly<Record<string, Move>> = {
+const TRANSITIONS: Readonly<Record<string, Transition>> = {
   mandate_signed(mandate, event) {
     const { status, bounds, systems } = event.detail;
-    const signature = signatureIn(event);
+    const signature = readSignature(event);
     const isSame =
       canonicalJson({ bounds, systems }) === canonicalJson({ bounds: mandate.bounds, systems: mandate.systems });
     if (!signature || !isSame || mandate.state !== "draft" || (status !== "draft" && status !== "active"))
@@ -165,7 +165,7 @@ const MOVES: Readonly<Record<string, Move>> = {
   },
   mandate_resumed(mandate, event) {
     const { status } = event.detail;
-    const signature = signatureIn(event);
+    const signature = readSignature(event);
     if (!signature || !isSigned(mandate)) return undefined;
     const resumes = [...(mandate.state === "active" ? [] : mandate.resumes), signature];
     if (status === "active") return { state: "active", suspension: null, resumes, counts_from: event.id };

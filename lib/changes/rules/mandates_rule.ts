@@ -1,19 +1,19 @@
 /** The rule `policy.mandates`: which mandates people may sign, and the bounds that none exceeds. */
 import * as z from "zod";
-import { list, object } from "./fields.ts";
-import { count, finite, pattern } from "./intent_parts.ts";
+import { list, strictObject } from "./fields.ts";
+import { wholeNumber, finiteNumber, targetPattern } from "./intent_parts.ts";
 
 /** The field `policy.mandates`. */
 export const mandatesRule = () =>
-  object({
-    targets: list(pattern()).min(1, "must name a target").describe("Targets that a mandate may cover."),
-    max_days: finite()
+  strictObject({
+    targets: list(targetPattern()).min(1, "must name a target").describe("Targets that a mandate may cover."),
+    max_days: finiteNumber()
       .positive("must be above 0")
       .max(366, "must be 366 or less")
       .default(30)
       .describe("Most days from a mandate's draft to its end."),
-    max_per_day: count(1).default(50).describe("Most changes that a mandate approves on a UTC day."),
-    max_open: count(1)
+    max_per_day: wholeNumber(1).default(50).describe("Most changes that a mandate approves on a UTC day."),
+    max_open: wholeNumber(1)
       .default(20)
       .describe("Most changes that a mandate has approved and that are neither applied nor denied."),
     apply_when: z

@@ -5,7 +5,7 @@ import { isEmergencyApproved } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import { findApprovingMandate, isApprovedByMandate } from "./mandate_approval.ts";
 import { normalizeName } from "./names.ts";
-import { findCovered } from "./list_entries.ts";
+import { findCoveredTarget } from "./list_entries.ts";
 import {
   isForbiddenSelfApproval,
   type Electorate,
@@ -43,12 +43,12 @@ export const listMissingConsents = (change: Change, intent: Electorate): Missing
 
 /** Returns the consents that quorum and owners still lack, emergency or not. */
 export function listMissingOrdinaryConsents(change: Change, intent: Electorate): MissingConsent[] {
-  const standing = standingNames(change, intent);
+  const validNames = listValidNames(change, intent);
   const mandate = findApprovingMandate(change);
   const { policy } = intent;
-  const lack = (rule: string, count: number, names: readonly string[] | undefined): MissingConsent => {
+  const createMissing = (rule: string, count: number, names: readonly string[] | undefined): MissingConsent => {
     const of = (names ?? []).filter(
-      (name) => !standing.includes(name) && !isForbiddenSelfApproval(change, name, policy),
+      (name) => !validNames.includes(name) && !isForbiddenSelfApproval(change, name, policy),
     );
     return {
       rule,
@@ -58,29 +58,33 @@ export function listMissingOrdinaryConsents(change: Change, intent: Electorate):
       ...(names && of.length < count ? { unreachable: true } : {}),
     };
   };
-  const quorum = lack(QUORUM, countRequiredConsents(change, policy) - quorumIn(standing, intent), listElectors(intent));
+  const quorum = createMissing(
+    QUORUM,
+    countRequiredConsents(change, policy) - countElectors(validNames, intent),
+    listElectors(intent),
+  );
   const owned = policy.owners
-    .filter((rule) => findCovered(change, rule) !== undefined)
+    .filter((rule) => findCoveredTarget(change, rule) !== undefined)
     .map(({ targets, tenants, approvers, required }): MissingConsent => {
       const named = [...new Set(approvers)];
-      const given = named.filter((name) => standing.includes(name)).length;
+      const consentCount = named.filter((name) => validNames.includes(name)).length;
       const able = named.filter((name) => canSign(name, policy.signing));
       const ofTenants = tenants ? ` for ${tenants.join(", ")}` : "";
-      return lack(`owners ${targets.join(", ")}${ofTenants}`, required - given, able);
+      return createMissing(`owners ${targets.join(", ")}${ofTenants}`, required - consentCount, able);
     });
   return [quorum, ...owned].filter(({ count }) => count > 0);
 }
 
 /** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
 export const countQuorum = (change: Change, intent: Electorate): { given: number; needed: number } => ({
-  given: quorumIn(standingNames(change, intent), intent),
+  given: countElectors(listValidNames(change, intent), intent),
   needed: countRequiredConsents(change, intent.policy),
 });
 
-const quorumIn = (standing: readonly string[], intent: Electorate): number =>
-  standing.filter((name) => canDecide(name, intent)).length;
+const countElectors = (validNames: readonly string[], intent: Electorate): number =>
+  validNames.filter((name) => canDecide(name, intent)).length;
 
-const standingNames = (change: Change, intent: Electorate): string[] => [
+const listValidNames = (change: Change, intent: Electorate): string[] => [
   ...new Set(
     listValidApprovals(change, intent).flatMap(({ approver, emergency }) => (emergency ? [] : normalizeName(approver))),
   ),

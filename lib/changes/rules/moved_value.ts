@@ -36,10 +36,10 @@ export interface MovedValues {
 export function findMovedValues(
   change: Change,
   intent: Intent,
-  now: readonly ObservedValue[],
+  current: readonly ObservedValue[],
 ): MovedValues | undefined {
   const isBlocked = intent.policy.on_moved === "block";
-  const saw = [
+  const observed = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
     // A consent without digests, made before such a policy, does not show that it saw these values: they count as moved.
     ...change.approvals.flatMap((approval) =>
@@ -47,8 +47,8 @@ export function findMovedValues(
     ),
     ...listValidApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : isBlocked ? [[]] : [])),
   ];
-  const moved = now
-    .filter(({ digest }, index) => saw.some((digests) => digests[index] !== digest))
+  const moved = current
+    .filter(({ digest }, index) => observed.some((digests) => digests[index] !== digest))
     .map(({ place, digest }) => ({ place, digest }));
   return moved.length === 0 ? undefined : { moved, blocks: requiresUnchangedValues(change, intent) };
 }

@@ -21,7 +21,7 @@ import { decide, requireOperable } from "./state_machine.ts";
 import { listAllowedActions } from "./transitions.ts";
 
 /** Acts that a change may offer, in the order in which they are offered. */
-const OFFERED = [
+const OFFERED_ACTIONS = [
   "review",
   "advance",
   "resume",
@@ -35,7 +35,7 @@ const OFFERED = [
   "approve_emergency",
   "restore",
 ] as const;
-export type Offered = (typeof OFFERED)[number];
+export type OfferedAction = (typeof OFFERED_ACTIONS)[number];
 
 export const offersSchema = once(() =>
   z
@@ -44,11 +44,11 @@ export const offersSchema = once(() =>
         .string()
         .nullable()
         .meta({ description: "The reader; null: no name.", examples: ["ana@acme.example"] }),
-      may: z.array(z.enum(OFFERED)).describe("Acts that are open to the reader now."),
+      may: z.array(z.enum(OFFERED_ACTIONS)).describe("Acts that are open to the reader now."),
       may_not: z
         .array(
           z.object({
-            action: z.enum(OFFERED).describe("The act."),
+            action: z.enum(OFFERED_ACTIONS).describe("The act."),
             reasons: z.array(z.string()).describe("Why it is closed, in sentences."),
           }),
         )
@@ -61,7 +61,7 @@ export const offersSchema = once(() =>
 export type Offers = z.infer<ReturnType<typeof offersSchema>>;
 
 /** A change as its acts are judged. */
-export interface Offering {
+export interface OfferInput {
   record: Pick<ChangeRecord, "change" | "rollout">;
   /** The change with those consents alone that count. */
   proven: Change;
@@ -71,7 +71,7 @@ export interface Offering {
 }
 
 /** The rules in force, and the moment in milliseconds since the epoch. */
-export interface Judging extends Omit<Context, "actor"> {
+export interface OfferContext extends Omit<Context, "actor"> {
   now: number;
 }
 
@@ -84,20 +84,20 @@ interface Reader {
 }
 
 /** Judges each act for a reader; for one without a name by the change alone. */
-export function judgeOffers(offering: Offering, claimed: Actor, judging: Judging): Offers {
-  const reader = claimed.actor === null ? undefined : toReader({ ...claimed, actor: claimed.actor }, judging);
+export function judgeOffers(input: OfferInput, claimed: Actor, context: OfferContext): Offers {
+  const reader = claimed.actor === null ? undefined : toReader({ ...claimed, actor: claimed.actor }, context);
   const offers: Offers = { name: claimed.actor, may: [], may_not: [] };
   // An agent's secret opens no other act.
-  const judged = claimed.authenticated === "agent" ? (["withdraw"] as const) : OFFERED;
-  for (const action of judged) {
-    const reasons = JUDGES[action](offering, judging, reader);
+  const actions = claimed.authenticated === "agent" ? (["withdraw"] as const) : OFFERED_ACTIONS;
+  for (const action of actions) {
+    const reasons = JUDGES[action](input, context, reader);
     if (reasons?.length === 0) offers.may.push(action);
     else if (reasons) offers.may_not.push({ action, reasons });
   }
   return offers;
 }
 
-function toReader(claimed: Actor & { actor: string }, { intent }: Judging): Reader {
+function toReader(claimed: Actor & { actor: string }, { intent }: OfferContext): Reader {
   const name = claimed.actor;
   const key = listKeys(name, intent.policy.signing)[0];
   if (!key) return { name, claimed, actor: claimed, signature: undefined };
@@ -110,12 +110,12 @@ function toReader(claimed: Actor & { actor: string }, { intent }: Judging): Read
 }
 
 /** Returns why an act is closed, empty where it is open; undefined where the change does not have it now. */
-type Judge = (offering: Offering, judging: Judging, reader: Reader | undefined) => string[] | undefined;
+type JudgeAction = (input: OfferInput, context: OfferContext, reader: Reader | undefined) => string[] | undefined;
 
 /** Returns the sentence of a rejection; undefined where the change does not have the act now. */
-function attempt(act: () => void): string[] | undefined {
+function listRejections(run: () => void): string[] | undefined {
   try {
-    act();
+    run();
     return [];
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -126,42 +126,42 @@ function attempt(act: () => void): string[] | undefined {
 const judgeCommand = (
   change: Change,
   command: Pick<Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "review" }>, "type"> & object,
-  { reader, judging }: { reader: Reader; judging: Judging },
+  { reader, context }: { reader: Reader; context: OfferContext },
 ): string[] | undefined => {
   const { name, actor, signature } = reader;
   const stated = { note: "-", name, signature, target_owner: null, verdict: "accepted", ...command } as Command;
-  return attempt(() => void decide(change, stated, { ...judging, actor }));
+  return listRejections(() => void decide(change, stated, { ...context, actor }));
 };
 
-const consent =
-  (type: "approve" | "deny" | "withdraw" | "revoke"): Judge =>
-  ({ record, proven }, judging, reader) => {
+const judgeConsent =
+  (type: "approve" | "deny" | "withdraw" | "revoke"): JudgeAction =>
+  ({ record, proven }, context, reader) => {
     const change = type === "approve" ? proven : record.change;
-    if (!listAllowedActions(change, judging.intent).includes(type)) return undefined;
-    const overdue = type === "approve" ? explainOverdue(change, judging) : undefined;
+    if (!listAllowedActions(change, context.intent).includes(type)) return undefined;
+    const overdue = type === "approve" ? explainOverdue(change, context) : undefined;
     if (overdue !== undefined) return [overdue];
-    return reader ? judgeCommand(change, { type }, { reader, judging }) : [];
+    return reader ? judgeCommand(change, { type }, { reader, context }) : [];
   };
 
 /** An emergency has no deadline but that of the change; only those whom the intent names see it. */
-const emergency: Judge = ({ proven }, judging, reader) => {
-  if (!reader || !judging.intent.policy.break_glass || explainOverdue(proven, judging) !== undefined) return undefined;
+const judgeEmergency: JudgeAction = ({ proven }, context, reader) => {
+  if (!reader || !context.intent.policy.break_glass || explainOverdue(proven, context) !== undefined) return undefined;
   const command = { type: "approve", emergency: true } as const;
-  return judgeCommand(proven, command, { reader, judging });
+  return judgeCommand(proven, command, { reader, context });
 };
 
-const review: Judge = ({ record: { change } }, judging, reader) => {
+const judgeReview: JudgeAction = ({ record: { change } }, context, reader) => {
   if (!isReviewDue(change)) return undefined;
-  return reader ? judgeCommand(change, { type: "review" }, { reader, judging }) : [];
+  return reader ? judgeCommand(change, { type: "review" }, { reader, context }) : [];
 };
 
-const stage =
-  (action: StageAction): Judge =>
+const judgeStage =
+  (action: StageAction): JudgeAction =>
   ({ record }, { intent }, reader) => {
     const { change, rollout } = record;
     if (!isRollingOut(change) || !rollout) return undefined;
     if (action === "advance" && change.exposure!.waits_for !== "manual") return undefined;
-    return attempt(() => {
+    return listRejections(() => {
       requireStageOpen(action, record, intent);
       if (!reader) return;
       const { name, claimed, actor, signature } = reader;
@@ -174,9 +174,9 @@ const stage =
 const judgeActor = (
   type: "apply" | "rollback" | "restore",
   { claimed, actor, name, signature }: Reader,
-  { intent }: Judging,
+  { intent }: OfferContext,
 ): string[] =>
-  attempt(() => {
+  listRejections(() => {
     requirePermission(type, claimed, intent);
     signatureFacts({ type, name, signature }, intent.policy, actor);
   })!;
@@ -186,36 +186,36 @@ const listBlocks = (gates: readonly Gate[], only?: Gate["gate"]): string[] =>
     .filter(({ gate, state }) => state === "block" && (only === undefined || gate === only))
     .map(({ message }) => message);
 
-const apply: Judge = ({ record, proven, gates }, judging, reader) => {
+const judgeApply: JudgeAction = ({ record, proven, gates }, context, reader) => {
   if (!isLive(record.change.status)) return undefined;
   const blocks = listBlocks(gates);
-  const operable = attempt(() => requireOperable(proven, "apply", judging.intent));
+  const operable = listRejections(() => requireOperable(proven, "apply", context.intent));
   if (blocks.length === 0 && operable === undefined) return undefined;
   const closed = blocks.length > 0 ? blocks : operable!;
-  return [...closed, ...(reader ? judgeActor("apply", reader, judging) : [])];
+  return [...closed, ...(reader ? judgeActor("apply", reader, context) : [])];
 };
 
-const rollback: Judge = ({ record: { change }, gates }, judging, reader) => {
-  if (!attempt(() => requireOperable(change, "rollback", judging.intent))) return undefined;
-  return [...listBlocks(gates, "operation"), ...(reader ? judgeActor("rollback", reader, judging) : [])];
+const judgeRollback: JudgeAction = ({ record: { change }, gates }, context, reader) => {
+  if (!listRejections(() => requireOperable(change, "rollback", context.intent))) return undefined;
+  return [...listBlocks(gates, "operation"), ...(reader ? judgeActor("rollback", reader, context) : [])];
 };
 
-const restore: Judge = ({ record: { change }, isDrifted }, judging, reader) => {
+const judgeRestore: JudgeAction = ({ record: { change }, isDrifted }, context, reader) => {
   if (!isDrifted || hasNoValue(change) || change.status !== "applied") return undefined;
-  return reader ? judgeActor("restore", reader, judging) : [];
+  return reader ? judgeActor("restore", reader, context) : [];
 };
 
-const JUDGES: Readonly<Record<Offered, Judge>> = {
-  review,
-  advance: stage("advance"),
-  resume: stage("resume"),
-  hold: stage("hold"),
-  approve: consent("approve"),
-  apply,
-  rollback,
-  deny: consent("deny"),
-  withdraw: consent("withdraw"),
-  revoke: consent("revoke"),
-  approve_emergency: emergency,
-  restore,
+const JUDGES: Readonly<Record<OfferedAction, JudgeAction>> = {
+  review: judgeReview,
+  advance: judgeStage("advance"),
+  resume: judgeStage("resume"),
+  hold: judgeStage("hold"),
+  approve: judgeConsent("approve"),
+  apply: judgeApply,
+  rollback: judgeRollback,
+  deny: judgeConsent("deny"),
+  withdraw: judgeConsent("withdraw"),
+  revoke: judgeConsent("revoke"),
+  approve_emergency: judgeEmergency,
+  restore: judgeRestore,
 };

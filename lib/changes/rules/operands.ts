@@ -13,9 +13,9 @@ export function listOperands(change: Change): readonly Change[] {
   const { sets, places, ...plan } = change;
   if (!sets) return [change];
   return sets.map((entry, index) => {
-    const place = places?.find((one) => isSameTarget(one, entry));
+    const location = places?.find((one) => isSameTarget(one, entry));
     const change_id = formatOperandId({ ...change, entry: index + 1 });
-    return { ...plan, ...entry, change_id, ...(place && { places: [place] }) };
+    return { ...plan, ...entry, change_id, ...(location && { places: [location] }) };
   });
 }
 

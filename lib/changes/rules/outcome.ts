@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { goalDeadline, goodDirection, type KpiState, type KpiValue, roundDelta } from "./kpi.ts";
-import { nameEffect, describeGain, type Good, describeSideEffect } from "./kpi_words.ts";
+import { nameEffect, describeGain, type GoodDirection, describeSideEffect } from "./kpi_words.ts";
 import { VERDICTS, type OutcomeVerdict } from "./outcome_terms.ts";
 import { describeOutcome } from "./outcome_words.ts";
 import { judgeRolloutOutcome, measuredSchema, type RolloutMeasure, UNMEASURED } from "./rollout_outcome.ts";
@@ -24,7 +24,7 @@ const HORIZON_MS = 7 * DAY_MS;
 /** How far before an apply the trend begins. */
 const TREND_MS = 30 * DAY_MS;
 /** Maximum number of named changes that share a movement. */
-export const NAMED = 10;
+export const MAX_NAMED_CHANGES = 10;
 
 const id = () => z.string().describe("The applied change.");
 
@@ -82,7 +82,9 @@ export const outcomeSchema = once(() =>
         .describe("current - baseline, its sign turned so that up is good; null while one is unknown."),
       shared_with: z
         .array(z.string())
-        .describe(`Other changes on this KPI whose time overlaps, ${NAMED} at most: the movement is theirs as well.`),
+        .describe(
+          `Other changes on this KPI whose time overlaps, ${MAX_NAMED_CHANGES} at most: the movement is theirs as well.`,
+        ),
       shared_count: z.number().int().describe("How many these are in all."),
       verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
       judged_from: z.string().meta({
@@ -143,13 +145,13 @@ export interface OutcomeRecord extends Pick<
 }
 
 /** How many outcomes of a KPI were opened so far, and how many of these are over. */
-export interface Windows {
+export interface OutcomeCounts {
   opened: number;
   over: number;
 }
 
 /** KPI values at an apply. */
-export interface AtApply {
+export interface ApplyFacts {
   at: string;
   entry: number;
   tenant: string;
@@ -157,7 +159,7 @@ export interface AtApply {
   /** The KPI's value at the end of the UTC day 30 days before. */
   earlier: KpiValue | undefined;
   intent: Pick<Intent, "kpis">;
-  windows: Windows;
+  windows: OutcomeCounts;
   /** The newest changes on the KPI that are open. */
   open: string[];
 }
@@ -165,7 +167,7 @@ export interface AtApply {
 /** Returns the outcome record of a change at its apply. */
 export function openOutcome(
   { change_id, kpi, expected_delta_k, stages }: Pick<Change, "change_id" | "kpi" | "expected_delta_k" | "stages">,
-  { at, entry, tenant, kpis, earlier, intent, windows, open }: AtApply,
+  { at, entry, tenant, kpis, earlier, intent, windows, open }: ApplyFacts,
 ): OutcomeRecord {
   const latest = kpis.values[kpi ?? ""];
   const before = latest && computeTrend(latest, earlier, at);
@@ -178,13 +180,13 @@ export function openOutcome(
     applied_entry: entry,
     expected_delta_k,
     baseline: latest?.value ?? null,
-    baseline_age_hours: latest ? tenths((Date.parse(at) - Date.parse(latest.at)) / HOUR_MS) : null,
+    baseline_age_hours: latest ? roundToTenth((Date.parse(at) - Date.parse(latest.at)) / HOUR_MS) : null,
     others: Object.fromEntries(
       Object.entries(kpis.values).flatMap(([name, { value }]) => (name === kpi ? [] : [[name, value]])),
     ),
     earlier: before?.value ?? null,
     trend_days: before?.days ?? null,
-    judged_from: horizonOf(at, goalDeadline(kpi === null ? undefined : intent.kpis[kpi])),
+    judged_from: findHorizon(at, goalDeadline(kpi === null ? undefined : intent.kpis[kpi])),
     open_then: open,
     over_then: windows.over,
     ...(stages && { measured: UNMEASURED }),
@@ -193,7 +195,7 @@ export function openOutcome(
 }
 
 /** A deadline that was over at the apply says nothing of the change. */
-function horizonOf(applied_at: string, deadline: number): string {
+function findHorizon(applied_at: string, deadline: number): string {
   const applied = Date.parse(applied_at);
   return new Date(Math.min(applied + HORIZON_MS, deadline > applied ? deadline : Infinity)).toISOString();
 }
@@ -202,54 +204,67 @@ function computeTrend(latest: KpiValue, earlier: KpiValue | undefined, at: strin
   if (earlier) return earlier.entry === latest.entry ? undefined : { value: earlier.value, days: TREND_MS / DAY_MS };
   const { first, first_at } = latest;
   const days = (Date.parse(at) - Date.parse(first_at)) / DAY_MS;
-  return days < 1 || first_at >= latest.at ? undefined : { value: first, days: tenths(days) };
+  return days < 1 || first_at >= latest.at ? undefined : { value: first, days: roundToTenth(days) };
 }
 
-const tenths = (value: number): number => Math.round(value * 10) / 10;
+const roundToTenth = (value: number): number => Math.round(value * 10) / 10;
 
 /** Start of the trend before an apply: its first value is the last one fed up to this day. */
-export const trendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
+export const findTrendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
 /** Input of an outcome, apart from its record. */
-export interface Measured {
+export interface OutcomeInput {
   kpis: KpiState;
   intent: Pick<Intent, "kpis">;
-  windows: Readonly<Record<string, Windows>>;
+  windows: Readonly<Record<string, OutcomeCounts>>;
   /** The newest changes on its KPI that were applied after it, the newest first. */
   later?: readonly string[];
 }
 
 /** The outcome at a moment. */
-export function makeOutcome(record: OutcomeRecord, measured: Measured, at: string): Outcome {
-  if (record.final) return { ...record.final, later: laterOf(record, measured) };
+export function makeOutcome(record: OutcomeRecord, input: OutcomeInput, at: string): Outcome {
+  if (record.final) return { ...record.final, later: measureLater(record, input) };
   const { judged_from } = record;
   return at < judged_from
-    ? measure(record, measured, { at })
-    : measure(record, measured, { at: judged_from, by: "horizon" });
+    ? measureOutcome(record, input, { at })
+    : measureOutcome(record, input, { at: judged_from, by: "horizon" });
 }
 
 /** A moment, and what ends the outcome there. */
-export interface Moment {
+export interface OutcomeMoment {
   at: string;
   by?: Ending | undefined;
   replaced_by?: string;
 }
 
 /** The outcome as it is measured at a moment, final where something ends it there. */
-export function measure(record: OutcomeRecord, measured: Measured, { at, by, replaced_by }: Moment): Outcome {
-  const { applied_entry, earlier, open_then, over_then, measured: rollout, others: _, final: __, ...kept } = record;
+export function measureOutcome(
+  record: OutcomeRecord,
+  input: OutcomeInput,
+  { at, by, replaced_by }: OutcomeMoment,
+): Outcome {
+  const {
+    applied_entry,
+    earlier,
+    open_then,
+    over_then,
+    measured: rollout,
+    others: _,
+    final: __,
+    ...recordFields
+  } = record;
   const { kpi, baseline } = record;
-  const { kpis, intent, windows, later = [] } = measured;
-  const current = kpi === null ? null : fedAfter(kpis, kpi, applied_entry);
+  const { kpis, intent, windows, later = [] } = input;
+  const current = kpi === null ? null : findValueAfter(kpis, kpi, applied_entry);
   const good = kpi === null ? null : goodDirection(kpi, intent);
-  const realised_delta = rollout ? null : gainOf(baseline, current, good);
+  const realised_delta = rollout ? null : computeGain(baseline, current, good);
   const outcome = {
-    ...kept,
+    ...recordFields,
     good,
-    trend_before: gainOf(earlier, baseline, good),
+    trend_before: computeGain(earlier, baseline, good),
     current,
     realised_delta,
-    shared_with: [...later, ...open_then].slice(0, NAMED),
+    shared_with: [...later, ...open_then].slice(0, MAX_NAMED_CHANGES),
     shared_count: kpi === null ? 0 : (windows[kpi]?.opened ?? 1) - 1 - over_then,
     ...(rollout && { measured: rollout.kpis }),
   };
@@ -257,12 +272,12 @@ export function measure(record: OutcomeRecord, measured: Measured, { at, by, rep
     ...outcome,
     verdict: rollout
       ? judgeRolloutOutcome(record, rollout, at >= record.judged_from)
-      : verdictOf(record, realised_delta, { at, by }),
+      : judgeVerdict(record, realised_delta, { at, by }),
     state: by === undefined ? "open" : "final",
     ended_by: by ?? null,
     replaced_by: replaced_by ?? null,
     later: null,
-    side_effects: sideEffectsOf(record, measured),
+    side_effects: listSideEffects(record, input),
     words: describeOutcome(outcome),
     as_of: at,
     basis: rollout ? "measurement" : "correlation",
@@ -270,20 +285,23 @@ export function measure(record: OutcomeRecord, measured: Measured, { at, by, rep
 }
 
 /** A KPI's value, where it was fed after an entry. */
-function fedAfter({ values }: KpiState, kpi: string, entry: number): number | null {
+function findValueAfter({ values }: KpiState, kpi: string, entry: number): number | null {
   const latest = values[kpi];
   return latest && latest.entry > entry ? latest.value : null;
 }
 
 /** The movement between two values, its sign turned so that up is good. */
-const gainOf = (from: number | null, to: number | null, good: Good | null): number | null =>
+const computeGain = (from: number | null, to: number | null, good: GoodDirection | null): number | null =>
   from === null || to === null || good === null ? null : roundDelta(good === "up" ? to - from : from - to);
 
-function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent }: Measured): Outcome["side_effects"] {
+function listSideEffects(
+  { others, applied_entry }: OutcomeRecord,
+  { kpis, intent }: OutcomeInput,
+): Outcome["side_effects"] {
   return Object.entries(others)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([kpi, from]) => {
-      const to = fedAfter(kpis, kpi, applied_entry);
+      const to = findValueAfter(kpis, kpi, applied_entry);
       const delta = to === null ? 0 : roundDelta(to - from);
       if (to === null || delta === 0) return [];
       const good = goodDirection(kpi, intent);
@@ -291,10 +309,13 @@ function sideEffectsOf({ others, applied_entry }: OutcomeRecord, { kpis, intent 
     });
 }
 
-function laterOf({ kpi, baseline, final, ended_entry = 0 }: OutcomeRecord, { kpis }: Measured): Outcome["later"] {
-  const current = kpi === null ? null : fedAfter(kpis, kpi, ended_entry);
+function measureLater(
+  { kpi, baseline, final, ended_entry = 0 }: OutcomeRecord,
+  { kpis }: OutcomeInput,
+): Outcome["later"] {
+  const current = kpi === null ? null : findValueAfter(kpis, kpi, ended_entry);
   if (kpi === null || current === null || !final?.good || final.measured) return null;
-  const realised_delta = gainOf(baseline, current, final.good);
+  const realised_delta = computeGain(baseline, current, final.good);
   const words =
     realised_delta === null
       ? "not measured at the apply"
@@ -314,10 +335,10 @@ export const isCutShort = ({
 }: Pick<Outcome, "ended_by" | "judged_from" | "as_of">): boolean => ended_by !== null && as_of < judged_from;
 
 /** A guardrail does not wait for the horizon: where it takes a change back while the KPI is worse, that is the verdict. */
-function verdictOf(
+function judgeVerdict(
   { kpi, expected_delta_k: expected, judged_from }: OutcomeRecord,
   realised: number | null,
-  { at, by }: Moment,
+  { at, by }: OutcomeMoment,
 ): OutcomeVerdict {
   if (kpi === null) return "inconclusive";
   if (at < judged_from) {

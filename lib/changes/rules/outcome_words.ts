@@ -1,38 +1,39 @@
 /** The words for an outcome, wherever its verdict is shown. */
-import { describeGain, type Good, describePromise } from "./kpi_words.ts";
+import { describeGain, type GoodDirection, describePromise } from "./kpi_words.ts";
 import { describeMeasured, type MeasuredKpi } from "./rollout_outcome.ts";
 
-interface Shared {
+interface SharedMovement {
   realised_delta: number | null;
   shared_count: number;
   scope: "tenant" | "product" | "other_tenant" | null;
 }
 
-interface Moved extends Shared {
+interface Movement extends SharedMovement {
   kpi: string | null;
-  good: Good | null;
+  good: GoodDirection | null;
   expected_delta_k: number | null;
   measured?: readonly MeasuredKpi[] | undefined;
 }
 
-interface Traced extends Moved {
+interface TrendMovement extends Movement {
   trend_before: number | null;
   trend_days: number | null;
 }
 
 /** Promised and measured movement, in a sentence, with what keeps it from being the change's own. */
-export function describeMovement(outcome: Moved): string {
+export function describeMovement(outcome: Movement): string {
   const { kpi, good, expected_delta_k, realised_delta, measured } = outcome;
   if (measured) return describeMeasured(measured);
   if (kpi === null || good === null) return "The change names no KPI.";
   const promise =
     expected_delta_k === null ? "nothing was expected" : `expected ${describePromise(expected_delta_k, good)}`;
-  const moved = realised_delta === null ? "not measured since the apply" : `it ${describeGain(realised_delta, good)}`;
-  return `${kpi}: ${[promise, moved, ...listCaveats(outcome)].join(", ")}.`;
+  const movement =
+    realised_delta === null ? "not measured since the apply" : `it ${describeGain(realised_delta, good)}`;
+  return `${kpi}: ${[promise, movement, ...listCaveats(outcome)].join(", ")}.`;
 }
 
 /** The same with how the KPI moved before the apply. */
-export function describeOutcome(outcome: Traced): string {
+export function describeOutcome(outcome: TrendMovement): string {
   const { good, trend_before, trend_days, measured } = outcome;
   if (measured || good === null || trend_before === null) return describeMovement(outcome);
   return `${describeMovement(outcome)} In the ${trend_days} days before the apply it ${describeGain(trend_before, good)}.`;
@@ -45,19 +46,19 @@ export const describeBasis = ({ basis }: { basis: "correlation" | "measurement" 
     : "This is a correlation, not a cause.";
 
 /** Lists reasons why a measured movement may not be the effect of the change. */
-export const listCaveats = (outcome: Shared): string[] =>
+export const listCaveats = (outcome: SharedMovement): string[] =>
   outcome.realised_delta === null
     ? []
-    : [describeSharing(outcome), scopeWords(outcome)].filter((words) => words !== "");
+    : [describeSharing(outcome), describeScope(outcome)].filter((words) => words !== "");
 
 /** The verdict in a word or two. */
 export const describeVerdict = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
   verdict !== "too_early" ? verdict : state === "final" ? "ended too early to judge" : "too early to judge";
 
 /** With how many other changes the movement is shared; empty where with none. */
-export const describeSharing = ({ shared_count: count }: Pick<Shared, "shared_count">): string =>
+export const describeSharing = ({ shared_count: count }: Pick<SharedMovement, "shared_count">): string =>
   count === 0 ? "" : `shared with ${count} other${count === 1 ? "" : "s"}`;
 
 /** Whose figure it is, where it is not that of the change's tenant alone; else empty. */
-const scopeWords = ({ scope }: Pick<Shared, "scope">): string =>
+const describeScope = ({ scope }: Pick<SharedMovement, "scope">): string =>
   scope === "product" ? "a KPI of the whole product" : scope === "other_tenant" ? "a KPI of another tenant" : "";

@@ -12,7 +12,7 @@ export function findOverdueStep(change: Change, policy: Policy, now: number): "e
 }
 
 /** Words for the state in which a change was overdue. */
-export const WAITED = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
+export const OVERDUE_TEXTS = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
 
 /** Actions that a change allows; while it is overdue, none brings it nearer to its apply. */
 export const listAllowedInTime = (
@@ -29,16 +29,16 @@ export function explainOverdue(change: Change, { intent, now }: { intent: Intent
   const step = findOverdueStep(change, intent.policy, now);
   return (
     step &&
-    `it ${WAITED[step]} longer than the intent allows, by this service's clock, and is denied when the clock has said so for ten minutes`
+    `it ${OVERDUE_TEXTS[step]} longer than the intent allows, by this service's clock, and is denied when the clock has said so for ten minutes`
   );
 }
 
 /** 400 `illegal_transition` for what would bring an overdue change nearer to its apply. */
 export function requireInTime(change: Change, at: { intent: Intent; now: number }): void {
-  const why = explainOverdue(change, at);
-  if (why === undefined) return;
+  const explanation = explainOverdue(change, at);
+  if (explanation === undefined) return;
   const { change_id, status } = change;
-  throw new AppError("illegal_transition", `${change_id} is ${status}: ${why}; propose it again`, {
+  throw new AppError("illegal_transition", `${change_id} is ${status}: ${explanation}; propose it again`, {
     change_id,
     current_status: status,
     allowed: listAllowedInTime(change, at),

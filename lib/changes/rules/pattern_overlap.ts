@@ -2,7 +2,7 @@
 import { normalizeTarget } from "./target_key.ts";
 
 /** Returns true where some text matches both patterns; `*` stands for any characters in each. */
-export function overlaps(one: string, other: string): boolean {
+export function hasOverlap(one: string, other: string): boolean {
   const [a, b] = [normalizeTarget(one), normalizeTarget(other)];
   // Reachable positions in the second pattern, after each character of the first.
   let reached = skipStars(new Set([0]), b);

@@ -1,6 +1,6 @@
 /** Permissions: who may do what apart from deciding on a change. */
 import { AppError } from "../../kit/errors.ts";
-import { type Actor, isKnown } from "./actor.ts";
+import { type Actor, isVerifiedActor } from "./actor.ts";
 import { requireGroups } from "./idp_groups.ts";
 import { normalizeName } from "./names.ts";
 import { type PermissionAction, isListed, findListedNames } from "./permission_lists.ts";
@@ -8,18 +8,18 @@ import type { Electorate } from "./policy.ts";
 import { listKeys } from "./signing.ts";
 
 /** Actions that release a brake or remove evidence: without a list of their own they are for those who may approve. */
-const FOR_APPROVERS: ReadonlySet<PermissionAction> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
+const APPROVER_ACTIONS: ReadonlySet<PermissionAction> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
 
 /** Actions that an emergency needs. */
-const FOR_EMERGENCIES: ReadonlySet<PermissionAction> = new Set(["freeze", "rollback"]);
+const EMERGENCY_ACTIONS: ReadonlySet<PermissionAction> = new Set(["freeze", "rollback"]);
 
 /** Returns the names that may do this; undefined: every authorised caller. */
 export function listPermittedNames(action: PermissionAction, intent: Electorate): string[] | undefined {
   const { approvers, break_glass } = intent.policy;
   const emergency = break_glass?.approvers ?? [];
   const listed = findListedNames(action, intent.policy);
-  if (listed) return [...new Set([...listed, ...(FOR_EMERGENCIES.has(action) ? emergency : [])])];
-  return FOR_APPROVERS.has(action) && approvers ? [...new Set([...approvers, ...emergency])] : undefined;
+  if (listed) return [...new Set([...listed, ...(EMERGENCY_ACTIONS.has(action) ? emergency : [])])];
+  return APPROVER_ACTIONS.has(action) && approvers ? [...new Set([...approvers, ...emergency])] : undefined;
 }
 
 /**
@@ -33,15 +33,17 @@ export function requirePermission(action: PermissionAction, claimed: Actor, inte
   const isNamed = actor !== null && permitted.includes(normalizeName(actor));
   if (isNamed && (!isListed(action, intent.policy) || !isOnlyClaimed(claimed, intent)))
     return requireGroups(actor, claimed, intent, "not_permitted");
-  const who =
+  const explanation =
     actor === null
       ? "nobody is named in actor"
       : isNamed
         ? `nothing but the request says that this is ${actor}`
         : `${actor} is not one of them`;
-  throw new AppError("not_permitted", `${action} is for ${permitted.join(", ")}, and ${who}`, { action });
+  throw new AppError("not_permitted", `${action} is for ${permitted.join(", ")}, and ${explanation}`, { action });
 }
 
 /** Returns true for a name that nobody vouches for, and that cannot sign. */
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
-  Object.keys(principals).length > 0 && !isKnown(claimed) && listKeys(claimed.actor!, policy.signing).length === 0;
+  Object.keys(principals).length > 0 &&
+  !isVerifiedActor(claimed) &&
+  listKeys(claimed.actor!, policy.signing).length === 0;

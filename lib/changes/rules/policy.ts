@@ -5,7 +5,14 @@ import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { canBeApprover } from "./approver_name.ts";
 import { hasGroups } from "./idp_groups.ts";
-import { type ChangeEntry, findCovered, isInScope, listEntries, listGoverned, type Scope } from "./list_entries.ts";
+import {
+  type ChangeEntry,
+  findCoveredTarget,
+  isInScope,
+  listEntries,
+  listGovernedEntries,
+  type Scope,
+} from "./list_entries.ts";
 import { normalizeName } from "./names.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsRequired } from "./signing.ts";
@@ -15,16 +22,16 @@ import { boundsRollouts } from "./stages_rule.ts";
 export type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** Reach of a change as its proposer states it; absent is "not stated". */
-type Claimed = ChangeEntry &
+type TierInput = ChangeEntry &
   Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when" | "stages">;
 
 /** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
-export function judgeTier(claimed: Claimed, policy: Policy, minorToday: number): Tier {
-  if (claimed.tier === "major" || whyMajor(claimed) !== undefined) return "major";
-  return claimed.tier === "minor" && explainNotMinor(claimed, policy, minorToday) === undefined ? "minor" : "standard";
+export function judgeTier(input: TierInput, policy: Policy, minorToday: number): Tier {
+  if (input.tier === "major" || explainMajor(input) !== undefined) return "major";
+  return input.tier === "minor" && explainNotMinor(input, policy, minorToday) === undefined ? "minor" : "standard";
 }
 
-const whyMajor = ({ reversible, risk }: Claimed): string | undefined =>
+const explainMajor = ({ reversible, risk }: TierInput): string | undefined =>
   reversible === false
     ? "It is not minor: what cannot be undone is major."
     : risk === "high"
@@ -32,15 +39,15 @@ const whyMajor = ({ reversible, risk }: Claimed): string | undefined =>
       : undefined;
 
 /** Returns why a proposal that asks for minor is not, in one sentence; undefined where it is. */
-export function explainNotMinor(claimed: Claimed, policy: Policy, minorToday: number): string | undefined {
-  const { kind, affected_users, risk, reversible } = claimed;
-  const major = whyMajor(claimed);
+export function explainNotMinor(input: TierInput, policy: Policy, minorToday: number): string | undefined {
+  const { kind, affected_users, risk, reversible } = input;
+  const major = explainMajor(input);
   if (major) return major;
   const { minor } = policy;
   if (!minor) return "It is not minor: the intent has no rule for minor changes.";
-  if (claimed.apply_when !== undefined && !minor.apply_when)
+  if (input.apply_when !== undefined && !minor.apply_when)
     return "It is not minor: the intent lets no change that applies by itself be minor.";
-  if (claimed.stages !== undefined && !boundsRollouts(policy.stages))
+  if (input.stages !== undefined && !boundsRollouts(policy.stages))
     return "It is not minor: policy.stages does not set watch, fed_by and a max_allowed of each KPI in watch.";
   const missing = [
     reversible === undefined && "`reversible: true`",
@@ -49,23 +56,23 @@ export function explainNotMinor(claimed: Claimed, policy: Policy, minorToday: nu
   ].filter(Boolean);
   if (missing.length > 0) return `It is not minor: state ${missing.join(", ")}, since only what you state counts.`;
   // A target that has owners is never changed without them.
-  const owned = policy.owners.map((rule) => findCovered(claimed, rule)).find((target) => target !== undefined);
+  const owned = policy.owners.map((rule) => findCoveredTarget(input, rule)).find((target) => target !== undefined);
   if (owned !== undefined) return `It is not minor: ${owned} has owners, who must consent.`;
   if (!minor.kinds.includes(kind)) return `It is not minor: the intent lets no ${kind} be minor.`;
-  const uncovered = listGoverned(claimed).find((entry) => !isInScope(entry, minor));
+  const uncovered = listGovernedEntries(input).find((entry) => !isInScope(entry, minor));
   if (uncovered)
-    return `It is not minor: the intent lets no change of ${uncovered.target}${tenantOf(uncovered, minor)} be minor.`;
+    return `It is not minor: the intent lets no change of ${uncovered.target}${describeTenant(uncovered, minor)} be minor.`;
   if (affected_users! > (minor.max_affected_users ?? Infinity))
     return `It is not minor: it reaches more than ${minor.max_affected_users} users.`;
   if (RISKS.indexOf(risk!) > RISKS.indexOf(minor.max_risk))
     return `It is not minor: its risk is above ${minor.max_risk}.`;
-  if (minorToday + listEntries(claimed).length > (minor.max_per_day ?? Infinity))
+  if (minorToday + listEntries(input).length > (minor.max_per_day ?? Infinity))
     return `It is not minor: the ${minor.max_per_day} minor changes of this day are used up.`;
   return undefined;
 }
 
 /** Names the tenant where the rule is for some tenants only. */
-const tenantOf = ({ tenant_id }: ChangeEntry, { tenants }: Scope): string =>
+const describeTenant = ({ tenant_id }: ChangeEntry, { tenants }: Scope): string =>
   tenants ? ` for tenant ${tenant_id}` : "";
 
 /** How many distinct consents a change needs now: as many as when it was proposed, or more where the intent asks for more. */
@@ -78,7 +85,7 @@ export const countRequiredApprovers = (tier: Tier, policy: Policy): number =>
 
 /** 403 `forbidden_target`. */
 export function requireAllowedTarget(change: ChangeEntry, policy: Policy, details?: () => object): void {
-  const target = findCovered(change, { targets: policy.forbidden_targets });
+  const target = findCoveredTarget(change, { targets: policy.forbidden_targets });
   if (target === undefined) return;
   throw new AppError(
     "forbidden_target",
@@ -97,12 +104,12 @@ export function requireApprover(change: Change, approver: string, intent: Electo
 /** 403 unless the intent lets whom this name means decide on this change: as an approver, or as an owner of its target. */
 export function requireDecider(change: Change, name: string, intent: Electorate): void {
   if (isDecider(change, name, intent)) return;
-  const why = isAgent(name, intent)
+  const problem = isAgent(name, intent)
     ? "is an agent's name, and agents give no consent"
     : canBeApprover(name)
       ? "is not among the intent's approvers"
       : "is no person's name, and only people give consent";
-  throw new AppError("not_an_approver", `${name} ${why}`);
+  throw new AppError("not_an_approver", `${name} ${problem}`);
 }
 
 /** Returns whether the intent lets the person with this name decide on this change. */
@@ -111,7 +118,9 @@ export const isDecider = (change: Change, name: string, intent: Electorate): boo
 
 /** No agent is an owner: the load refuses an intent that names one. */
 const isOwner = (change: Change, name: string, { policy }: Electorate): boolean =>
-  policy.owners.some((rule) => rule.approvers.includes(normalizeName(name)) && findCovered(change, rule) !== undefined);
+  policy.owners.some(
+    (rule) => rule.approvers.includes(normalizeName(name)) && findCoveredTarget(change, rule) !== undefined,
+  );
 
 /** Returns whether the intent lets this person decide on any change. */
 export const canDecide = (approver: string, { policy, principals }: Electorate): boolean =>

@@ -3,11 +3,11 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { isReservedName } from "../../kit/person_name.ts";
-import { filled, list, object } from "./fields.ts";
+import { nonEmptyText, list, strictObject } from "./fields.ts";
 import { KINDS } from "./change_terms.ts";
-import { mapNameLists, type Refuse } from "./groups.ts";
-import { count, pattern, tenants } from "./intent_parts.ts";
-import { type Key, keySchema, keyMarks } from "./keys.ts";
+import { mapNameLists, type ReportIssue } from "./groups.ts";
+import { wholeNumber, targetPattern, tenantList } from "./intent_parts.ts";
+import { type Key, keySchema, listKeyIdentities } from "./keys.ts";
 import { normalizeName } from "./names.ts";
 
 /** A person, or an agent: a program that proposes under its own name. */
@@ -29,15 +29,15 @@ export interface AgentLimits {
 const DEFAULT_LIMITS: AgentLimits = { read: "all", max_open: 100, max_per_day: 1000 };
 
 /** SHA-256 of no text at all. */
-const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const principalSchema = () =>
-  object({
+  strictObject({
     kind: z
       .enum(["person", "agent"], "must be person or agent")
       .describe("A person decides; an agent is a program that proposes."),
     keys: list(keySchema()).optional().describe("Keys with which a person signs. A person who has keys must sign."),
-    idp: list(filled().max(200, "must have at most 200 characters"))
+    idp: list(nonEmptyText().max(200, "must have at most 200 characters"))
       .min(1, "must name a group, or be left out")
       .optional()
       .describe(
@@ -49,8 +49,8 @@ const principalSchema = () =>
       .transform((hex) => hex.toLowerCase())
       .optional()
       .describe("Of an agent: SHA-256 (hex) of its secret."),
-    may: object({
-      targets: list(pattern())
+    may: strictObject({
+      targets: list(targetPattern())
         .min(1, "must name a target, or be left out")
         .optional()
         .describe("Targets that it may change; absent: all."),
@@ -58,15 +58,15 @@ const principalSchema = () =>
         .min(1, "must name a kind, or be left out")
         .optional()
         .describe("Kinds of changes that it may propose; absent: all."),
-      tenants: tenants().optional().describe("Tenants that it may propose for; absent: all."),
+      tenants: tenantList().optional().describe("Tenants that it may propose for; absent: all."),
       read: z
         .enum(["all", "own"], "must be all or own")
         .default(DEFAULT_LIMITS.read)
         .describe("own: it reads only the changes that it proposed."),
-      max_open: count(0)
+      max_open: wholeNumber(0)
         .default(DEFAULT_LIMITS.max_open)
         .describe("How many of its changes may wait for consent or apply at a time."),
-      max_per_day: count(0)
+      max_per_day: wholeNumber(0)
         .default(DEFAULT_LIMITS.max_per_day)
         .describe("How many changes it may propose on a UTC day."),
     })
@@ -74,14 +74,14 @@ const principalSchema = () =>
       .describe("Of an agent: its limits."),
   })
     .check(({ value: { kind, keys, idp, token_sha256, may }, issues }) => {
-      const refuse = (field: string, message: string) =>
+      const report = (field: string, message: string) =>
         void issues.push({ code: "custom", input: field, path: [field], message });
-      if (kind === "agent" && token_sha256 === undefined) refuse("token_sha256", "is required of an agent");
-      if (token_sha256 === OF_NOTHING) refuse("token_sha256", "is the hash of an empty secret");
-      if (kind === "agent" && keys !== undefined) refuse("keys", "are a person's; an agent gives no consent");
-      if (kind === "agent" && idp !== undefined) refuse("idp", "are a person's groups; an agent decides nothing");
-      if (kind === "person" && may !== undefined) refuse("may", "is an agent's; policy says what people may do");
-      if (kind === "person" && token_sha256 !== undefined) refuse("token_sha256", "is an agent's; a person has keys");
+      if (kind === "agent" && token_sha256 === undefined) report("token_sha256", "is required of an agent");
+      if (token_sha256 === EMPTY_SHA256) report("token_sha256", "is the hash of an empty secret");
+      if (kind === "agent" && keys !== undefined) report("keys", "are a person's; an agent gives no consent");
+      if (kind === "agent" && idp !== undefined) report("idp", "are a person's groups; an agent decides nothing");
+      if (kind === "person" && may !== undefined) report("may", "is an agent's; policy says what people may do");
+      if (kind === "person" && token_sha256 !== undefined) report("token_sha256", "is an agent's; a person has keys");
     })
     .transform((principal) => principal as Principal);
 
@@ -92,19 +92,19 @@ export const principalsSchema = once(() =>
   z
     .record(z.string(), principalSchema(), "must be an object")
     .check(({ value, issues }) => {
-      const refuse = (name: string, message: string) =>
+      const report = (name: string, message: string) =>
         void issues.push({ code: "custom", input: name, path: [name], message });
-      const seen = new Map<string, string>();
+      const statedNames = new Map<string, string>();
       for (const [stated, { kind }] of Object.entries(value)) {
         const name = normalizeName(stated);
-        const other = seen.get(name);
-        seen.set(name, stated);
-        if (other !== undefined) refuse(stated, `is the same name as ${other}`);
+        const other = statedNames.get(name);
+        statedNames.set(name, stated);
+        if (other !== undefined) report(stated, `is the same name as ${other}`);
         if (name === "" || name.length > 200 || INVISIBLE.test(stated) || !stated.isWellFormed())
-          refuse(stated, "must be a name of 1 to 200 visible characters");
+          report(stated, "must be a name of 1 to 200 visible characters");
         if (isReservedName(name) || name.startsWith("peer:"))
-          refuse(stated, "must not begin with llm:, policy:, mandate:, idp:, group: or peer:");
-        if (AGENT.test(name) && kind !== "agent") refuse(stated, "begins with agent: and must be of the kind agent");
+          report(stated, "must not begin with llm:, policy:, mandate:, idp:, group: or peer:");
+        if (AGENT.test(name) && kind !== "agent") report(stated, "begins with agent: and must be of the kind agent");
       }
     })
     .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [normalizeName(name), one]))),
@@ -113,28 +113,30 @@ export const principalsSchema = once(() =>
 /** All that an intent names. */
 export type Principals = z.output<ReturnType<typeof principalsSchema>>;
 
-interface Named {
+interface IntentPrincipals {
   principals: Principals;
 }
 
 /** The principal of a name, however it is spelt. */
-export function findPrincipal(name: string, { principals }: Named): Principal | undefined {
+export function findPrincipal(name: string, { principals }: IntentPrincipals): Principal | undefined {
   const same = normalizeName(name);
   return Object.hasOwn(principals, same) ? principals[same] : undefined;
 }
 
 /** Returns whether a name is an agent's: of the intent, or one that only agents may have. */
-export const isAgent = (name: string, intent: Named): boolean =>
+export const isAgent = (name: string, intent: IntentPrincipals): boolean =>
   AGENT.test(normalizeName(name)) || findPrincipal(name, intent)?.kind === "agent";
 
 /** The limits on an agent's proposals, also of one that the intent does not name. */
-export function agentLimits(name: string, intent: Named): AgentLimits {
+export function findAgentLimits(name: string, intent: IntentPrincipals): AgentLimits {
   const principal = findPrincipal(name, intent);
   return (principal?.kind === "agent" && principal.may) || DEFAULT_LIMITS;
 }
 
 /** The agents with the hashes of their secrets. */
-export const listAgents = ({ principals }: Named): { name: string; token_sha256: string; readsOwn?: true }[] =>
+export const listAgents = ({
+  principals,
+}: IntentPrincipals): { name: string; token_sha256: string; readsOwn?: true }[] =>
   Object.entries(principals).flatMap(([name, principal]) =>
     principal.kind === "agent"
       ? [{ name, token_sha256: principal.token_sha256, ...(principal.may?.read === "own" && { readsOwn: true }) }]
@@ -142,10 +144,10 @@ export const listAgents = ({ principals }: Named): { name: string; token_sha256:
   );
 
 /** The principals as the log keeps them: kinds, and which keys. */
-export const recordedPrincipals = ({
+export const principalFacts = ({
   principals,
   policy,
-}: Named & { policy: { signing: { keys: Readonly<Record<string, readonly { id: string }[]>> } } }): Record<
+}: IntentPrincipals & { policy: { signing: { keys: Readonly<Record<string, readonly { id: string }[]>> } } }): Record<
   string,
   { kind: string; keys: string[] }
 > =>
@@ -157,14 +159,18 @@ export const recordedPrincipals = ({
   );
 
 /** Refuses principals that could pass for one another, and agents where people are meant. */
-export function reportImpostors({ principals, policy }: Named & { policy: object }, refuse: Refuse): void {
+export function reportImpostors(
+  { principals, policy }: IntentPrincipals & { policy: object },
+  report: ReportIssue,
+): void {
   const owners = new Map<string, string>();
   for (const [name, principal] of Object.entries(principals)) {
-    const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(keyMarks);
-    for (const one of new Set(own)) {
+    const identities =
+      principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(listKeyIdentities);
+    for (const one of new Set(identities)) {
       const other = owners.get(one);
       if (other !== undefined)
-        refuse(
+        report(
           ["principals", name],
           `has the same ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: who comes with it could be either`,
         );
@@ -173,7 +179,7 @@ export function reportImpostors({ principals, policy }: Named & { policy: object
   }
   mapNameLists(policy, ["policy"], (names, path) => {
     names.forEach((name, index) => {
-      if (isAgent(name, { principals })) refuse([...path, index], "is an agent: agents give no consent");
+      if (isAgent(name, { principals })) report([...path, index], "is an agent: agents give no consent");
     });
     return names;
   });

@@ -1,24 +1,28 @@
 /** The rule `policy.promotion`: which values must have proven themselves in another place before they are applied. */
 import * as z from "zod";
-import { filled, list, object } from "./fields.ts";
-import { finite } from "./intent_parts.ts";
+import { nonEmptyText, list, strictObject } from "./fields.ts";
+import { finiteNumber } from "./intent_parts.ts";
 import { VERDICTS } from "./outcome_terms.ts";
 
 const FORMS = "must be tenant:<name> or system:<name>";
 
 /** A tenant, or a target system. */
-const place = () =>
-  filled()
+const tenantOrSystem = () =>
+  nonEmptyText()
     .normalize("NFC")
     .regex(/^(?:tenant|system):\S(?:.*\S)?$/, FORMS);
 
 /** The field `policy.promotion`. */
 export const promotionRules = () =>
   list(
-    object({
-      to: list(place()).min(1, "must name a place").describe("Places whose changes are bound: tenants and systems."),
-      from: list(place()).min(1, "must name a place").describe("Places where the same value must be applied now."),
-      soak_hours: finite()
+    strictObject({
+      to: list(tenantOrSystem())
+        .min(1, "must name a place")
+        .describe("Places whose changes are bound: tenants and systems."),
+      from: list(tenantOrSystem())
+        .min(1, "must name a place")
+        .describe("Places where the same value must be applied now."),
+      soak_hours: finiteNumber()
         .min(0, "must be 0 or more")
         .default(0)
         .describe("For how many hours it must be applied there."),

@@ -1,7 +1,7 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { isKnown, POLICY_MINOR, classifyProposer } from "./actor.ts";
-import { type Tier, UNSTATED } from "./change.ts";
+import { isVerifiedActor, POLICY_MINOR, classifyProposer } from "./actor.ts";
+import { type Tier, DEFAULTED_FIELDS } from "./change.ts";
 import { type Content, contentDigest } from "./content.ts";
 import type { Command, Context, NewEvent, ProposeInput } from "./command.ts";
 import { isPlan, listEntries, hasNoValue } from "./list_entries.ts";
@@ -17,8 +17,18 @@ import { requireStages } from "./require_stages.ts";
  * `too_many_open`, 409 `target_conflict`.
  */
 export function propose(command: Proposal, context: Context): NewEvent {
-  const { input, minor_today, target_owner, live, limit_reached, not_allowed, asked, places, seen, step_base } =
-    command;
+  const {
+    input,
+    minor_today,
+    target_owner,
+    live,
+    limit_reached,
+    not_allowed,
+    requester: asked,
+    places,
+    seen,
+    step_base,
+  } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -79,7 +89,7 @@ export function propose(command: Proposal, context: Context): NewEvent {
 }
 
 /** The person who asks a model for its draft is a proposer too, and known as one. Errors: 403 `proposer_unknown`. */
-function requireKnownRequester(asked: Proposal["asked"], { self_approval, signing }: Policy): void {
+function requireKnownRequester(asked: Proposal["requester"], { self_approval, signing }: Policy): void {
   const name = asked?.asked_by ?? null;
   if (name === null && !self_approval)
     throw new AppError(
@@ -116,7 +126,7 @@ export function grade(
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals });
   const waits = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
   // Under an intent with principals, a merely claimed proposer waits; otherwise an agent could leave its secret out.
-  if (Object.keys(principals).length > 0 && !isKnown(actor))
+  if (Object.keys(principals).length > 0 && !isVerifiedActor(actor))
     return waits("It is not minor: nothing but the request says who proposes it.");
   // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
   if (proposer_kind === "model") return waits("It is not minor: a model's draft waits for people.");
@@ -134,7 +144,7 @@ export function grade(
 }
 
 /** Fields without a stated value, for which the content has a default. */
-const unstatedIn = (input: ProposeInput) => UNSTATED.filter((field) => input[field] === undefined);
+const unstatedIn = (input: ProposeInput) => DEFAULTED_FIELDS.filter((field) => input[field] === undefined);
 
 /** A string of an agent that reads as JSON of another type may have been meant as that. */
 function hintOf(input: ProposeInput, proposer_kind: string): { value_hint?: string } {

@@ -1,6 +1,6 @@
 /** The condition of a proposal with a plan of a rollout. */
 import { invalidField } from "../../kit/errors.ts";
-import { type Intent, kpiNames } from "./intent.ts";
+import { type Intent, listKpiNames } from "./intent.ts";
 import { goodDirection } from "./kpi.ts";
 import { hasNoValue } from "./list_entries.ts";
 import { normalizeName } from "./names.ts";
@@ -26,7 +26,7 @@ export function requireStages(
     refuse("must not be fed by the proposer of the change");
   // Who chose the direction would turn every loss into a gain.
   for (const { kpi, good } of stages.watch)
-    if (kpiNames({ kpis }).includes(kpi) && good !== goodDirection(kpi, intent))
+    if (listKpiNames({ kpis }).includes(kpi) && good !== goodDirection(kpi, intent))
       refuse(`must say good: ${goodDirection(kpi, intent)} of ${kpi}, as the intent does`);
   const problem = findStagesProblem(proposal, policy.stages);
   if (problem !== undefined) refuse(problem);

@@ -1,29 +1,29 @@
 /** The rule `policy.stages`: which changes may be rolled out in steps, what each rollout watches, and who feeds it. */
 import * as z from "zod";
 import type { Stages } from "../../rollout/stages.ts";
-import { filled, list, object } from "./fields.ts";
-import { finite, pattern } from "./intent_parts.ts";
+import { nonEmptyText, list, strictObject } from "./fields.ts";
+import { finiteNumber, targetPattern } from "./intent_parts.ts";
 import { type ChangeEntry, isInScope, listEntries } from "./list_entries.ts";
 import { normalizeName } from "./names.ts";
 
-const allowance = () => finite().min(0, "must be 0 or more");
+const allowance = () => finiteNumber().min(0, "must be 0 or more");
 
 /** The field `policy.stages`. */
 export const stagesRule = () =>
-  object({
-    targets: list(pattern())
+  strictObject({
+    targets: list(targetPattern())
       .min(1, "must name a target, or be left out")
       .optional()
       .describe("Targets that may be rolled out in steps; absent: all."),
-    watch: list(filled()).default([]).describe("KPIs that every rollout watches."),
-    fed_by: list(filled().transform(normalizeName))
+    watch: list(nonEmptyText()).default([]).describe("KPIs that every rollout watches."),
+    fed_by: list(nonEmptyText().transform(normalizeName))
       .min(1, "must name an agent, or be left out")
       .optional()
       .describe("Agents that may feed a rollout; absent: any agent but the proposer."),
     max_allowed: z
       .record(
         z.string(),
-        z.union([allowance(), object({ relative: allowance() })], "must be a number, or relative with one"),
+        z.union([allowance(), strictObject({ relative: allowance() })], "must be a number, or relative with one"),
         "must be an object",
       )
       .default({})

@@ -10,7 +10,7 @@ import {
 import { isReviewDue } from "./current_state.ts";
 import type { Change, Status } from "./change.ts";
 import { contentDigest } from "./content.ts";
-import { requireErasable, remainingContent } from "./erasure.ts";
+import { requireErasable, redactContent } from "./erasure.ts";
 import { requireRevoker, describeClosers } from "./closing.ts";
 import type { Command, Context, NewEvent, Operation } from "./command.ts";
 import { requireGroups } from "./idp_groups.ts";
@@ -86,7 +86,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
       };
     case "erase": {
       requireErasable(change, command, intent);
-      const content = remainingContent(change);
+      const content = redactContent(change);
       const remaining_digest = contentDigest(content, context.sha256);
       const detail = {
         status: change.status,

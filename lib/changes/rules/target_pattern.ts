@@ -5,7 +5,7 @@ import { normalizeTarget } from "./target_key.ts";
 const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with a letter or digit and ends without /";
 
 /** The reason why no valid target matches a pattern, with the likely intended one; undefined where some target matches. */
-export function unmatchableReason(pattern: string): string | undefined {
+export function explainUnmatchable(pattern: string): string | undefined {
   const problem = problemOf(pattern);
   if (problem === undefined) return undefined;
   const meant = intendedPattern(pattern);

@@ -1,8 +1,8 @@
 /** Rules for the values of targets, as an intent states them: schemas and limits of steps. */
 import * as z from "zod";
 import { line } from "../../kit/fields.ts";
-import { list, object } from "./fields.ts";
-import { finite, pattern } from "./intent_parts.ts";
+import { list, strictObject } from "./fields.ts";
+import { finiteNumber, targetPattern } from "./intent_parts.ts";
 import { listTypes, memberName, valueSchema } from "./value_schema.ts";
 
 /** A year: what a target held earlier is no base for a step. */
@@ -20,10 +20,10 @@ const memberPath = () =>
 
 /** The limit of a step, as a rule states it. */
 export const maxStep = () =>
-  object({
-    relative: finite().positive("must be above 0").optional().describe("As a part of the base: 0.05 is 5 %."),
-    absolute: finite().positive("must be above 0").optional().describe("In units of the value."),
-    hours: finite()
+  strictObject({
+    relative: finiteNumber().positive("must be above 0").optional().describe("As a part of the base: 0.05 is 5 %."),
+    absolute: finiteNumber().positive("must be above 0").optional().describe("In units of the value."),
+    hours: finiteNumber()
       .positive("must be above 0")
       .max(MAX_STEP_HOURS, `must be ${MAX_STEP_HOURS} or less`)
       .default(24)
@@ -40,8 +40,8 @@ export const maxStep = () =>
 /** Rules for values; all that match a target hold. */
 export const targetRulesSchema = () =>
   list(
-    object({
-      match: list(pattern()).min(1, "must name a target").describe("Targets; * stands for any characters."),
+    strictObject({
+      match: list(targetPattern()).min(1, "must name a target").describe("Targets; * stands for any characters."),
       schema: valueSchema().optional().describe("What a value must match; a subset of JSON Schema 2020-12."),
       max_step: maxStep().optional().describe("How far a number may move from what the target held before."),
       unit: line(20).optional().describe("The unit of the value, for display."),

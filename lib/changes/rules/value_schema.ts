@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { once } from "../../kit/once.ts";
-import { list, object } from "./fields.ts";
-import { count, finite } from "./intent_parts.ts";
+import { list, strictObject } from "./fields.ts";
+import { wholeNumber, finiteNumber } from "./intent_parts.ts";
 import { findPatternProblem } from "./value_pattern.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
@@ -66,7 +66,7 @@ const type = () => z.enum(TYPES, `must be one of ${TYPES.join(", ")}`);
 
 const nestedSchema = once(
   (): z.ZodType<ValueSchema> =>
-    object({
+    strictObject({
       type: z
         .union(
           [type(), list(type()).min(1, "must name a type")],
@@ -76,16 +76,16 @@ const nestedSchema = once(
         .describe("The type of the value; required with any other keyword."),
       enum: list(z.json()).min(1, "must have a value").optional().describe("The only values that are allowed."),
       const: z.json().optional().describe("The only value that is allowed."),
-      minimum: finite().optional().describe("The least number."),
-      maximum: finite().optional().describe("The greatest number."),
-      exclusiveMinimum: finite().optional().describe("Numbers must be above it."),
-      exclusiveMaximum: finite().optional().describe("Numbers must be below it."),
-      multipleOf: finite()
+      minimum: finiteNumber().optional().describe("The least number."),
+      maximum: finiteNumber().optional().describe("The greatest number."),
+      exclusiveMinimum: finiteNumber().optional().describe("Numbers must be above it."),
+      exclusiveMaximum: finiteNumber().optional().describe("Numbers must be below it."),
+      multipleOf: finiteNumber()
         .positive("must be above 0")
         .optional()
         .describe("Compared as decimal text: 0.3 is one of 0.1."),
-      minLength: count(0).optional().describe("The fewest characters."),
-      maxLength: count(0).optional().describe("The most characters."),
+      minLength: wholeNumber(0).optional().describe("The fewest characters."),
+      maxLength: wholeNumber(0).optional().describe("The most characters."),
       pattern: z
         .string("must be text")
         .check(({ value, issues }) => {
@@ -98,8 +98,8 @@ const nestedSchema = once(
         .lazy(() => nestedSchema())
         .optional()
         .describe("The schema of each item."),
-      minItems: count(0).optional().describe("The fewest items."),
-      maxItems: count(0).optional().describe("The most items."),
+      minItems: wholeNumber(0).optional().describe("The fewest items."),
+      maxItems: wholeNumber(0).optional().describe("The most items."),
       uniqueItems: z
         .boolean("must be true or false")
         .optional()

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { HOUR_MS } from "../../kit/days.ts";
-import { list, object } from "./fields.ts";
-import { pattern, tenants } from "./intent_parts.ts";
-import { type ChangeEntry, findCovered } from "./list_entries.ts";
+import { list, strictObject } from "./fields.ts";
+import { targetPattern, tenantList } from "./intent_parts.ts";
+import { type ChangeEntry, findCoveredTarget } from "./list_entries.ts";
 
 /** The days of a week, as the intent names them. */
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
@@ -15,17 +15,17 @@ const timeOfDay = () =>
 
 /** When changes may be applied. */
 export const windows = once(() =>
-  object({
+  strictObject({
     deny: list(
-      object({
+      strictObject({
         from: instant().describe("Start of the period."),
         to: instant().describe("Its end, exclusive."),
         reason: z.string("must be text").default("").describe("Why, for those who have to wait."),
-        targets: list(pattern())
+        targets: list(targetPattern())
           .min(1, "must name a target, or be left out")
           .optional()
           .describe("Targets that it holds for; absent: all."),
-        tenants: tenants().optional().describe("Tenants that it holds for; absent: all."),
+        tenants: tenantList().optional().describe("Tenants that it holds for; absent: all."),
         yearly: z
           .boolean("must be true or false")
           .default(false)
@@ -35,7 +35,7 @@ export const windows = once(() =>
       .default([])
       .describe("Periods without applies."),
     allow: list(
-      object({
+      strictObject({
         days: list(z.enum(DAYS, `must be one of ${DAYS.join(", ")}`))
           .min(1, "must name a day")
           .describe("Days of the week."),
@@ -72,7 +72,7 @@ const QUARTERS_LOOKED_AT = 15 * 24 * 4;
 
 /** Returns the windows for the apply of a change; without a change those for every apply. */
 export const windowsFor = ({ deny, allow }: Windows, change?: ChangeEntry): Windows => ({
-  deny: deny.filter((period) => (change ? findCovered(change, period) !== undefined : !isNarrow(period))),
+  deny: deny.filter((period) => (change ? findCoveredTarget(change, period) !== undefined : !isNarrow(period))),
   allow,
 });
 

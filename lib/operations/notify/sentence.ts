@@ -3,7 +3,7 @@ import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
 import { parseDetail } from "../../changes/rules/event.ts";
-import { reviewDueAt } from "../../changes/rules/current_state.ts";
+import { findReviewDue } from "../../changes/rules/current_state.ts";
 import type { MissingConsent } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
@@ -106,7 +106,7 @@ function next(event_type: string, change: Change, expires_at: string | null): st
   if (status === "approved" && automation) return `; it ${automation}`;
   if (status !== "approved") return "";
   // The moment of an emergency's consent may be when its review is due, which ends nothing.
-  return `; it can be applied${expires_at === reviewDueAt(change) ? "" : until(expires_at)}`;
+  return `; it can be applied${expires_at === findReviewDue(change) ? "" : until(expires_at)}`;
 }
 
 /** About the service, or about more than one change. */

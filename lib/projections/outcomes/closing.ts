@@ -1,5 +1,11 @@
 /** Stores, counts and reports the end of an outcome, or of a change that was never applied. */
-import { type Ending, isJudged, measure, type Outcome, type OutcomeRecord } from "../../changes/rules/outcome.ts";
+import {
+  type Ending,
+  isJudged,
+  measureOutcome,
+  type Outcome,
+  type OutcomeRecord,
+} from "../../changes/rules/outcome.ts";
 import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
 import { calibrate } from "./calibration.ts";
 import type { Entry } from "../entries.ts";
@@ -25,7 +31,7 @@ export async function closeOutcome(
   const newest = kpi === null ? [] : await listNewestApplied(context.tx, kpi);
   const later = newest.flatMap((one) => (one.entry > applied_entry ? one.change_id : []));
   const { kpis, windows: all, manifest } = context.state;
-  const final = measure(record, { kpis, windows: all, intent: await context.readIntent(manifest), later }, end);
+  const final = measureOutcome(record, { kpis, windows: all, intent: await context.readIntent(manifest), later }, end);
   const memory = await rememberVerdict(context, final, at);
   const ended = { ...record, final, ended_entry: context.position, ...(memory !== undefined && { memory }) };
   context.tx.put("outcomes", change_id, ended);

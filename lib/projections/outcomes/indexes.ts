@@ -3,7 +3,7 @@ import { entryKey } from "../../audit/chain.ts";
 import { targetKey } from "../../changes/records.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../../changes/rules/list_entries.ts";
-import { NAMED, type OutcomeRecord } from "../../changes/rules/outcome.ts";
+import { MAX_NAMED_CHANGES, type OutcomeRecord } from "../../changes/rules/outcome.ts";
 import type { Reads, Tx } from "../../store/store.ts";
 
 declare module "../../store/store.ts" {
@@ -28,8 +28,8 @@ export async function indexOpen(tx: Tx, record: OutcomeRecord): Promise<void> {
   tx.put("outcomes_due", dueKey(judged_from, change_id), true);
   if (kpi === null) return;
   tx.put("outcomes_by_kpi", kpiKey(kpi, "open", record), true);
-  const over = await listNewest(tx, kpi, "over", NAMED + MAX_OBSOLETE);
-  for (const { id } of over.slice(NAMED)) tx.delete("outcomes_by_kpi", id);
+  const over = await listNewest(tx, kpi, "over", MAX_NAMED_CHANGES + MAX_OBSOLETE);
+  for (const { id } of over.slice(MAX_NAMED_CHANGES)) tx.delete("outcomes_by_kpi", id);
 }
 
 /** Obsolete rows that an apply deletes; several outcomes may end between two applies, and the next deletes the rest. */
@@ -78,16 +78,18 @@ function parseKpiKey(key: string): { change_id: string; entry: number } {
 
 /** Lists the changes on a KPI whose outcomes are open, newest first. */
 export const listNewestOpen = async (reads: Reads, kpi: string): Promise<string[]> =>
-  (await listNewest(reads, kpi, "open", NAMED)).map(({ id }) => parseKpiKey(id).change_id);
+  (await listNewest(reads, kpi, "open", MAX_NAMED_CHANGES)).map(({ id }) => parseKpiKey(id).change_id);
 
 /** Lists the changes applied last on a KPI, newest first, with the entry of the apply. */
 export async function listNewestApplied(reads: Reads, kpi: string): Promise<{ change_id: string; entry: number }[]> {
-  const pages = await Promise.all((["open", "over"] as const).map((state) => listNewest(reads, kpi, state, NAMED)));
+  const pages = await Promise.all(
+    (["open", "over"] as const).map((state) => listNewest(reads, kpi, state, MAX_NAMED_CHANGES)),
+  );
   return pages
     .flat()
     .map(({ id }) => parseKpiKey(id))
     .sort((a, b) => b.entry - a.entry)
-    .slice(0, NAMED);
+    .slice(0, MAX_NAMED_CHANGES);
 }
 
 const listNewest = ({ list }: Reads, kpi: string, state: "open" | "over", limit: number) => {

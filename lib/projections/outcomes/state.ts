@@ -1,6 +1,6 @@
 /** State of the projection of outcomes, and its small collections. */
 import { type KpiState, NO_KPIS } from "../../changes/rules/kpi.ts";
-import type { Windows } from "../../changes/rules/outcome.ts";
+import type { OutcomeCounts } from "../../changes/rules/outcome.ts";
 import type { ProjectionContext } from "../projection.ts";
 import { listDue } from "./indexes.ts";
 import type { Gap, RecordStatus } from "./record_keeping.ts";
@@ -28,7 +28,7 @@ export interface State {
   /** The next horizon. */
   due: string | null;
   /** Numbers of outcomes by KPI. */
-  windows: Record<string, Windows>;
+  windows: Record<string, OutcomeCounts>;
   total: Counts;
   gaps: Gap[];
   rows: BufferState;
@@ -57,7 +57,7 @@ export const START: State = {
 };
 
 /** Returns how many outcomes of a KPI were opened, and how many are over. */
-export const getWindows = (windows: State["windows"], kpi: string | null): Windows =>
+export const getWindows = (windows: State["windows"], kpi: string | null): OutcomeCounts =>
   windows[kpi ?? ""] ?? { opened: 0, over: 0 };
 
 /** Updates the next horizon. */

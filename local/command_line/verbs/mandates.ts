@@ -1,6 +1,6 @@
 /** Mandates: read, and decided on by name or with an SSH key. */
 import type { MandateView } from "../../../lib/changes/mandates/view.ts";
-import { BOUNDS, type MandateDecision } from "../../../lib/changes/rules/mandate.ts";
+import { MANDATE_BOUNDS, type MandateDecision } from "../../../lib/changes/rules/mandate.ts";
 import { missingTexts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { readName, signed, SIGNING } from "../signing.ts";
@@ -22,7 +22,7 @@ const rowText = (value: unknown): string | undefined => {
 /** A mandate in lines: its state, why it approves nothing, its bounds, and what is used and left. */
 function mandateText(mandate: MandateView): string {
   const { mandate_id, state, inactive, note, systems, signatures, missing, used, left, suspension, ended } = mandate;
-  const bounds = BOUNDS.map((bound) => [bound, rowText(mandate[bound])] as const);
+  const bounds = MANDATE_BOUNDS.map((bound) => [bound, rowText(mandate[bound])] as const);
   return [
     `${mandate_id}  ${state}`,
     facts({
@@ -72,7 +72,7 @@ export const mandateShow: Verb = {
 export const mandateDraft: Verb = {
   usage: "mandate draft",
   operation: "POST /api/product/mandates",
-  fields: [...BOUNDS, "note", "actor"],
+  fields: [...MANDATE_BOUNDS, "note", "actor"],
   async run({ client }, { fields }) {
     const mandate = await client.post("/api/product/mandates", { body: fields as never });
     return { text: mandateText(mandate as unknown as MandateView) };

@@ -1,6 +1,6 @@
 import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
-import { UNSTATED } from "../../../lib/changes/rules/change_terms.ts";
+import { DEFAULTED_FIELDS } from "../../../lib/changes/rules/change_terms.ts";
 import { contentFacts, missingTexts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { readName, signed, SIGNING } from "../signing.ts";
@@ -25,7 +25,7 @@ export const propose: Verb = {
         `${visible(content.summary)}\n\n${facts({
           ...contentFacts(
             content,
-            UNSTATED.filter((field) => !(field in fields)),
+            DEFAULTED_FIELDS.filter((field) => !(field in fields)),
           ),
           proposer: approver,
         })}\n`,

@@ -1,6 +1,7 @@
 /** Files of the trust core in reading order, for the table of docs/trust_core.md, which test/docs/field_tables.test.ts makes from this. */
 export const TRUST_CORE: Readonly<Record<string, string>> = {
-  "lib/changes/proofs/consent.ts": "a consent counts if a key signed exactly the statement that the service rebuilds",
+  "lib/changes/proofs/verify_consent.ts":
+    "a consent counts if a key signed exactly the statement that the service rebuilds",
   "lib/changes/rules/statement.ts": "the text of a statement",
   "lib/changes/rules/content.ts": "the digest of the content",
   "lib/kit/canonical_json.ts": "RFC 8785 for the value of a change",
@@ -8,7 +9,7 @@ export const TRUST_CORE: Readonly<Record<string, string>> = {
   "lib/changes/rules/signing.ts": "the keys of each person, and who must sign",
   "lib/changes/rules/names.ts": "the comparison of names",
   "lib/changes/rules/proof.ts": "the form of a proof",
-  "lib/changes/proofs/verify.ts": "the verification of a proof with the keys of a name",
+  "lib/changes/proofs/verify_proof.ts": "the verification of a proof with the keys of a name",
   "lib/changes/rules/key_material.ts": "the forms of public keys, and the pages that may use a passkey",
   "lib/changes/proofs/webauthn.ts": "the assertion of a passkey",
   "lib/changes/proofs/ssh_signature.ts": "the SSHSIG of an SSH key",

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { change } from "../../../handlers/product/change.ts";
 import type { Actor } from "../../../lib/changes/rules/actor.ts";
-import type { Offered } from "../../../lib/changes/rules/offers.ts";
+import type { OfferedAction } from "../../../lib/changes/rules/offers.ts";
 import { changeView } from "../../../lib/changes/views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core, type Core } from "../../support/core.ts";
@@ -36,7 +36,7 @@ const STATES: Record<string, Step[]> = {
   denied: [["deny", { approver: "bo" }]],
 };
 
-const ACTS: Partial<Record<Offered, (name: string) => Step>> = {
+const ACTS: Partial<Record<OfferedAction, (name: string) => Step>> = {
   approve: (approver) => ["approve", { approver }],
   deny: (approver) => ["deny", { approver }],
   withdraw: (proposer) => ["withdraw", { proposer }],
@@ -68,7 +68,7 @@ test.each([
       const { may, may_not } = await read(api, closed, name);
       expect(may_not.every(({ action, reasons }) => !may.includes(action) && reasons.length > 0)).toBe(true);
       for (const [action, step] of Object.entries(ACTS)) {
-        const isOffered = may.includes(action as Offered);
+        const isOffered = may.includes(action as OfferedAction);
         const change_id = isOffered ? await bring(api, target, STATES[state]!) : closed;
         const [path, fields] = step(name);
         const { status, body } = await api.post(path, { change_id, ...fields });

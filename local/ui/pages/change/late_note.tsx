@@ -1,6 +1,6 @@
 /** Late notes: a reason that is missing can be added after a decision, once each. */
 import { useEffect, useState } from "preact/hooks";
-import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
+import { isItemMissing } from "../../../../lib/changes/rules/late_items.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { shortenHash } from "../../core/format.ts";
 import { makeSignableDecision } from "../../domain/statement.ts";
@@ -41,7 +41,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
     if (added > 0) document.querySelector<HTMLElement>("h1")?.focus();
   }, [added]);
   const missing = (["rationale", "note"] as const).filter(
-    (one) => isMissing(change, one) && (one === "rationale" || change.tier !== "minor"),
+    (one) => isItemMissing(change, one) && (one === "rationale" || change.tier !== "minor"),
   );
   if (missing.length === 0) return null;
   const done = () => {

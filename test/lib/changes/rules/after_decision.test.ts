@@ -1,10 +1,10 @@
 /** Rules for a change that was decided: erasing its content, adding a note, taking its place, tripping a guardrail. */
 import { expect, test } from "vitest";
 import type { Change, LateItem } from "../../../../lib/changes/rules/change.ts";
-import { requireErasable, remainingContent } from "../../../../lib/changes/rules/erasure.ts";
-import { guardrailEvidence } from "../../../../lib/changes/rules/guardrail.ts";
+import { requireErasable, redactContent } from "../../../../lib/changes/rules/erasure.ts";
+import { checkGuardrail } from "../../../../lib/changes/rules/guardrail.ts";
 import type { Intent } from "../../../../lib/changes/rules/intent.ts";
-import { isMissing } from "../../../../lib/changes/rules/late_items.ts";
+import { isItemMissing } from "../../../../lib/changes/rules/late_items.ts";
 import { makeLateNote } from "../../../../lib/changes/rules/late_note.ts";
 import { findSupersedeProblem } from "../../../../lib/changes/rules/supersede.ts";
 
@@ -34,8 +34,8 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
 test("an erasure leaves no words and no number of users, only that there was a rationale", () => {
   const content = { target: "ui.a", value: 1, summary: "More", rationale: "why", affected_users: 4 } as never;
   const left = { target: "ui.a", summary: "erased", affected_users: null };
-  expect(remainingContent(content)).toEqual({ ...left, rationale: "erased" });
-  expect(remainingContent({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...left, rationale: "" });
+  expect(redactContent(content)).toEqual({ ...left, rationale: "erased" });
+  expect(redactContent({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...left, rationale: "" });
 });
 
 test.each<[string, Partial<Change>, LateItem, string | undefined]>([
@@ -51,7 +51,7 @@ test.each<[string, Partial<Change>, LateItem, string | undefined]>([
 ])("a late note %s", (_, over, item, reason) => {
   const change = changeWith(over);
   const add = () => makeLateNote(change, { item, note: "late" }, INTENT);
-  expect(isMissing(change, item)).toBe(reason === undefined);
+  expect(isItemMissing(change, item)).toBe(reason === undefined);
   if (reason === undefined) expect(add()).toEqual({ status: change.status, item, note: "late", late: true });
   else expect(add).toThrow(`cannot add a late ${item} to chg_1: ${reason}`);
 });
@@ -76,7 +76,7 @@ test.each<[string, number, number, number | undefined]>([
   ["a KPI that rose", 10, 13, undefined],
 ])("a guardrail and %s", (_, baseline, value, regression) => {
   const guardrail = { kpi: "k", action: "freeze", max_regression: 2 } as never;
-  const evidence = guardrailEvidence(guardrail, baseline, value, { kpis: {} } as Intent, "now");
+  const evidence = checkGuardrail(guardrail, baseline, value, { kpis: {} } as Intent, "now");
   const facts = { kpi: "k", action: "freeze", baseline, value, regression, max_regression: 2, at: "now" };
   expect(evidence).toEqual(regression === undefined ? undefined : facts);
 });

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { HOUR_MS } from "../../../../lib/kit/days.ts";
 import { AppError } from "../../../../lib/kit/errors.ts";
 import {
-  applyWhen,
-  automationDue,
-  comesAfterTime,
+  applyWhenSchema,
+  findAutomationTime,
+  isAfterScheduledTime,
   isScheduled,
   MAX_POSTPONED_MS,
   requireApplyWhen,
@@ -24,11 +24,11 @@ test.each<[unknown, string | undefined]>([
   ["2026-01-02T02:00:00+02:00", at(0)],
   ["2026-01-02T00:00:00Z", at(0)],
 ])("apply_when %j is read as %j", (stated, read) => {
-  expect(applyWhen().parse(stated)).toBe(read);
+  expect(applyWhenSchema().parse(stated)).toBe(read);
 });
 
 test.each(["soon", "2026-01-02", "2026-01-02T00:00:00", "", null])("apply_when %j is rejected", (stated) => {
-  expect(applyWhen().safeParse(stated).success).toBe(false);
+  expect(applyWhenSchema().safeParse(stated).success).toBe(false);
 });
 
 test.each<[string | undefined, object, string | undefined]>([
@@ -84,7 +84,7 @@ test.each<[object, string | undefined]>([
   [{ apply_when: undefined }, undefined],
   [{ automation_stopped }, undefined],
 ])("%j is due at %s", (over, due) => {
-  expect(automationDue(change(over))).toBe(due);
+  expect(findAutomationTime(change(over))).toBe(due);
 });
 
 test.each<[object, boolean, boolean, boolean]>([
@@ -95,7 +95,7 @@ test.each<[object, boolean, boolean, boolean]>([
   [{ apply_when: at(3), automation_stopped }, true, false, false],
 ])("%j: at a time %s, a consent comes after it at 3 o'clock: %s, at 4: %s", (over, scheduled, three, four) => {
   expect(isScheduled(change(over))).toBe(scheduled);
-  expect([comesAfterTime(change(over), at(3)), comesAfterTime(change(over), at(4))]).toEqual([three, four]);
+  expect([isAfterScheduledTime(change(over), at(3)), isAfterScheduledTime(change(over), at(4))]).toEqual([three, four]);
 });
 
 test("an automatic apply is postponed for a day at most", () => {

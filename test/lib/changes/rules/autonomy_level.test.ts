@@ -1,7 +1,7 @@
 /** Levels of autonomy, by who proposed and who decided. */
 import { expect, test } from "vitest";
 import { classifyProposer } from "../../../../lib/changes/rules/actor.ts";
-import { autonomyLevel } from "../../../../lib/changes/rules/autonomy_level.ts";
+import { classifyAutonomy } from "../../../../lib/changes/rules/autonomy_level.ts";
 
 const at = "2026-01-10T00:00:00.000Z";
 test.each([
@@ -23,7 +23,7 @@ test.each([
 ])("level of %s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
   const change = { proposer, proposer_kind: classifyProposer(proposer), created_at: at };
   const by = { approver, authenticated: "claimed", principals: false } as const;
-  expect(autonomyLevel(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+  expect(classifyAutonomy(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
 });
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   ["an agent that withdraws its own", "agent", "agent", null],
 ] as const)("where the intent has principals, %s: %s, %s is %s", (_, proposer_kind, authenticated, level) => {
   const change = { proposer: "pat", proposer_kind, created_at: at };
-  expect(autonomyLevel(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
-  const claimed = autonomyLevel(change, { approver: "ana", authenticated, principals: false }, undefined);
+  expect(classifyAutonomy(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
+  const claimed = classifyAutonomy(change, { approver: "ana", authenticated, principals: false }, undefined);
   expect(claimed).toBe(level === "unattributed" ? "L1" : level);
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { AppError } from "../../../../lib/kit/errors.ts";
 import { DAY_MS, HOUR_MS } from "../../../../lib/kit/days.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { awaits } from "../../../../lib/changes/rules/expected_consent.ts";
+import { isConsentExpected } from "../../../../lib/changes/rules/expected_consent.ts";
 import { isEmergencyApproved } from "../../../../lib/changes/rules/break_glass.ts";
 import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
@@ -176,7 +176,7 @@ function live(seed: number, seen: Set<string>): void {
       expect(reported, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
       const isLate = explainOverdue(change, { intent: loaded.intent, now }) !== undefined;
       if (ask.what === "approve" && !ask.emergency && !isLate && !reported?.startsWith("proof_"))
-        expect(awaits(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
+        expect(isConsentExpected(change, name, loaded.intent), `${what}: whether it waits for ${name}`).toBe(
           reported === undefined && movedOn(change, records.get(change_id)!.change, loaded.intent),
         );
       const after = typeof expected === "string" ? before : expected;

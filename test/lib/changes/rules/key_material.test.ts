@@ -2,10 +2,15 @@
 import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { signingKeyId, mayAsk, passkeyMaterial, sshMaterial } from "../../../../lib/changes/rules/key_material.ts";
+import {
+  signingKeyId,
+  isAllowedOrigin,
+  parsePasskeyMaterial,
+  parseSshMaterial,
+} from "../../../../lib/changes/rules/key_material.ts";
 
 const derOf = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" });
-const read = (bytes: Uint8Array) => passkeyMaterial(Buffer.from(bytes).toString("base64url"));
+const read = (bytes: Uint8Array) => parsePasskeyMaterial(Buffer.from(bytes).toString("base64url"));
 const EC = derOf(generateKeyPairSync("ec", { namedCurve: "prime256v1" }).publicKey);
 const ED = derOf(generateKeyPairSync("ed25519").publicKey);
 const RSA = derOf(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey);
@@ -66,7 +71,7 @@ test.each<[string, Uint8Array]>([
 });
 
 test("a passkey that is no base64url is not read", () => {
-  expect(passkeyMaterial("MFkwEwYHKoZI*")).toBeUndefined();
+  expect(parsePasskeyMaterial("MFkwEwYHKoZI*")).toBeUndefined();
 });
 
 const wire = (...parts: (string | Uint8Array)[]): Buffer =>
@@ -89,7 +94,7 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
 ])("a key of %s is read, and named as ssh-keygen names it", (type, parts, raw, application) => {
   const blob = wire(type, ...parts);
   const text = line(type, blob);
-  expect(sshMaterial(text)).toEqual({
+  expect(parseSshMaterial(text)).toEqual({
     type,
     blob: new Uint8Array(blob),
     raw: new Uint8Array(raw),
@@ -114,7 +119,7 @@ test.each<[string, string]>([
   ["nothing", "ssh-ed25519"],
   ["no base64", "ssh-ed25519 *** ana"],
 ])("an SSH key of %s is not read", (_, text) => {
-  expect(sshMaterial(text)).toBeUndefined();
+  expect(parseSshMaterial(text)).toBeUndefined();
 });
 
 test("a passkey is named by the digest of its public key", () => {
@@ -137,5 +142,5 @@ test.each<[string, { rp_id: string; origins?: string[] }, boolean]>([
   ["xhttp://localhost", { rp_id: "localhost" }, false],
   ["https://localhost", { rp_id: "localhost" }, false],
 ])("%s may ask for a passkey of %j: %s", (origin, passkey, may) => {
-  expect(mayAsk(origin, passkey)).toBe(may);
+  expect(isAllowedOrigin(origin, passkey)).toBe(may);
 });

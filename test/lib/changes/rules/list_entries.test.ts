@@ -1,11 +1,11 @@
 /** The rules that look at what a change sets. */
 import { expect, test } from "vitest";
 import {
-  findCovered,
+  findCoveredTarget,
   hasTenant,
   isPlan,
   listEntries,
-  listGoverned,
+  listGovernedEntries,
   hasNoValue,
 } from "../../../../lib/changes/rules/list_entries.ts";
 
@@ -16,8 +16,8 @@ test("a change sets one target of its tenant", () => {
 });
 
 test("a pattern covers a target without regard to case", () => {
-  expect(findCovered(CHANGE, { targets: ["billing.*", "UI.*"] })).toBe("ui.banner");
-  expect(findCovered(CHANGE, { targets: ["billing.*"] })).toBeUndefined();
+  expect(findCoveredTarget(CHANGE, { targets: ["billing.*", "UI.*"] })).toBe("ui.banner");
+  expect(findCoveredTarget(CHANGE, { targets: ["billing.*"] })).toBeUndefined();
 });
 
 test("null is a value, and a change without a value sets nothing", () => {
@@ -35,16 +35,16 @@ test("a plan sets its entries, and rules judge its name too", () => {
   expect(isPlan(PLAN)).toBe(true);
   expect(isPlan(CHANGE)).toBe(false);
   expect(listEntries(PLAN)).toEqual(ENTRIES);
-  expect(listGoverned(PLAN)).toEqual([{ tenant_id: "*", target: "release.7" }, ...ENTRIES]);
-  expect(listGoverned(CHANGE)).toEqual([CHANGE]);
+  expect(listGovernedEntries(PLAN)).toEqual([{ tenant_id: "*", target: "release.7" }, ...ENTRIES]);
+  expect(listGovernedEntries(CHANGE)).toEqual([CHANGE]);
   expect(hasNoValue(PLAN)).toBe(false);
   expect(hasNoValue({ ...PLAN, sets: [ENTRIES[0]!, { tenant_id: "t2", target: "limits.seats" }] })).toBe(false);
 });
 
 test("a rule covers a plan by its name or by any of its entries, each with its own tenant", () => {
-  expect(findCovered(PLAN, { targets: ["release.*"] })).toBe("release.7");
-  expect(findCovered(PLAN, { targets: ["limits.*"] })).toBe("limits.seats");
-  expect(findCovered(PLAN, { targets: ["limits.*"], tenants: ["t1"] })).toBeUndefined();
+  expect(findCoveredTarget(PLAN, { targets: ["release.*"] })).toBe("release.7");
+  expect(findCoveredTarget(PLAN, { targets: ["limits.*"] })).toBe("limits.seats");
+  expect(findCoveredTarget(PLAN, { targets: ["limits.*"], tenants: ["t1"] })).toBeUndefined();
 });
 
 test.each<[typeof CHANGE | typeof PLAN, string, boolean]>([

@@ -1,8 +1,8 @@
 /** Which mandates an intent allows, what holds of one under it, and how its bounds are stated. */
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { boundFields, narrowField } from "../../../../lib/changes/rules/mandate.ts";
-import { effectiveBounds, requireAllowed } from "../../../../lib/changes/rules/mandate_allowed.ts";
+import { boundSchemas, narrowSchema } from "../../../../lib/changes/rules/mandate.ts";
+import { effectiveBounds, requireAllowedMandate } from "../../../../lib/changes/rules/mandate_allowed.ts";
 import { mandatesRule } from "../../../../lib/changes/rules/mandates_rule.ts";
 
 const NOW = Date.parse("2026-11-20T00:00:00.000Z");
@@ -38,7 +38,7 @@ test.each<[string, object, object, string | undefined]>([
   ],
 ])("a mandate %s is allowed, or not and why", (_, over, policy, message) => {
   const ask = () =>
-    requireAllowed({ ...BOUNDS, ...over } as never, { mandates: RULE, owners: [], ...policy } as never, NOW);
+    requireAllowedMandate({ ...BOUNDS, ...over } as never, { mandates: RULE, owners: [], ...policy } as never, NOW);
   if (message === undefined) expect(ask).not.toThrow();
   else expect(ask).toThrow(expect.objectContaining({ code: "mandate_not_allowed", message }));
 });
@@ -70,14 +70,14 @@ test.each<[string, object, object]>([
 });
 
 const STATED = { targets: ["price.*"], kinds: ["config"], tenants: "all", until: "2026-12-20T01:00:00+01:00" };
-const state = (over: object) => z.strictObject(boundFields()).safeParse({ ...STATED, ...over });
+const state = (over: object) => z.strictObject(boundSchemas()).safeParse({ ...STATED, ...over });
 
 test("a mandate's bounds are read as they are stated, its moments in UTC", () => {
   expect(state({ tenants: ["t1"] }).data).toEqual({ ...STATED, tenants: ["t1"], until: "2026-12-20T00:00:00.000Z" });
   expect(state({ limits: { schema: { type: "number" } } }).success).toBe(true);
   expect(state({ limits: { max_step: { absolute: 1 } } }).success).toBe(true);
   expect(state({ targets: Array.from({ length: 50 }, (_, at) => `price.${at}`) }).success).toBe(true);
-  expect(narrowField().safeParse({ max_open: 1 }).data).toEqual({ max_open: 1 });
+  expect(narrowSchema().safeParse({ max_open: 1 }).data).toEqual({ max_open: 1 });
 });
 
 test.each<[string, object, string]>([

@@ -1,6 +1,6 @@
 /** Each bound of a mandate by the rules alone: a change inside it, and the first bound that one outside breaks. */
 import { expect, test } from "vitest";
-import { findBreach } from "../../../../lib/changes/rules/mandate_bounds.ts";
+import { findBoundViolation } from "../../../../lib/changes/rules/mandate_bounds.ts";
 
 const BOUNDS = {
   ...{ agent: "agent:pricing", targets: ["price.*"], kinds: ["config"], tenants: ["t1", "t2"] },
@@ -27,7 +27,7 @@ interface Over {
 }
 
 const breach = ({ change = {}, bounds = {}, facts = {}, signed = [FLAGS] }: Over) =>
-  findBreach(
+  findBoundViolation(
     { ...CHANGE, ...change } as never,
     { systems: signed } as never,
     { ...BOUNDS, ...bounds } as never,

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { narrowBounds } from "../../../../lib/changes/rules/mandate_narrow.ts";
 import type { MandateBounds } from "../../../../lib/changes/rules/mandate.ts";
-import { overlaps } from "../../../../lib/changes/rules/pattern_overlap.ts";
+import { hasOverlap } from "../../../../lib/changes/rules/pattern_overlap.ts";
 import { findWiderKeyword } from "../../../../lib/changes/rules/schema_narrow.ts";
 import { BOUNDS, NARROWER, OVERLAPS, SCHEMAS, WIDER } from "../../../support/narrowings.ts";
 
@@ -23,8 +23,8 @@ test.each(SCHEMAS)("of schemas %j and %j the second is as strict: %s", (before, 
 });
 
 test.each(OVERLAPS)("%s and %s have a target in common: %s", (a, b, shared) => {
-  expect(overlaps(a, b)).toBe(shared);
-  expect(overlaps(b, a)).toBe(shared);
+  expect(hasOverlap(a, b)).toBe(shared);
+  expect(hasOverlap(b, a)).toBe(shared);
 });
 
 const STEP = { relative: 0.1, hours: 24 };

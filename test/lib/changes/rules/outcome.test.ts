@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import type { KpiGoal } from "../../../../lib/changes/rules/intent.ts";
 import type { KpiState, KpiValue } from "../../../../lib/changes/rules/kpi.ts";
 import {
-  type AtApply,
+  type ApplyFacts,
   isCutShort,
   isJudged,
-  measure,
-  type Moment,
+  measureOutcome,
+  type OutcomeMoment,
   openOutcome,
   makeOutcome,
 } from "../../../../lib/changes/rules/outcome.ts";
@@ -20,7 +20,7 @@ import {
 
 const APPLIED = "2026-03-10T12:00:00.000Z";
 const HORIZON = "2026-03-17T12:00:00.000Z";
-const OPEN: Moment = { at: "2026-03-12T00:00:00.000Z" };
+const OPEN: OutcomeMoment = { at: "2026-03-12T00:00:00.000Z" };
 const kpiValue = (value: number, over: Partial<KpiValue> = {}): KpiValue => ({
   ...{ value, at: "2026-03-10T00:00:00.000Z", entry: 5, first: value, first_at: "2026-03-10T00:00:00.000Z" },
   ...over,
@@ -31,7 +31,10 @@ const goal = (over: Partial<KpiGoal> = {}): Record<string, KpiGoal> => ({
 });
 
 /** The record of a change that is applied with entry 10 and expects `k` to gain 4. */
-function opened(over: Partial<AtApply> = {}, change: { kpi?: string | null; expected_delta_k?: number | null } = {}) {
+function opened(
+  over: Partial<ApplyFacts> = {},
+  change: { kpi?: string | null; expected_delta_k?: number | null } = {},
+) {
   const facts = { at: APPLIED, entry: 10, tenant: "t1", kpis: kpisOf({ k: kpiValue(10) }), earlier: undefined };
   const others = { intent: { kpis: {} }, windows: { opened: 1, over: 0 }, open: [] };
   return openOutcome(
@@ -44,9 +47,9 @@ const after = (value: number, kpis = {}) => ({
   intent: { kpis },
   windows: { k: { opened: 1, over: 0 } },
 });
-const AT_HORIZON: Moment = { at: HORIZON, by: "horizon" };
+const AT_HORIZON: OutcomeMoment = { at: HORIZON, by: "horizon" };
 
-test.each<[string, number, number | null, Moment, string]>([
+test.each<[string, number, number | null, OutcomeMoment, string]>([
   ["as much as expected at the horizon", 14, 4, AT_HORIZON, "met"],
   ["more than expected", 15, 4, AT_HORIZON, "met"],
   ["less than expected", 13, 4, AT_HORIZON, "missed"],
@@ -60,7 +63,7 @@ test.each<[string, number, number | null, Moment, string]>([
   ["no movement that a guardrail ended", 10, 4, { ...OPEN, by: "guardrail" }, "too_early"],
   ["a loss that a rollback ended", 9, 4, { ...OPEN, by: "rollback" }, "too_early"],
 ])("the verdict of %s", (_, value, expected_delta_k, moment, verdict) => {
-  expect(measure(opened({}, { expected_delta_k }), after(value), moment)).toMatchObject({
+  expect(measureOutcome(opened({}, { expected_delta_k }), after(value), moment)).toMatchObject({
     verdict,
     realised_delta: value - 10,
     state: moment.by ? "final" : "open",
@@ -71,22 +74,22 @@ test.each<[string, number, number | null, Moment, string]>([
 
 test("a KPI that is good when it falls gains by falling", () => {
   const kpis = goal({ target: 0.5 });
-  const outcome = measure(opened(), after(6, kpis), AT_HORIZON);
+  const outcome = measureOutcome(opened(), after(6, kpis), AT_HORIZON);
   expect(outcome).toMatchObject({ good: "down", realised_delta: 4, verdict: "met" });
   expect(outcome.words).toBe("k: expected to fall by 4, it fell by 4 (better), a KPI of the whole product.");
 });
 
-test.each<[string, Moment, string]>([
+test.each<[string, OutcomeMoment, string]>([
   ["before the horizon is inconclusive while it is open", OPEN, "inconclusive"],
   ["before the horizon ends too early", { ...OPEN, by: "change" }, "too_early"],
   ["at the horizon is inconclusive", AT_HORIZON, "inconclusive"],
 ])("an outcome without a feed after the apply %s", (_, moment, verdict) => {
   const none = { ...after(0), kpis: kpisOf({ k: kpiValue(10, { entry: 10 }) }) };
-  expect(measure(opened(), none, moment)).toMatchObject({ verdict, current: null, realised_delta: null });
+  expect(measureOutcome(opened(), none, moment)).toMatchObject({ verdict, current: null, realised_delta: null });
 });
 
 test("an outcome without a KPI is inconclusive and shared with none", () => {
-  expect(measure(opened({}, { kpi: null }), after(1), OPEN)).toMatchObject({
+  expect(measureOutcome(opened({}, { kpi: null }), after(1), OPEN)).toMatchObject({
     ...{ verdict: "inconclusive", good: null, current: null, shared_count: 0, scope: null, baseline: null },
     words: "The change names no KPI.",
   });
@@ -116,7 +119,7 @@ test.each<[string, Partial<KpiValue>, KpiValue | undefined, [earlier: number | n
 ])("the trend before an apply begins with %s", (_, over, earlier, [value, days]) => {
   const record = opened({ kpis: kpisOf({ k: kpiValue(10, over) }), earlier });
   expect([record.earlier, record.trend_days]).toEqual([value, days]);
-  expect(measure(record, after(11), OPEN).trend_before).toBe(value === null ? null : 10 - value);
+  expect(measureOutcome(record, after(11), OPEN).trend_before).toBe(value === null ? null : 10 - value);
 });
 
 test.each([
@@ -136,7 +139,7 @@ test("side effects are the other KPIs that moved after the apply, by name", () =
   const before = { k: kpiValue(10), z: kpiValue(1), b: kpiValue(1), still: kpiValue(1), unfed: kpiValue(1) };
   const fed = (value: number) => kpiValue(value, { entry: 12 });
   const kpis = kpisOf({ ...before, k: fed(12), z: fed(2.5), b: fed(0), still: fed(1) });
-  const { side_effects } = measure(opened({ kpis: kpisOf(before) }), { ...after(12), kpis }, OPEN);
+  const { side_effects } = measureOutcome(opened({ kpis: kpisOf(before) }), { ...after(12), kpis }, OPEN);
   expect(side_effects).toEqual([
     { kpi: "b", from: 1, to: 0, effect: "worse", words: "b fell by 1, worse" },
     { kpi: "z", from: 1, to: 2.5, effect: "better", words: "z rose by 1.5, better" },
@@ -147,7 +150,7 @@ test("a movement is shared with the changes whose time overlaps, ten of them by 
   const open = Array.from({ length: 9 }, (_, index) => `chg_${index}`);
   const record = opened({ open, windows: { opened: 20, over: 3 } });
   const shared = { ...after(12), windows: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
-  const { shared_with, shared_count } = measure(record, shared, OPEN);
+  const { shared_with, shared_count } = measureOutcome(record, shared, OPEN);
   expect(shared_with).toEqual(["chg_x", "chg_y", ...open.slice(0, 8)]);
   expect(shared_count).toBe(12);
 });

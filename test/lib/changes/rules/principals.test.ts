@@ -1,6 +1,6 @@
 /** Who is who in an intent: what is taken, what is refused, and how names are looked up. */
 import { describe, expect, test } from "vitest";
-import { listAgents, isAgent, findPrincipal, recordedPrincipals } from "../../../../lib/changes/rules/principals.ts";
+import { listAgents, isAgent, findPrincipal, principalFacts } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { makeIntent } from "../../../support/intents.ts";
@@ -78,7 +78,7 @@ describe("refused:", () => {
 test("the log keeps which keys there are, by their fingerprints", () => {
   const intent = loading({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
   const print = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
-  expect(recordedPrincipals(intent)).toEqual({
+  expect(principalFacts(intent)).toEqual({
     ana: { kind: "person", keys: [print, print] },
     "agent:a": { kind: "agent", keys: [] },
   });
