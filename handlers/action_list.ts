@@ -3,7 +3,7 @@ import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
-import { actionHistory, actionName, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/operations/action_log.ts";
+import { listActions, actionName, ACTIONS, MAX_STORED_ACTIONS, actionSchema } from "../lib/operations/action_log.ts";
 
 /** GET /api/action/list: the actions that were run, newest first, and the names of those there are. */
 export const actionList = endpoint(
@@ -14,12 +14,12 @@ export const actionList = endpoint(
     operation: "listActions",
     description: "The actions that were run, newest first, and the names of all there are.",
     example: { limit: 10 },
-    input: z.object({ limit: integer(1, ACTIONS_KEPT).default(100).describe("How many runs at most.") }),
+    input: z.object({ limit: integer(1, MAX_STORED_ACTIONS).default(100).describe("How many runs at most.") }),
     output: z.object({
       actions: z.array(actionSchema).describe("Runs, newest first."),
       available: z.array(actionName).describe("Every action there is."),
     }),
   },
   async ({ limit }, { deps }: Call<ChangesDeps>) =>
-    answer({ actions: await actionHistory(deps, limit), available: ACTIONS }),
+    answer({ actions: await listActions(deps, limit), available: ACTIONS }),
 );

@@ -4,8 +4,8 @@ import type { Deps } from "../lib/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { clientAddress } from "../lib/http/address.ts";
 import { AppError, invalidField } from "../lib/kit/errors.ts";
-import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/operations/event_cursor.ts";
-import { eventStream } from "../lib/operations/event_stream.ts";
+import { type EventCursor, parseCursor, readPresentCursor, resumeCursor } from "../lib/operations/event_cursor.ts";
+import { createEventStream } from "../lib/operations/event_stream.ts";
 
 /** How many readers one process serves at a time, and how many of them for one person, or one address where nobody is named. */
 const MAX_STREAMS = 64;
@@ -33,8 +33,8 @@ export const events = endpoint(
     const cursorText = request.headers.get("last-event-id") || after;
     const requestedCursor = cursorText === undefined ? undefined : parseCursor(cursorText);
     if (cursorText !== undefined && !requestedCursor) throw invalidField("after", "must be the id of an event");
-    const present = await presentCursor(deps.store);
-    const from = requestedCursor ? resumed(present, requestedCursor) : present;
+    const present = await readPresentCursor(deps.store);
+    const from = requestedCursor ? resumeCursor(present, requestedCursor) : present;
     return new Response(request.method === "HEAD" ? null : openStream(deps, from, person || clientAddress(request)), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
@@ -55,5 +55,5 @@ function openStream(deps: Deps, from: EventCursor, reader: string | undefined): 
       {},
       { "retry-after": "30" },
     );
-  return eventStream(deps, from, release);
+  return createEventStream(deps, from, release);
 }

@@ -3,7 +3,7 @@ import { hasSignature, readDelivery } from "../lib/github/delivery.ts";
 import type { GithubGate } from "../lib/github/gate.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { holdBack } from "../lib/http/wrong_tokens.ts";
+import { delayAnswer } from "../lib/http/wrong_tokens.ts";
 import { AppError } from "../lib/kit/errors.ts";
 import { acceptDeployment } from "../lib/operations/github/deployments.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
@@ -43,7 +43,7 @@ export const gateGithub = endpoint(
     const signed: GithubGate[] = [];
     for (const gate of gates) if (await hasSignature(gate.secret, bytes, request.headers)) signed.push(gate);
     if (signed.length === 0) {
-      await holdBack(deps, request);
+      await delayAnswer(deps, request);
       throw new AppError("unauthorized", "X-Hub-Signature-256 is not made with the secret of a gate");
     }
     const accepted = await acceptDeployment(deps, signed, (api) => readDelivery(bytes, request.headers, api));

@@ -2,7 +2,7 @@
 import { openService, type Service, type ServiceOptions } from "../lib/service.ts";
 import type { Deps } from "../lib/deps.ts";
 import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
-import { routed, type RouteOptions } from "../lib/http/router.ts";
+import { createRouter, type RouteOptions } from "../lib/http/router.ts";
 import { actionList } from "./action_list.ts";
 import { actionRunNow } from "./action_run_now.ts";
 import { addCheckpoint } from "./add_checkpoint.ts";
@@ -105,7 +105,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
 ];
 
 /** One fetch over all endpoints; `base` is what stands before every path. Errors: `TypeError` when it is no path. */
-export const app = (deps: Deps, options?: RouteOptions): Handler => routed(endpoints, deps, options);
+export const app = (deps: Deps, options?: RouteOptions): Handler => createRouter(endpoints, deps, options);
 
 /** A whole service over a store, opened. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store. */
 export const countersign = (options: ServiceOptions): Promise<Service> => openService(endpoints, options);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { carriesWrongToken, refuseAdminToken } from "../lib/http/principals.ts";
-import { holdBack } from "../lib/http/wrong_tokens.ts";
+import { hasWrongToken, rejectAdminToken } from "../lib/http/principals.ts";
+import { delayAnswer } from "../lib/http/wrong_tokens.ts";
 import { rpcAnswerSchema } from "../lib/http/rpc_answer.ts";
 import { answerMessage } from "../lib/mcp/server.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
@@ -42,8 +42,8 @@ export const mcp = endpoint(
   },
   async ({ message }, call: Call<OperationsDeps>) => {
     // The list of tools shows whether a secret is right, so guessing must be as slow here as elsewhere.
-    if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
-    refuseAdminToken(call.request, call.deps);
+    if (hasWrongToken(call.request, call.deps)) await delayAnswer(call.deps, call.request);
+    rejectAdminToken(call.request, call.deps);
     return answerMessage(call, message);
   },
 );

@@ -3,7 +3,7 @@ import { addRequestCache } from "../lib/kit/request_cache.ts";
 import { plainResponse } from "../lib/http/answer.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { businessMetrics, PROMETHEUS_TYPE } from "../lib/operations/business_metrics.ts";
+import { formatBusinessMetrics, PROMETHEUS_TYPE } from "../lib/operations/business_metrics.ts";
 
 /** GET /api/metrics: figures of the product, then those of this process where the host has them. */
 export const metrics = endpoint(
@@ -18,7 +18,7 @@ export const metrics = endpoint(
     output: z.string().meta({ examples: ["# TYPE countersign_tick counter\ncountersign_tick 12\n"] }),
   },
   async (_input, { deps }: Call<OperationsDeps>) => {
-    const text = (await businessMetrics(addRequestCache(deps))) + ((await deps.metrics?.text()) ?? "");
+    const text = (await formatBusinessMetrics(addRequestCache(deps))) + ((await deps.metrics?.text()) ?? "");
     return plainResponse(text, { "content-type": PROMETHEUS_TYPE });
   },
 );

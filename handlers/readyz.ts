@@ -3,7 +3,7 @@ import { addRequestCache } from "../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { readiness, readinessSchema } from "../lib/operations/readiness.ts";
+import { checkReadiness, readinessSchema } from "../lib/operations/readiness.ts";
 
 /** GET /readyz: 200 when the service can take writes, 503 with what is wrong. */
 export const readyz = endpoint(
@@ -21,7 +21,7 @@ export const readyz = endpoint(
     output: readinessSchema,
   },
   async (_input, { deps }: Call<ChangesDeps>) => {
-    const report = await readiness(addRequestCache(deps));
+    const report = await checkReadiness(addRequestCache(deps));
     return answer(report, report.ready ? 200 : 503);
   },
 );

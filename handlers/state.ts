@@ -5,7 +5,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { listCapabilities } from "../lib/operations/capabilities.ts";
 import { capabilitySchema } from "../lib/operations/capability.ts";
-import { stateSchema, stateView } from "../lib/operations/state.ts";
+import { stateSchema, readState } from "../lib/operations/state.ts";
 
 /** GET /api/state: the system's values, and what each was worked out from. */
 export const state = endpoint(
@@ -29,7 +29,7 @@ export const state = endpoint(
   },
   async (_input, call: Call<ChangesDeps>) => {
     const deps = addRequestCache(call.deps);
-    const [view, all] = await Promise.all([stateView(deps), listCapabilities(deps)]);
+    const [view, all] = await Promise.all([readState(deps), listCapabilities(deps)]);
     const failing = all.filter(({ status }) => status === "failing" || status === "degraded");
     const intent = deps.product?.intent;
     const product = intent ? { product_id: intent.product_id, version: intent.version } : null;

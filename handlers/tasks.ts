@@ -4,13 +4,13 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, finiteNumber, freeText, line, integer, word } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import {
-  readDimension,
+  parseDimension,
   PRIORITIES,
   PRIORITY_BOUND,
   type Priority,
   submitTask,
   TASK_STATUSES,
-  taskPage,
+  readTaskPage,
   taskSchema,
   taskStatsSchema,
 } from "../lib/operations/tasks.ts";
@@ -35,7 +35,7 @@ export const tasks = endpoint(
       next: z.string().nullable().describe("after of the next page; null at the end."),
     }),
   },
-  async (input, { deps }: Call<ChangesDeps>) => answer(await taskPage(deps.store, input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await readTaskPage(deps.store, input)),
 );
 
 const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]);
@@ -80,7 +80,7 @@ export const submit = endpoint(
     const task = await submitTask(deps, {
       title,
       description,
-      required_dimension: readDimension(required_dimension ?? null),
+      required_dimension: parseDimension(required_dimension ?? null),
       priority: (priority ?? "normal") as Priority,
     });
     return answer(task, 201);

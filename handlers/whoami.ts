@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
-import { whoami as whoamiOf, whoamiSchema } from "../lib/http/whoami.ts";
+import { describeCaller as whoamiOf, whoamiSchema } from "../lib/http/whoami.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { carriesWrongToken } from "../lib/http/principals.ts";
-import { holdBack } from "../lib/http/wrong_tokens.ts";
+import { hasWrongToken } from "../lib/http/principals.ts";
+import { delayAnswer } from "../lib/http/wrong_tokens.ts";
 
 /** GET /api/whoami: who asks, how that is known, and what they may do. */
 export const whoami = endpoint(
@@ -22,7 +22,7 @@ export const whoami = endpoint(
   },
   async (_input, call: Call<ChangesDeps>) => {
     // It answers whether a token is right: guessing here must be as slow as anywhere.
-    if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
+    if (hasWrongToken(call.request, call.deps)) await delayAnswer(call.deps, call.request);
     return answer(await whoamiOf(call));
   },
 );

@@ -38,7 +38,7 @@ export interface ProductOptions {
  * Returns the dependencies of a service, with a default for all but the store. Errors: `IntentInvalid`, and those of the adapter.
  */
 export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & ProductOptions): Deps {
-  const { intent, adapter, targets, node_id = "local", instance_id, ...given } = options;
+  const { intent, adapter, targets, node_id = "local", instance_id, ...parts } = options;
   if (adapter && targets) throw new TypeError("adapter and targets exclude each other");
   const deps: Deps = {
     clock: systemClock,
@@ -48,7 +48,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
     integrity: {},
     mutex: createKeyedMutex(),
     owner: crypto.randomUUID(),
-    ...given,
+    ...parts,
   };
   deps.llm &&= limitLlm(deps.llm, {
     clock: deps.clock,
@@ -56,7 +56,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
     timeoutSeconds: deps.llmTimeout,
   });
   if (intent === undefined) return deps;
-  const { manifest, agents } = manifestOf(intent, deps);
+  const { manifest, agents } = readManifest(intent, deps);
   const identity = makeIdentity(manifest.intent.product_id, node_id, instance_id);
   const carrier = targets ? routingAdapter(targets) : typeof adapter === "function" ? adapter(identity) : adapter;
   requireKnownSystems(manifest.intent, carrier);
@@ -83,7 +83,7 @@ function requireMappedClaims({ gateTokens, product }: Deps): void {
 export async function replaceIntent(deps: Deps, intent: string | object): Promise<boolean> {
   const { product } = deps;
   if (!product) throw new Error("the product runtime is off: start the service with an intent");
-  const { manifest, agents } = manifestOf(intent, deps);
+  const { manifest, agents } = readManifest(intent, deps);
   if (manifest.manifest_hash === product.manifest_hash) return false;
   const { product_id, update_epoch } = manifest.intent;
   if (product_id !== product.identity.product_id)
@@ -101,10 +101,10 @@ export async function replaceIntent(deps: Deps, intent: string | object): Promis
 }
 
 /** Reads an intent, and the agents that it names. Errors: `IntentInvalid`. */
-function manifestOf(intent: string | object, deps: Deps) {
+function readManifest(intent: string | object, deps: Deps) {
   const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
   const agents = listAgents(manifest.intent);
-  refuseSharedSecret(deps, agents);
+  rejectSharedSecret(deps, agents);
   return { manifest, agents };
 }
 
@@ -118,14 +118,14 @@ function requireKnownSystems({ policy }: Intent, adapter: ProductAdapter | undef
 }
 
 /** Rejects a secret that stands for two: a caller who has it could be either. */
-function refuseSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof listAgents>): void {
-  for (const [token, what] of [
+function rejectSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: ReturnType<typeof listAgents>): void {
+  for (const [token, kind] of [
     [adminToken, "admin"],
     [readToken, "read"],
   ] as const) {
     const agent = token && agents.find(({ token_sha256 }) => token_sha256 === sha256(token));
     if (!agent) continue;
-    const message = `is the hash of the ${what} token: who comes with that could be either; give the agent a secret of its own`;
+    const message = `is the hash of the ${kind} token: who comes with that could be either; give the agent a secret of its own`;
     throw new IntentInvalid(`principals.${agent.name}.token_sha256 ${message}`);
   }
 }

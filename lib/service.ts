@@ -2,16 +2,16 @@
 import { maintainCheckpoint } from "./audit/anchor.ts";
 import { storeCurrentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
-import { keepProjecting } from "./projections/projector.ts";
+import { startProjecting } from "./projections/projector.ts";
 import { openProduct, type OpenOptions } from "./changes/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
-import { routed, type RouteOptions } from "./http/router.ts";
+import { createRouter, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
 import { runWithTimeLimit } from "./kit/time_limit.ts";
 import { type CycleReport, runCycle } from "./operations/cycle.ts";
-import { githubAnswers, keepAnswering } from "./operations/github/answers.ts";
-import { keepApplying } from "./operations/keep_applying.ts";
-import { dueCycles } from "./operations/due_cycle.ts";
+import { createGithubAnswers, startAnswering } from "./operations/github/answers.ts";
+import { startAutomaticApplies } from "./operations/apply_loop.ts";
+import { createDueCycle } from "./operations/due_cycle.ts";
 import { signalling } from "./store/signalling.ts";
 import type { Store } from "./store/store.ts";
 
@@ -68,29 +68,29 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     base,
     ...rest
   } = options;
-  const { commits = createCommitSignal(), ...given } = rest;
-  const deps = createDeps({ ...given, longLived, commits, store: signalling(given.store, commits) });
+  const { commits = createCommitSignal(), ...parts } = rest;
+  const deps = createDeps({ ...parts, longLived, commits, store: signalling(parts.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => storeCurrentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail, backup, recordIntent, refuseOutdated });
-  const projecting = longLived ? keepProjecting(deps) : undefined;
-  const applying = longLived && deps.product ? keepApplying(deps) : undefined;
-  if (deps.product?.adapter?.githubGates?.length) deps.github ??= githubAnswers(deps);
-  const answering = longLived && deps.github ? keepAnswering(deps, deps.github) : undefined;
-  const handler = routed(endpoints, deps, { base });
-  let underWay = 0;
-  const whenNone: (() => void)[] = [];
-  const counted = async <T>(work: Promise<T>): Promise<T> => {
-    underWay++;
+  const projecting = longLived ? startProjecting(deps) : undefined;
+  const applying = longLived && deps.product ? startAutomaticApplies(deps) : undefined;
+  if (deps.product?.adapter?.githubGates?.length) deps.github ??= createGithubAnswers(deps);
+  const answering = longLived && deps.github ? startAnswering(deps, deps.github) : undefined;
+  const handler = createRouter(endpoints, deps, { base });
+  let runningCount = 0;
+  const waiters: (() => void)[] = [];
+  const countRunning = async <T>(work: Promise<T>): Promise<T> => {
+    runningCount++;
     try {
       return await work;
     } finally {
-      if (--underWay === 0) for (const go of whenNone.splice(0)) go();
+      if (--runningCount === 0) for (const go of waiters.splice(0)) go();
     }
   };
-  const allDone = async (): Promise<void> => {
-    while (underWay > 0) await new Promise<void>((resolve) => whenNone.push(resolve));
+  const waitForAll = async (): Promise<void> => {
+    while (runningCount > 0) await new Promise<void>((resolve) => waiters.push(resolve));
   };
-  const dueCycle = wholeCycles ? () => runCycle(deps) : dueCycles(deps);
+  const dueCycle = wholeCycles ? () => runCycle(deps) : createDueCycle(deps);
   const cycle = async (): Promise<CycleReport> => {
     const { count } = commits;
     const report = await dueCycle();
@@ -100,13 +100,13 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     return report;
   };
   return {
-    fetch: (request) => counted(handler(request)),
-    cycle: () => counted(cycle()),
-    useIntent: (intent) => counted(replaceIntent(deps, intent)),
+    fetch: (request) => countRunning(handler(request)),
+    cycle: () => countRunning(cycle()),
+    useIntent: (intent) => countRunning(replaceIntent(deps, intent)),
     async close() {
       commits.close();
       // Work that outlasts the limit of a stop is cut off: a closed store rejects it.
-      await runWithTimeLimit(allDone, CLOSE_MS).catch(() => undefined);
+      await runWithTimeLimit(waitForAll, CLOSE_MS).catch(() => undefined);
       await projecting?.stop();
       await runWithTimeLimit(async () => Promise.all([applying?.stop(), answering?.stop()]), CLOSE_MS).catch(
         () => undefined,

@@ -1,12 +1,12 @@
 /** The console as fetch, for an application that mounts the service: its files are built in. */
 import packed from "countersign:console-files";
 import type { Handler } from "../lib/http/endpoint.ts";
-import { serveConsole, type ConsoleOptions, unpackedConsole } from "../lib/http/with_console.ts";
+import { serveConsole, type ConsoleOptions, unpackConsole } from "../lib/http/serve_console.ts";
 import { once } from "../lib/kit/once.ts";
 
 export type { ConsoleOptions };
 
-const files = once(() => unpackedConsole(packed));
+const files = once(() => unpackConsole(packed));
 
 /**
  * The console at `<base>/` and the service behind it, as one fetch: what is no file of the console, `service` answers. `base` is

@@ -6,9 +6,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Deps } from "../lib/deps.ts";
 import type { Answer } from "../lib/http/answer.ts";
-import { answering, type Refusals } from "../lib/http/endpoint.ts";
+import { answerRequest, type ErrorFormat } from "../lib/http/endpoint.ts";
 import { parseJsonObject } from "../lib/http/form.ts";
-import { answerFlag, answerFlags, bulkRefusals, FLAG_PATH, flagRefusals, FLAGS_PATH } from "../lib/http/ofrep.ts";
+import { answerFlag, answerFlags, bulkErrorFormat, FLAG_PATH, flagErrorFormat, FLAGS_PATH } from "../lib/http/ofrep.ts";
 import type { Context } from "../lib/http/ofrep_schemas.ts";
 import type { ObserveRequest } from "./request_metrics.ts";
 
@@ -31,7 +31,7 @@ export const PLAIN_PATH = /^(?:\/[\w-][\w.:-]*)+$/;
 /** One of the two endpoints. */
 interface Route {
   answer: (key: string, context: Context | undefined, request: Request) => Promise<Answer>;
-  refuse: Refusals["of"];
+  refuse: ErrorFormat["format"];
   observe: ObserveRequest;
   /** The host, and the rules, of the last plain request that was answered with a value. */
   admitted?: { host: string; product: unknown };
@@ -49,12 +49,12 @@ export interface PlainEvaluations {
 export function plainEvaluations(deps: Deps, observe: (route: string) => ObserveRequest): PlainEvaluations {
   const all: Route = {
     answer: (_, context, request) => answerFlags({ context }, { deps, request }),
-    refuse: bulkRefusals.of,
+    refuse: bulkErrorFormat.format,
     observe: observe(FLAGS_PATH),
   };
   const one: Route = {
     answer: (key, context) => answerFlag({ key, context }, { deps }),
-    refuse: flagRefusals.of,
+    refuse: flagErrorFormat.format,
     observe: observe(FLAG_PATH),
   };
   /** The endpoint that a plain request goes to; the server has checked that its path is one. */
@@ -101,7 +101,7 @@ async function answerPlain(deps: Deps, route: Route, req: IncomingMessage): Prom
   const url = `http://${req.headers.host}${req.url}`;
   const request = { method: "POST", url, headers: NO_HEADERS } as unknown as Request;
   const key = req.url!.slice(ONE_FLAG.length);
-  const response = await answering(deps, request, () => route.answer(key, fields.context, request), route.refuse);
+  const response = await answerRequest(deps, request, () => route.answer(key, fields.context, request), route.refuse);
   route.observe("POST", response.status, (performance.now() - began) / 1000);
   return response;
 }

@@ -11,7 +11,7 @@ import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
 import { listUnconsented } from "../lib/changes/unconsented.ts";
 import { describeRules } from "../lib/changes/rules/describe_rules.ts";
-import { hostGuard } from "../lib/http/host_guard.ts";
+import { createHostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import { personTokenVerifier } from "../lib/identity/person_token.ts";
 import { type Log, systemClock } from "../lib/kit/platform.ts";
@@ -124,7 +124,7 @@ async function open(
   reportRules(deps, options);
   await reportAdapter(deps, options);
   undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
-  const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));
+  const fetch = createHostGuard(deps)(withUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, {
     host,
     port,

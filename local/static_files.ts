@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
 import type { Sha256 } from "../lib/kit/platform.ts";
 import { consoleHeaders } from "../lib/http/console_headers.ts";
-import { typeOfFile } from "../lib/http/file_types.ts";
+import { findFileType } from "../lib/http/file_types.ts";
 
 /** Error codes of the file system for a path that leads to no file. */
 const ABSENT = ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"];
@@ -33,7 +33,7 @@ export async function staticFiles(folder: string, sha256: Sha256): Promise<Stati
     const body = encoding ? await compress(content, { encoding, hash }) : content;
     const headers = {
       ...guarded,
-      "content-type": typeOfFile(name),
+      "content-type": findFileType(name),
       "content-length": String(body.length),
       ...(encoding && { "content-encoding": encoding }),
     };

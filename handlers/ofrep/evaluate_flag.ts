@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { endpoint } from "../../lib/http/endpoint.ts";
-import { answerFlag, FLAG_PATH, flagRefusals } from "../../lib/http/ofrep.ts";
+import { answerFlag, FLAG_PATH, flagErrorFormat } from "../../lib/http/ofrep.ts";
 import { contextSchema, successSchema } from "../../lib/http/ofrep_schemas.ts";
 
 /** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
@@ -21,7 +21,7 @@ export const evaluateFlag = endpoint(
       context: contextSchema.optional(),
     }),
     output: successSchema,
-    refusals: flagRefusals,
+    errorFormat: flagErrorFormat,
   },
   answerFlag,
 );

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { endpoint } from "../../lib/http/endpoint.ts";
-import { answerFlags, bulkRefusals, FLAGS_PATH } from "../../lib/http/ofrep.ts";
+import { answerFlags, bulkErrorFormat, FLAGS_PATH } from "../../lib/http/ofrep.ts";
 import { contextSchema, flagSchema } from "../../lib/http/ofrep_schemas.ts";
 
 /** POST /ofrep/v1/evaluate/flags: what every target should be for a tenant, as OpenFeature's web providers ask for it. */
@@ -22,7 +22,7 @@ export const evaluateFlags = endpoint(
       flags: z.array(flagSchema).describe("Each target, by key."),
     }),
     notModified: true,
-    refusals: bulkRefusals,
+    errorFormat: bulkErrorFormat,
   },
   answerFlags,
 );

@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, integer } from "../../lib/kit/fields.ts";
 import { awaitingChange, changeToReview } from "../../lib/changes/awaiting.ts";
-import { approvals as approvalsView } from "../../lib/operations/change_views.ts";
+import { listApprovals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */

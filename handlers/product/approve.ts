@@ -2,7 +2,12 @@ import * as z from "zod";
 import { recordDecision } from "../../lib/changes/commands/decide.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { decisionReply } from "../../lib/http/change_replies.ts";
-import { DECISION_ERRORS, decisionFields, decisionTerms, seenField } from "../../lib/http/decision_declaration.ts";
+import {
+  DECISION_ERRORS,
+  decisionFields,
+  decisionTerms,
+  observedDigestsField,
+} from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { flag, personName } from "../../lib/kit/fields.ts";
@@ -26,7 +31,7 @@ export const approve = endpoint(
         emergency: flag()
           .optional()
           .describe("Consent under break_glass: needs a note, and passes freeze and windows."),
-        seen: seenField().optional().describe("Digests of what you saw at its places, in their order."),
+        seen: observedDigestsField().optional().describe("Digests of what you saw at its places, in their order."),
       }),
     errors: [...DECISION_ERRORS, "already_decided", "not_an_approver", "self_approval_forbidden"],
   },

@@ -10,7 +10,7 @@ import { changeId, flag, line, integer, word } from "../../lib/kit/fields.ts";
 import { ownReadsOnly } from "../../lib/changes/read_scope.ts";
 import { logPage } from "../../lib/changes/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
-import { wholeLogStream } from "../../lib/http/read_stream.ts";
+import { streamLog } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 
 const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
@@ -80,13 +80,13 @@ export const audit = endpoint(
         if (query[filter] !== undefined)
           throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
     if (format === "csv")
-      return download(request, () => wholeLogStream(deps, () => writeCsv(deps.store)), {
+      return download(request, () => streamLog(deps, () => writeCsv(deps.store)), {
         type: "text/csv",
         name: "audit.csv",
       });
     if (format !== "jsonl") return answer(await logPage(deps, mergeTenantNames(query)));
     const exportLog = contents ? contentsExport : writeJsonLines;
-    return download(request, () => wholeLogStream(deps, () => exportLog(deps.store)), {
+    return download(request, () => streamLog(deps, () => exportLog(deps.store)), {
       type: "application/x-ndjson",
       name: "audit.jsonl",
     });

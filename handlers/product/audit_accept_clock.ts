@@ -2,20 +2,20 @@ import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { acceptClock, type ClockResult } from "../../lib/changes/commands/accept_clock.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionFields, actionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/audit/accept-clock: entries are dated by the clock as it is now, though the newest entry has a later date. */
 export const auditAcceptClock = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/audit/accept-clock",
     summary: "Date entries by the clock as it is",
     operation: "acceptClock",
     description: "After a clock ran ahead: lets times step back once.",
     example: { actor: "ops@acme.example", note: "The clock ran a day ahead until 09:00." },
-    input: () => z.strictObject(actFields()),
+    input: () => z.strictObject(actionFields()),
     output: () =>
       z.object({
         at: z.string().meta({ description: "From when entries are dated on.", examples: ["2026-11-20T09:30:00.000Z"] }),
@@ -24,7 +24,7 @@ export const auditAcceptClock = endpoint(
           .meta({ description: "When the last entry before was dated.", examples: ["2026-11-21T10:00:00.000Z"] }),
         audit_entry: entrySchema(),
       }),
-    errors: [...ACT_ERRORS, "illegal_transition"],
+    errors: [...ACTION_ERRORS, "illegal_transition"],
   },
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => acceptClock(caller, input), clockReply),
 );

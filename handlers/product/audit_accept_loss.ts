@@ -2,7 +2,7 @@ import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { acceptLoss, type LossResult } from "../../lib/changes/commands/accept_loss.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionFields, actionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { integer } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
@@ -19,7 +19,7 @@ const head = () =>
 /** POST /api/product/audit/accept-loss: the log goes on from where it is, though it lost its end. */
 export const auditAcceptLoss = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/audit/accept-loss",
     summary: "Go on after the log lost its end",
     operation: "acceptLoss",
@@ -32,7 +32,7 @@ export const auditAcceptLoss = endpoint(
     },
     input: () =>
       z.strictObject({
-        ...actFields(),
+        ...actionFields(),
         length: integer(0).describe("How many entries the log has now, as audit/verify says."),
         head: head(),
       }),
@@ -55,7 +55,7 @@ export const auditAcceptLoss = endpoint(
         frozen: z.literal(true).describe("The service is frozen until a person unfreezes it."),
         audit_entry: entrySchema(),
       }),
-    errors: [...ACT_ERRORS, "illegal_transition", "chain_broken"],
+    errors: [...ACTION_ERRORS, "illegal_transition", "chain_broken"],
   },
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => acceptLoss(caller, input), lossReply),
 );

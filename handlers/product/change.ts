@@ -9,7 +9,7 @@ import { findWaiterName } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, personName, integer } from "../../lib/kit/fields.ts";
-import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
+import { parseIfNoneMatch, notModified } from "../../lib/http/if_none_match.ts";
 import { rolloutSchema } from "../../lib/changes/rollouts/rollout_view.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";
@@ -21,7 +21,7 @@ import { isFinal } from "../../lib/changes/rules/transitions.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
 import { recordedRevision } from "../../lib/changes/views.ts";
-import { changeDetail, showSeen } from "../../lib/operations/change_views.ts";
+import { readChangeDetail, readObservedValues } from "../../lib/operations/change_views.ts";
 import { relatedSchema } from "../../lib/operations/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
@@ -74,7 +74,7 @@ export const change = endpoint(
     const { deps, request } = call;
     const reader = findActor(call, callerName(call, person) ?? undefined);
     if (wait !== undefined) {
-      const has = alreadyHas(request);
+      const has = parseIfNoneMatch(request);
       const { change: now, moved } = await awaitStatus(deps, change_id, {
         seconds: wait,
         from: has && (({ revision }) => has(etag(revision))),
@@ -84,10 +84,10 @@ export const change = endpoint(
       // A client that repeats the request immediately after a 304 would do so without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
-    const detail = await changeDetail(addRequestCache(deps), change_id, reader);
+    const detail = await readChangeDetail(addRequestCache(deps), change_id, reader);
     // Results of peers are other proposers' changes.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
-    const read = includesSeen ? await showSeen(deps, detail) : {};
+    const read = includesSeen ? await readObservedValues(deps, detail) : {};
     const revision = recordedRevision(detail);
     return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },

@@ -4,7 +4,7 @@ import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, finiteNumber, flag, freeText, personName, time, integer, word } from "../../lib/kit/fields.ts";
-import { seenField } from "../../lib/http/decision_declaration.ts";
+import { observedDigestsField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
 import { consentStatement } from "../../lib/changes/consent_statement.ts";
@@ -43,7 +43,7 @@ export const consentStatementEndpoint = endpoint(
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
         step: integer(0).optional().describe("Step of a rollout."),
         action: word(STAGE_ACTIONS).optional().describe("Act on a rollout."),
-        seen: seenField().optional().describe("Digests that go with a consent."),
+        seen: observedDigestsField().optional().describe("Digests that go with a consent."),
         over_drift: flag().optional().describe("True for a rollback over drift."),
         kpis: z
           .record(z.string(), finiteNumber())

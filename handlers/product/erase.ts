@@ -3,7 +3,7 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { eraseContent, type ErasureResult } from "../../lib/changes/commands/erase.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { changeSchema } from "../../lib/changes/rules/change.ts";
-import { ACT_ERRORS, actFields, actTerms } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionFields, actionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/kit/fields.ts";
@@ -12,7 +12,7 @@ import { type Reply, respond } from "../../lib/http/replies.ts";
 /** POST /api/product/erase: the content of a change that nothing needs any more goes; its entries and its digest stay. */
 export const erase = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/erase",
     summary: "Erase the content of a change",
     operation: "eraseContent",
@@ -22,7 +22,7 @@ export const erase = endpoint(
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change; denied, rolled back or superseded."),
-        ...actFields(),
+        ...actionFields(),
       }),
     output: () =>
       z.object({
@@ -43,7 +43,7 @@ export const erase = endpoint(
       "illegal_transition",
       "content_needed",
       "operation_in_progress",
-      ...ACT_ERRORS,
+      ...ACTION_ERRORS,
       "version_mismatch",
     ],
   },

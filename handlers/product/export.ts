@@ -3,7 +3,7 @@ import { contentsExport } from "../../lib/changes/contents_export.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { download } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { wholeLogStream } from "../../lib/http/read_stream.ts";
+import { streamLog } from "../../lib/http/read_stream.ts";
 
 /** GET /api/product/export: the whole log with contents and intents, as `audit?format=jsonl&contents=1` gives it. */
 export const exported = endpoint(
@@ -25,7 +25,7 @@ export const exported = endpoint(
     errors: ["reads_busy"],
   },
   async (_input, { deps, request }: Call<ChangesDeps>) =>
-    download(request, () => wholeLogStream(deps, () => contentsExport(deps.store)), {
+    download(request, () => streamLog(deps, () => contentsExport(deps.store)), {
       type: "application/x-ndjson",
       name: "evidence.jsonl",
     }),

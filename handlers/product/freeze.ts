@@ -2,7 +2,7 @@ import * as z from "zod";
 import { freezeService } from "../../lib/changes/commands/freeze.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { freezeReply } from "../../lib/http/change_replies.ts";
-import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionFields, actionTerms, freezeAnswer } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { time } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
@@ -10,7 +10,7 @@ import { respond } from "../../lib/http/replies.ts";
 /** POST /api/product/freeze: nothing is applied until it is lifted or over. */
 export const freeze = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/freeze",
     summary: "Hold every apply back",
     operation: "freezeService",
@@ -18,11 +18,11 @@ export const freeze = endpoint(
     example: { actor: "ops@acme.example", note: "Quarter end", until: "2027-01-02T08:00:00Z" },
     input: () =>
       z.strictObject({
-        ...actFields(),
+        ...actionFields(),
         until: time().optional().describe("When it ends by itself; absent: when somebody lifts it."),
       }),
     output: freezeAnswer,
-    errors: ACT_ERRORS,
+    errors: ACTION_ERRORS,
   },
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => freezeService(caller, input), freezeReply),
 );

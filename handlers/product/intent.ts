@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { intentSummary, intentView } from "../../lib/operations/intent_view.ts";
+import { intentSummary, readIntentView } from "../../lib/operations/intent_view.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/intent: the intent in force. */
@@ -18,5 +18,5 @@ export const intent = endpoint(
     input: () => z.object({}),
     output: intentSummary,
   },
-  async (_input, { deps }: Call<ChangesDeps>) => answer(await intentView(deps)),
+  async (_input, { deps }: Call<ChangesDeps>) => answer(await readIntentView(deps)),
 );

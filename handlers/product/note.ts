@@ -4,7 +4,7 @@ import { addLateNote } from "../../lib/changes/commands/add_note.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { changeSchema, LATE_ITEMS } from "../../lib/changes/rules/change.ts";
 import type { Enacted } from "../../lib/changes/transaction.ts";
-import { ACT_ERRORS, actTerms } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, word } from "../../lib/kit/fields.ts";
@@ -14,7 +14,7 @@ import { type Reply, respond } from "../../lib/http/replies.ts";
 /** POST /api/product/note: says afterwards what is missing on the record of a change that was decided. */
 export const note = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/note",
     summary: "Add a late note",
     operation: "addLateNote",
@@ -37,7 +37,7 @@ export const note = endpoint(
         change: changeSchema(),
         audit_entry: entrySchema(),
       }),
-    errors: ["change_not_found", "illegal_transition", ...ACT_ERRORS, "version_mismatch"],
+    errors: ["change_not_found", "illegal_transition", ...ACTION_ERRORS, "version_mismatch"],
   },
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => addLateNote(caller, input), noteReply),
 );

@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, integer } from "../../lib/kit/fields.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { calibrationSchema } from "../../lib/projections/outcomes/calibration.ts";
-import { outcomePage } from "../../lib/operations/change_views.ts";
+import { readOutcomePage } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/outcomes: expected against realised KPI movement of applied changes, newest first. */
@@ -33,5 +33,5 @@ export const outcomes = endpoint(
         next: z.string().nullable().describe("before of the next page; null at the end."),
       }),
   },
-  async (input, { deps }: Call<ChangesDeps>) => answer(await outcomePage(deps, input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await readOutcomePage(deps, input)),
 );

@@ -9,7 +9,7 @@ import { findVisibleChange, ownReadsOnly } from "../../lib/changes/read_scope.ts
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/kit/fields.ts";
 import { toBase64 } from "../../lib/kit/base64.ts";
-import { wholeLogStream, yieldingStream } from "../../lib/http/read_stream.ts";
+import { streamLog, streamChunks } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 
@@ -52,7 +52,7 @@ export const pack = endpoint(
     const createChunks = () =>
       format === "html" ? packPage(deps, scope) : writeTar(packFiles(deps, scope), deps.clock.now());
     // The pack of a period reads the log of that period, of which one reader at a time has its turn.
-    const stream = "change_id" in scope ? yieldingStream : wholeLogStream;
+    const stream = "change_id" in scope ? streamChunks : streamLog;
     return new Response(request.method === "HEAD" ? null : stream(deps, createChunks), {
       headers: {
         ...(format === "html"

@@ -2,7 +2,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { restoreValue } from "../../lib/changes/commands/restore.ts";
 import { operationAnswer } from "../../lib/http/change_answers.ts";
 import { operationReply } from "../../lib/http/change_replies.ts";
-import { ACT_ERRORS, actTerms, decisionFields } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionTerms, decisionFields } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/kit/fields.ts";
@@ -12,7 +12,7 @@ import * as z from "zod";
 /** POST /api/product/restore: sets the value of an applied change again that was changed outside the service. */
 export const restore = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/restore",
     summary: "Restore the consented value",
     operation: "restoreValue",
@@ -28,7 +28,7 @@ export const restore = endpoint(
     errors: [
       "change_not_found",
       "illegal_transition",
-      ...ACT_ERRORS,
+      ...ACTION_ERRORS,
       "consent_incomplete",
       "operation_in_progress",
       "target_moved",

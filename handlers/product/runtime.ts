@@ -4,7 +4,7 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, integer, word } from "../../lib/kit/fields.ts";
 import { changeSchema, STATUSES } from "../../lib/changes/rules/change.ts";
-import { intentSummary, intentView } from "../../lib/operations/intent_view.ts";
+import { intentSummary, readIntentView } from "../../lib/operations/intent_view.ts";
 import { logPage } from "../../lib/changes/views.ts";
 import { identitySchema } from "../../lib/changes/runtime.ts";
 import { filterFields } from "../../lib/find/list_changes.ts";
@@ -58,7 +58,7 @@ export const runtime = endpoint(
     const deps = addRequestCache(call.deps);
     const [{ origin, length, head, entries }, intent, changes] = await Promise.all([
       logPage(deps, { limit }),
-      intentView(deps),
+      readIntentView(deps),
       listChanges(deps, input),
     ]);
     return answer({

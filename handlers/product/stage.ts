@@ -3,7 +3,7 @@ import { changeStage } from "../../lib/changes/commands/stage.ts";
 import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
 import { operationAnswer } from "../../lib/http/change_answers.ts";
 import { operationReply } from "../../lib/http/change_replies.ts";
-import { ACT_ERRORS, actTerms, decisionFields } from "../../lib/http/decision_declaration.ts";
+import { ACTION_ERRORS, actionTerms, decisionFields } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName, integer, word } from "../../lib/kit/fields.ts";
@@ -13,7 +13,7 @@ import * as z from "zod";
 /** POST /api/product/stage: holds, resumes or advances a rollout by hand. */
 export const stage = endpoint(
   {
-    ...actTerms,
+    ...actionTerms,
     path: "/api/product/stage",
     summary: "Hold, resume or advance a rollout",
     operation: "changeStage",
@@ -31,7 +31,7 @@ export const stage = endpoint(
     errors: [
       "change_not_found",
       "illegal_transition",
-      ...ACT_ERRORS,
+      ...ACTION_ERRORS,
       "not_an_approver",
       "self_approval_forbidden",
       "consent_incomplete",

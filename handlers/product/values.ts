@@ -3,8 +3,8 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { freeText, line, target, integer } from "../../lib/kit/fields.ts";
-import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
-import { valuePage, valueSchema } from "../../lib/operations/values.ts";
+import { parseIfNoneMatch, notModified } from "../../lib/http/if_none_match.ts";
+import { readValuePage, valueSchema } from "../../lib/operations/values.ts";
 
 /** GET /api/product/values: what each target should be, by tenant and target, as applied changes say it. */
 export const values = endpoint(
@@ -35,9 +35,9 @@ export const values = endpoint(
     errors: ["reads_busy"],
   },
   async (input, { deps, request }: Call<ChangesDeps>) => {
-    const page = await valuePage(deps, input);
+    const page = await readValuePage(deps, input);
     // The log grows by entries that leave the values alone: those are no reason to send them again.
     const tag = `"${deps.sha256(JSON.stringify([page.values, page.next]))}"`;
-    return alreadyHas(request)?.(tag) ? notModified(tag) : answer(page, 200, { etag: tag });
+    return parseIfNoneMatch(request)?.(tag) ? notModified(tag) : answer(page, 200, { etag: tag });
   },
 );

@@ -10,9 +10,9 @@ import { NO_KPIS } from "../changes/rules/kpi.ts";
 import { type Effect, computeEffect } from "../changes/rules/effect.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting as waitingFollower } from "../projections/waiting.ts";
-import { approvals, changeDetail } from "../operations/change_views.ts";
-import { intentView } from "../operations/intent_view.ts";
-import { stateView } from "../operations/state.ts";
+import { listApprovals, readChangeDetail } from "../operations/change_views.ts";
+import { readIntentView } from "../operations/intent_view.ts";
+import { readState } from "../operations/state.ts";
 import { describe, toSentence } from "../wording/describe.ts";
 import { type ForeignText, joinParts, showForeignText } from "../wording/part.ts";
 
@@ -21,11 +21,11 @@ const MAX_REASON = 200;
 const FAILURE_SCAN_ENTRIES = 1000;
 const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
 
-export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>>;
+export type ChangeDetail = Awaited<ReturnType<typeof readChangeDetail>>;
 
 /** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
 export async function readOverview(deps: OperationsDeps) {
-  const { tick, E, M, R, N, goals, tasks, as_of } = await stateView(deps);
+  const { tick, E, M, R, N, goals, tasks, as_of } = await readState(deps);
   const state = { tick, E, M, R, N, goals, tasks, as_of };
   if (!deps.product) return { state, product: null };
   const head = await readHead(deps.store);
@@ -33,7 +33,7 @@ export async function readOverview(deps: OperationsDeps) {
     state,
     product: {
       identity: deps.product.identity,
-      intent: await intentView(deps),
+      intent: await readIntentView(deps),
       changes: (await readProjection(deps, waitingFollower)).state.counts,
       audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
       drift: (await driftReport(deps)).result,
@@ -42,7 +42,7 @@ export async function readOverview(deps: OperationsDeps) {
 }
 
 /** The first ten of what waits for consent and of what waits for its apply. */
-export const listWaiting = (deps: OperationsDeps) => approvals(deps, { limit: MAX_LISTED });
+export const listWaiting = (deps: OperationsDeps) => listApprovals(deps, { limit: MAX_LISTED });
 
 /** E and what each KPI adds to it. */
 export async function computeKpiEffect({ store, product, clock }: OperationsDeps): Promise<Effect> {
@@ -75,4 +75,4 @@ export async function listFailures(deps: OperationsDeps) {
 
 /** The change with this id, or `undefined`. */
 export const findChange = (deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> =>
-  unlessMissing(changeDetail(deps, changeId));
+  unlessMissing(readChangeDetail(deps, changeId));

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { OperationsDeps } from "../operations/deps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError } from "../kit/errors.ts";
-import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
+import { rejectAnonymousWrites, requireToken } from "../http/guards.ts";
 import { requireNamed } from "../http/principals.ts";
 import { runCycle } from "../operations/cycle.ts";
 import { findChangePage } from "../operations/page_address.ts";
@@ -137,7 +137,7 @@ function findOwnDraft(call: Call<OperationsDeps>, draftId: string, author: strin
 
 /** Requires what a product write would: the token, and behind a proxy a person. Errors: 401, 403 `person_required`. */
 function requireWriter({ request, deps, identity }: Call<OperationsDeps>): void {
-  refuseAnonymousWrites(deps);
+  rejectAnonymousWrites(deps);
   requireToken(request, deps);
   requireNamed(identity.person, request, deps);
 }

@@ -1,7 +1,7 @@
 /** Settings of notifications of a serverless host, as `ui_server` has them. */
 import { parseWebhookKey } from "../kit/webhook_signature.ts";
 import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.ts";
-import type { NotifyOptions } from "../operations/notify/sending.ts";
+import type { NotifyOptions } from "../operations/notify/notification_sender.ts";
 import { SettingInvalid } from "./settings.ts";
 
 /** Reads `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET`. Errors: `SettingInvalid`, which repeats none of them. */

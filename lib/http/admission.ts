@@ -3,10 +3,10 @@ import type { Identity } from "../changes/caller.ts";
 import { ownReadsOnly } from "../changes/read_scope.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
-import { carriesToken, refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
-import { tokenGroups, findPerson, personSource, verifyPerson } from "./identity.ts";
-import { agentMayNot, findAgent, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
-import { holdBack } from "./wrong_tokens.ts";
+import { hasAdminToken, rejectAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { findTokenGroups, findPerson, describePersonSource, verifyPerson } from "./identity.ts";
+import { agentMayNotError, findAgent, hasWrongToken, requireNamed, requireReader } from "./principals.ts";
+import { delayAnswer } from "./wrong_tokens.ts";
 
 /** Requirements of an endpoint for its callers. */
 export interface Terms {
@@ -43,44 +43,44 @@ export const isWrite = ({ method, reads }: Pick<Terms, "method" | "reads">): boo
  */
 export async function admit(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   try {
-    return await judge(request, deps, terms);
+    return await identifyCaller(request, deps, terms);
   } catch (error) {
-    const refused = error instanceof AppError && error.code === "unauthorized";
-    if (refused && carriesWrongToken(request, deps)) await holdBack(deps, request);
+    const isUnauthorized = error instanceof AppError && error.code === "unauthorized";
+    if (isUnauthorized && hasWrongToken(request, deps)) await delayAnswer(deps, request);
     throw error;
   }
 }
 
 /** A refusal that is no judgement of who asks: it must not be a quicker way to guess either. */
-export async function turnAway(request: Request, deps: HttpDeps, error: AppError): Promise<never> {
-  if (carriesWrongToken(request, deps)) await holdBack(deps, request);
+export async function rejectRequest(request: Request, deps: HttpDeps, error: AppError): Promise<never> {
+  if (hasWrongToken(request, deps)) await delayAnswer(deps, request);
   throw error;
 }
 
-async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
+async function identifyCaller(request: Request, deps: HttpDeps, terms: Terms): Promise<Identity> {
   const write = isWrite(terms);
   if (terms.method === "POST") requireSameSite(request, deps.allowedHosts);
   if (!terms.open && deps.identityToken) await verifyPerson(deps, request);
   const agent = terms.open ? undefined : findAgent(request, deps);
   if (agent !== undefined) {
     const { name, readsOwn } = agent;
-    if (write && !terms.agents) throw agentMayNot(name);
+    if (write && !terms.agents) throw agentMayNotError(name);
     if (!write && readsOwn && !terms.ownReads) throw ownReadsOnly(name);
     findPerson(deps, request);
-    return { agent: name, readsOwn, person: undefined, personSource: personSource(deps), hasToken: false };
+    return { agent: name, readsOwn, person: undefined, personSource: describePersonSource(deps), hasToken: false };
   }
-  if (write && !terms.open) refuseAnonymousWrites(deps);
+  if (write && !terms.open) rejectAnonymousWrites(deps);
   // The answers of chat are reads.
   if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
   // Data in the answer must not make guessing a token quicker.
-  else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
+  else if (terms.token && hasWrongToken(request, deps)) await delayAnswer(deps, request);
   const person = terms.ignoresPerson ? undefined : findPerson(deps, request);
   if (write && terms.product && !terms.personOptional) requireNamed(person, request, deps);
   return {
     person,
-    groups: tokenGroups(request),
-    personSource: personSource(deps),
-    hasToken: carriesToken(request, deps),
+    groups: findTokenGroups(request),
+    personSource: describePersonSource(deps),
+    hasToken: hasAdminToken(request, deps),
   };
 }

@@ -36,11 +36,11 @@ export function splice(object: object, base?: Json<object>): string {
 }
 
 /** From here on, bytes that are made once cost less than a text that each response makes its own of. */
-const LONG = 16 * 1024;
+const MIN_SHARED_CHARACTERS = 16 * 1024;
 
 /** An answer that many are given: a long one has its bytes made once. */
-export const forMany = (given: Answer): Answer =>
-  given.text.length < LONG ? given : { ...given, bytes: new TextEncoder().encode(given.text) };
+export const shareAnswer = (shared: Answer): Answer =>
+  shared.text.length < MIN_SHARED_CHARACTERS ? shared : { ...shared, bytes: new TextEncoder().encode(shared.text) };
 
 /** An answer as a response, under the id of its request. */
 export const toResponse = (

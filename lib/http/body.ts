@@ -5,10 +5,10 @@ import { parseForm, parseJson, parseJsonObject } from "./form.ts";
 /** The largest request body, in bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
-const PASS_OVER_LIMIT = 1024 * 1024;
+const MAX_DRAINED_BYTES = 1024 * 1024;
 
 /** Arguments of one call. */
-const PIECE = 4096;
+const BYTES_PER_CALL = 4096;
 
 const tooLarge = (limit = BODY_LIMIT) => new AppError("payload_too_large", `the request body is over ${limit} bytes`);
 
@@ -23,7 +23,7 @@ export async function readBody(request: Request): Promise<string> {
   try {
     // Without a declared length the body is read piece by piece, so that a flood stops at the limit.
     text = await (declared === null
-      ? readCappedText(request, BODY_LIMIT, (reader) => void passOver(reader))
+      ? readCappedText(request, BODY_LIMIT, (reader) => void drain(reader))
       : request.text());
   } catch {
     throw invalidField("body", "did not arrive whole");
@@ -47,14 +47,15 @@ async function readBytes({ body }: Request, limit: number): Promise<string> {
       void reader!.cancel().catch(() => undefined);
       throw tooLarge(limit);
     }
-    for (let at = 0; at < value.length; at += PIECE) text += String.fromCharCode(...value.subarray(at, at + PIECE));
+    for (let at = 0; at < value.length; at += BYTES_PER_CALL)
+      text += String.fromCharCode(...value.subarray(at, at + BYTES_PER_CALL));
   }
 }
 
 /** Reads what is left of a body, so that its connection can carry the next request; what is longer yet is given up on. */
-async function passOver(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   try {
-    for (let read = BODY_LIMIT; read <= PASS_OVER_LIMIT;) {
+    for (let read = BODY_LIMIT; read <= MAX_DRAINED_BYTES;) {
       const { done, value } = await reader.read();
       if (done) return;
       read += value.length;
@@ -66,7 +67,7 @@ async function passOver(reader: ReadableStreamDefaultReader<Uint8Array>): Promis
 }
 
 /** Which reader a content type asks for; 415 for one that is neither a form nor JSON. */
-function formatOf(request: Request): "form" | "json" {
+function findFormat(request: Request): "form" | "json" {
   const type = mediaType(request);
   if (type === "application/json") return "json";
   if (type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded") return "form";
@@ -128,15 +129,15 @@ interface BodyForm {
 /** The body and the fields in it. */
 export async function readFields(
   request: Request,
-  { jsonFields = [], text: whole, textType, bytes, json }: BodyForm = {},
+  { jsonFields = [], text: textField, textType, bytes, json }: BodyForm = {},
 ): Promise<{ text: string; fields: Record<string, unknown> }> {
   requirePlainBody(request);
-  if (whole !== undefined) {
+  if (textField !== undefined) {
     if (textType !== undefined && mediaType(request) !== textType) throw unsupported(request, textType);
     const text = await (bytes === undefined ? readBody(request) : readBytes(request, bytes));
-    return { text, fields: { [whole]: text } };
+    return { text, fields: { [textField]: text } };
   }
-  const format = json ? "json" : formatOf(request);
+  const format = json ? "json" : findFormat(request);
   const text = await readBody(request);
   if (json && text.trim() === "") return { text, fields: {} };
   if (format === "json") return { text, fields: parseJsonObject(text) };

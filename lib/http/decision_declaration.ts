@@ -8,7 +8,7 @@ import { decisionAnswer } from "./change_answers.ts";
 import { proofFields } from "./proof_fields.ts";
 
 /** Their errors. */
-const REFUSALS = ["proof_required", "proof_invalid", "identity_mismatch", "idempotency_key_reused"] as const;
+const SHARED_ERRORS = ["proof_required", "proof_invalid", "identity_mismatch", "idempotency_key_reused"] as const;
 const terms = { method: "POST", product: true, token: true, jsonFields: ["proof"] } as const;
 const fields = () => ({ note: freeText(4000).optional().describe("Why, for the record."), ...proofFields() });
 
@@ -19,14 +19,19 @@ export const decisionTerms = { ...terms, output: decisionAnswer } as const;
 export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...fields() });
 
 /** Digests of what places hold: 64 hex digits, or `absent`. */
-export const seenField = () =>
+export const observedDigestsField = () =>
   z.array(z.string().regex(/^([0-9a-f]{64}|absent)$/, "must be 64 lower-case hex digits, or absent")).max(100);
 
 /** The errors of a decision on a change, apart from those of its type. */
-export const DECISION_ERRORS = ["change_not_found", "illegal_transition", ...REFUSALS, "version_mismatch"] as const;
+export const DECISION_ERRORS = [
+  "change_not_found",
+  "illegal_transition",
+  ...SHARED_ERRORS,
+  "version_mismatch",
+] as const;
 
 /** An act on the service itself. */
-export const actTerms = terms;
+export const actionTerms = terms;
 
 /** The answer to a freeze and to its end. */
 export const freezeAnswer = once(() =>
@@ -40,10 +45,10 @@ export const freezeAnswer = once(() =>
 );
 
 /** The fields of an act. */
-export const actFields = () => ({
+export const actionFields = () => ({
   actor: personName().optional().describe("The actor; absent: whom the proxy names."),
   ...fields(),
 });
 
 /** The errors of an act. */
-export const ACT_ERRORS = ["not_permitted", ...REFUSALS] as const;
+export const ACTION_ERRORS = ["not_permitted", ...SHARED_ERRORS] as const;

@@ -8,19 +8,19 @@ import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { parseTraceparent, runInTrace } from "../kit/trace.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
-import { type Answer, forMany, isAnswer, toResponse } from "./answer.ts";
+import { type Answer, shareAnswer, isAnswer, toResponse } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { admit, isWrite, type Terms, turnAway } from "./admission.ts";
+import { admit, isWrite, type Terms, rejectRequest } from "./admission.ts";
 import type { Caller, Identity } from "../changes/caller.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
 import { maskErrors, withReader } from "../changes/read_scope.ts";
-import { expectedRevisions } from "./if_match.ts";
+import { readExpectedRevisions } from "./if_match.ts";
 import type { IdempotencyKey } from "../changes/idempotency.ts";
-import { idempotencyKey } from "./idempotency.ts";
+import { readIdempotencyKey } from "./idempotency.ts";
 import { logAtIntervals } from "./log_at_intervals.ts";
 import { requestPath } from "./path.ts";
-import { sharedReads } from "./shared_reads.ts";
-import { withPriority } from "./write_priority.ts";
+import { createSharedReads } from "./shared_reads.ts";
+import { runWithPriority } from "./write_priority.ts";
 
 export type { Handler } from "./deps.ts";
 
@@ -70,14 +70,14 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   /** Its own error codes, in addition to those every endpoint may answer. */
   errors?: readonly ErrorCode[];
   /** How it tells of errors where a protocol of others says how. */
-  refusals?: Refusals;
+  errorFormat?: ErrorFormat;
 }
 
 /** Errors in a shape that is not ours. */
-export interface Refusals {
+export interface ErrorFormat {
   /** The bodies by their statuses; `null` for none. */
   bodies: Readonly<Record<number, z.ZodType | null>>;
-  of(error: AppError, request: Request): Answer | Response;
+  format(error: AppError, request: Request): Answer | Response;
 }
 
 /** A request with its caller. */
@@ -103,43 +103,43 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
 ): Endpoint<D> {
   const parameters = pathParameters(declaration);
   const methods = listMethods(declaration);
-  const schemaUnder = keepSchemas(declaration.input);
+  const findSchema = cacheSchemas(declaration.input);
 
   const mount = (deps: D & HttpDeps): Handler => {
-    const together = deps.nextTurn && declaration.shared && sharedReads<Answer | Response>(deps.nextTurn);
+    const share = deps.nextTurn && declaration.shared && createSharedReads<Answer | Response>(deps.nextTurn);
     const respond = async (request: Request): Promise<Answer | Response> => {
-      if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
+      if (!methods.includes(request.method)) return rejectRequest(request, deps, methodNotAllowed(methods));
       if (declaration.product && !deps.product) throw runtimeDisabled();
       const identity = await admit(request, deps, declaration);
       const write = isWrite(declaration);
       const isPost = declaration.method === "POST";
-      if (isPost && !declaration.inAddress) refuseQuery(request, declaration.ignoredQuery);
+      if (isPost && !declaration.inAddress) rejectQuery(request, declaration.ignoredQuery);
       const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: query(request) };
       const inPath = parameters(request);
       for (const name of Object.keys(inPath)) if (name in fields) throw invalidField(name, "belongs in the path alone");
       const known = identity.agent ?? identity.person;
       if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
-      const idempotency = write ? idempotencyKey(request, identity, text, deps.sha256) : undefined;
+      const idempotency = write ? readIdempotencyKey(request, identity, text, deps.sha256) : undefined;
       const { agent, readsOwn } = identity;
       const reader = readsOwn && agent !== undefined ? { name: agent } : undefined;
       const call = {
         deps: reader ? withReader(deps, reader) : deps,
         request,
         identity,
-        expected: expectedRevisions(request),
+        expected: readExpectedRevisions(request),
         idempotency,
       };
-      const given = parseInput(schemaUnder(deps), Object.assign(fields, inPath));
-      const run = () => (reader ? maskErrors(call.deps, () => handle(given, call)) : handle(given, call));
-      if (write && declaration.product) return withPriority(deps, run);
+      const parsed = parseInput(findSchema(deps), Object.assign(fields, inPath));
+      const run = () => (reader ? maskErrors(call.deps, () => handle(parsed, call)) : handle(parsed, call));
+      if (write && declaration.product) return runWithPriority(deps, run);
       // A shared answer shows every change.
-      if (reader || !together || !declaration.shared!(given)) return await run();
-      return together(JSON.stringify(given), async () => {
-        const answered = await handle(given, call);
-        return isAnswer(answered) ? forMany(answered) : answered;
+      if (reader || !share || !declaration.shared!(parsed)) return await run();
+      return share(JSON.stringify(parsed), async () => {
+        const answered = await handle(parsed, call);
+        return isAnswer(answered) ? shareAnswer(answered) : answered;
       });
     };
-    return (request) => answering(deps, request, () => respond(request), declaration.refusals?.of);
+    return (request) => answerRequest(deps, request, () => respond(request), declaration.errorFormat?.format);
   };
   return Object.assign(mount, declaration) as Endpoint<D>;
 }
@@ -148,7 +148,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
 const ANY_INTENT = {};
 
 /** Returns a declaration's schema under an intent: made when a request needs it first, and kept for all services of a process. */
-function keepSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: D) => I)): (deps: D & HttpDeps) => I {
+function cacheSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: D) => I)): (deps: D & HttpDeps) => I {
   if (typeof input !== "function") return () => input;
   const made = new WeakMap<object, I>();
   return (deps) => {
@@ -163,11 +163,11 @@ function keepSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: D
 const TRACEPARENT_LENGTH = 55;
 
 /** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
-export async function answering(
+export async function answerRequest(
   deps: Pick<HttpDeps, "clock" | "ids" | "log" | "Response">,
   request: Request,
   handle: () => Promise<Answer | Response>,
-  refuse?: Refusals["of"],
+  formatError?: ErrorFormat["format"],
 ): Promise<Response> {
   const ResponseType = deps.Response ?? Response;
   const requestId = requestIdOf(request, deps);
@@ -176,13 +176,13 @@ export async function answering(
   // Later versions may be followed by anything.
   const logged = { request_id: requestId, ...(trace && { traceparent: traceparent!.slice(0, TRACEPARENT_LENGTH) }) };
   let response: Response;
-  const whole = (answered: Answer | Response): Response => {
+  const finish = (answered: Answer | Response): Response => {
     if (!(answered instanceof Response)) return toResponse(answered, requestId, ResponseType);
     answered.headers.set("x-request-id", requestId);
     return answered;
   };
   try {
-    response = whole(await runInTrace(trace, handle));
+    response = finish(await runInTrace(trace, handle));
   } catch (error) {
     const answered = toAppError(error);
     if (error instanceof StoreUnavailable)
@@ -198,7 +198,7 @@ export async function answering(
         error: String(error),
         stack: (error as Error | undefined)?.stack,
       });
-    response = refuse ? whole(refuse(answered, request)) : errorResponse(answered, requestId, ResponseType);
+    response = formatError ? finish(formatError(answered, request)) : errorResponse(answered, requestId, ResponseType);
   }
   return request.method === "HEAD"
     ? new ResponseType(null, { status: response.status, headers: response.headers })
@@ -220,8 +220,8 @@ const runtimeDisabled = () =>
 
 /** A caller's `X-Request-Id` is kept when it is plain, so that logs can be joined across services. */
 function requestIdOf(request: Request, deps: Pick<HttpDeps, "clock" | "ids">): string {
-  const given = request.headers.get("x-request-id");
-  return given !== null && /^[A-Za-z0-9._-]{1,100}$/.test(given) ? given : deps.ids.uuid(deps.clock.now());
+  const parsed = request.headers.get("x-request-id");
+  return parsed !== null && /^[A-Za-z0-9._-]{1,100}$/.test(parsed) ? parsed : deps.ids.uuid(deps.clock.now());
 }
 
 /** Reads `:name` parameters by their place from the end, so that a handler works under any prefix. */
@@ -232,22 +232,24 @@ function pathParameters({
   const [, name] = /:(\w+)$/.exec(path) ?? [];
   if (rest && name) return (request) => ({ [name]: readPathRest(request, path) });
   const segments = path.split("/").reverse();
-  const places = segments.flatMap((segment, place) =>
-    segment.startsWith(":") ? [{ name: segment.slice(1), place }] : [],
+  const positions = segments.flatMap((segment, position) =>
+    segment.startsWith(":") ? [{ name: segment.slice(1), place: position }] : [],
   );
-  if (places.length === 0) return () => ({});
+  if (positions.length === 0) return () => ({});
   return (request) => {
     const actual = requestPath(request).replace(/\/+$/, "").split("/").reverse();
-    return Object.fromEntries(places.map(({ name, place }) => [name, decodeSegment(actual[place] ?? "")]));
+    return Object.fromEntries(
+      positions.map(({ name, place: position }) => [name, decodeSegment(actual[position] ?? "")]),
+    );
   };
 }
 
 /** Reads the last parameter of a path, which extends to its end. */
 export function readPathRest(request: Request, path: string): string {
   const stem = path.slice(0, path.lastIndexOf(":"));
-  const whole = requestPath(request);
-  const begin = whole.indexOf(stem);
-  return begin === -1 ? "" : decodeSegment(whole.slice(begin + stem.length));
+  const finish = requestPath(request);
+  const begin = finish.indexOf(stem);
+  return begin === -1 ? "" : decodeSegment(finish.slice(begin + stem.length));
 }
 
 function decodeSegment(segment: string): string {
@@ -259,7 +261,7 @@ function decodeSegment(segment: string): string {
 }
 
 /** `?dry_run=1` with an empty body must not apply. */
-function refuseQuery(request: Request, ignored: readonly string[] = []): void {
+function rejectQuery(request: Request, ignored: readonly string[] = []): void {
   if (!request.url.includes("?")) return;
   for (const key of Object.keys(query(request)).filter((name) => !ignored.includes(name)))
     throw invalidField(key, "belongs in the body, not in the address");

@@ -18,5 +18,5 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The type of a file; of one that is not known, bytes. */
-export const typeOfFile = (name: string): string =>
+export const findFileType = (name: string): string =>
   TYPES[/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ""] ?? "application/octet-stream";

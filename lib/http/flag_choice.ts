@@ -3,11 +3,17 @@ import type { Sha256 } from "../kit/platform.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { bucketFinder } from "../rollout/bucket.ts";
 import { MAX_SHARES, readSplit, type Share, shareFinder, type UserSplit } from "../rollout/split_value.ts";
-import { EVERY_TENANT, type Governed, readControl, readExposure, type Withheld } from "../operations/values.ts";
+import {
+  EVERY_TENANT,
+  type GovernedValue,
+  readControl,
+  readExposure,
+  type WithheldValue,
+} from "../operations/values.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
-import type { Evaluated, Failure, Success } from "./ofrep_schemas.ts";
+import type { FlagUser, Failure, Success } from "./ofrep_schemas.ts";
 
-type Value = Governed | Withheld;
+type Value = GovernedValue | WithheldValue;
 
 /** A flag as it is answered. */
 export interface Outcome {
@@ -27,7 +33,7 @@ export interface Outcomes {
 /** The choice of a flag's outcome. */
 export interface FlagChoice {
   /** Returns the number of a user's outcome. */
-  choose: (asked: Evaluated) => number;
+  choose: (user: FlagUser) => number;
   /** Each made when a user first has it; undefined where there is no value. */
   outcomes: readonly (Outcome | undefined)[];
   /** Attributes by which users are distinguished; nothing else of a request is looked at. */
@@ -35,7 +41,7 @@ export interface FlagChoice {
 }
 
 /** Returns the outcomes of all flags; undefined where they are more bytes than may be answered at once. */
-export type FlagsChoice = (asked: Evaluated) => Outcomes | undefined;
+export type FlagsChoice = (user: FlagUser) => Outcomes | undefined;
 
 export const toOutcome = (flag: Outcome["flag"]): Outcome => ({ flag, text: JSON.stringify(flag) });
 
@@ -43,7 +49,7 @@ export const toOutcome = (flag: Outcome["flag"]): Outcome => ({ flag, text: JSON
 interface Arm {
   value: Value | null;
   /** The rollout that counts them in this arm. */
-  counted?: { rollout: Governed; variant: "treated" | "control" };
+  counted?: { rollout: GovernedValue; variant: "treated" | "control" };
   split?: { split: UserSplit; findShare: (unit: string) => number } | undefined;
 }
 
@@ -52,42 +58,42 @@ interface Arms {
   arms: readonly Arm[];
   /** The attribute that `find` reads. */
   unit?: string;
-  find: (asked: Evaluated) => number;
+  find: (user: FlagUser) => number;
 }
 
 /** Returns true for a rollout over a target that had no value: not everybody has one. */
-export const mayBeAbsent = (value: Value): boolean =>
+export const canBeAbsent = (value: Value): boolean =>
   value.state === "governed" && readExposure(value) !== undefined && readControl(value) === null;
 
 /**
  * Makes the choice of a flag from the values of its tenants, first that of the tenant itself. The protocol has no null: where
  * the flag was requested by its `key` the outcome says so, and among all flags there is none.
  */
-export function flagChoice(values: readonly Value[], key?: string): FlagChoice {
+export function createFlagChoice(values: readonly Value[], key?: string): FlagChoice {
   const sources = values.map(listArms);
   const outcomes: (Outcome | undefined)[] = [];
   // Users whose arms and share are the same have the same outcome.
   const numbers = new Map<number, number>();
-  const choose = (asked: Evaluated): number => {
+  const choose = (user: FlagUser): number => {
     let path = 1;
     let arm: Arm | undefined;
     let counted: Arm["counted"];
     for (const { arms, find } of sources) {
-      const position = find(asked);
+      const position = find(user);
       path = path * MAX_ARMS + position;
       arm = arms[position]!;
       counted ??= arm.counted;
       if (arm.value) break;
     }
     const { value = null, split: parts } = arm ?? {};
-    const unit = parts && asked.unit(parts.split.unit);
+    const unit = parts && user.unit(parts.split.unit);
     const share = unit === undefined ? undefined : parts!.findShare(unit);
     path = path * (MAX_SHARES + 1) + (share ?? MAX_SHARES);
     let number = numbers.get(path);
     if (number === undefined) {
       const { split } = parts ?? {};
       const chosen = value && { value, counted, split, share: share === undefined ? undefined : split!.shares[share] };
-      const flag = chosen && (flagOf(key ?? value.target, chosen) ?? (key === undefined ? undefined : nullFlag(key)));
+      const flag = chosen && (toFlag(key ?? value.target, chosen) ?? (key === undefined ? undefined : nullFlag(key)));
       number = outcomes.push(flag ? toOutcome(flag) : undefined) - 1;
       numbers.set(path, number);
     }
@@ -104,13 +110,13 @@ const ENTRY_BYTES = 100;
  * Makes the choice of all flags, in the order of their keys. An answer is made once for each combination of outcomes, while
  * `mayKeep` says that there is room for its bytes.
  */
-export function flagsChoice(
+export function createFlagsChoice(
   choices: readonly FlagChoice[],
   { sha256, mayKeep }: { sha256: Sha256; mayKeep: (bytes: number) => boolean },
 ): FlagsChoice {
   const combinations = new Map<string, Outcomes | undefined>();
-  const combine: FlagsChoice = (asked) => {
-    const numbers = choices.map(({ choose }) => choose(asked));
+  const combine: FlagsChoice = (user) => {
+    const numbers = choices.map(({ choose }) => choose(user));
     const combination = String.fromCharCode(...numbers);
     if (combinations.has(combination)) return combinations.get(combination);
     const joined = joinOutcomes(
@@ -124,11 +130,11 @@ export function flagsChoice(
   if (attribute === undefined || others.length > 0) return combine;
   // Users who ask again get the answer that they had.
   const known = new Map<string | undefined, Outcomes>();
-  return (asked) => {
-    const unit = asked.unit(attribute);
+  return (user) => {
+    const unit = user.unit(attribute);
     const last = known.get(unit);
     if (last) return last;
-    const found = combine(asked);
+    const found = combine(user);
     if (found && mayKeep(ENTRY_BYTES + (unit?.length ?? 0))) known.set(unit, found);
     return found;
   };
@@ -154,31 +160,31 @@ const MAX_ARMS = 3;
 /** Lists the arms of a value: those of a rollout, or one. A user without the unit gets the value before it, uncounted. */
 function listArms(value: Value): Arms {
   const exposure = value.state === "governed" ? readExposure(value) : undefined;
-  if (value.state === "withheld" || !exposure) return { arms: [armOf(value)], find: () => 0 };
+  if (value.state === "withheld" || !exposure) return { arms: [createArm(value)], find: () => 0 };
   const { unit: attribute, salt, share } = exposure;
   const findBucket = bucketFinder(salt);
-  const control = armOf(readControl(value));
+  const control = createArm(readControl(value));
   return {
     arms: [
       control,
-      { ...armOf(value), counted: { rollout: value, variant: "treated" } },
+      { ...createArm(value), counted: { rollout: value, variant: "treated" } },
       { ...control, counted: { rollout: value, variant: "control" } },
     ],
     unit: attribute,
-    find: (asked) => {
-      const unit = asked.unit(attribute);
+    find: (user) => {
+      const unit = user.unit(attribute);
       return unit === undefined ? 0 : findBucket(unit) < share ? 1 : 2;
     },
   };
 }
 
-function armOf(value: Value | null): Arm {
+function createArm(value: Value | null): Arm {
   const split = value?.state === "governed" ? readSplit(value.value) : undefined;
   return { value, split: split && { split, findShare: shareFinder(split, value!.target) } };
 }
 
 /** A choice of a flag's value: the arm that counts its user, and of a split value the user's share. */
-interface Chosen {
+interface ChosenValue {
   value: Value;
   counted: Arm["counted"];
   split: UserSplit | undefined;
@@ -186,7 +192,7 @@ interface Chosen {
 }
 
 /** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
-function flagOf(key: string, { value, counted, split, share }: Chosen): Success | Failure | undefined {
+function toFlag(key: string, { value, counted, split, share }: ChosenValue): Success | Failure | undefined {
   if (value.state === "withheld")
     return { key, errorCode: "GENERAL", errorDetails: `the value is withheld: ${value.problem}` };
   // Who names no user gets the last share, uncounted.
@@ -205,7 +211,14 @@ function flagOf(key: string, { value, counted, split, share }: Chosen): Success 
   return { key, value: own, reason, variant: own === true ? "on" : own === false ? "off" : "value", metadata };
 }
 
-const describeSource = ({ change_id, applied_at, entry, digest, kind, tenant_id }: Governed): Success["metadata"] => ({
+const describeSource = ({
+  change_id,
+  applied_at,
+  entry,
+  digest,
+  kind,
+  tenant_id,
+}: GovernedValue): Success["metadata"] => ({
   ...{ change_id, applied_at, entry, digest, kind, tenant_id },
   flagSetId: tenant_id,
   version: change_id,

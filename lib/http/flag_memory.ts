@@ -4,7 +4,7 @@
  */
 import { type ChainHead, readHead } from "../audit/chain.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { ERASED, type Governed, type Withheld } from "../operations/values.ts";
+import { ERASED_PROBLEM, type GovernedValue, type WithheldValue } from "../operations/values.ts";
 import type { Store } from "../store/store.ts";
 
 /** Bytes of values that are remembered at a head, about. */
@@ -12,7 +12,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const BYTES_OF_A_VALUE = 1000;
 
 /** An evaluation; `isCertain`: the same would come of it until the log grows. */
-export interface Recalled<T> {
+export interface Evaluation<T> {
   result: T;
   bytes: number;
   isCertain: boolean;
@@ -32,30 +32,35 @@ interface Memory extends Position {
 const memories = new WeakMap<Store, Memory>();
 
 /** Wraps what was evaluated of values; of a withheld one the next request may find that it matches the log again. */
-export const recalled = <T>(
+export const createEvaluation = <T>(
   { behind }: { behind: number },
-  values: readonly (readonly (Governed | Withheld)[])[],
+  values: readonly (readonly (GovernedValue | WithheldValue)[])[],
   result: T,
-): Recalled<T> => {
+): Evaluation<T> => {
   const all = values.flat();
   return {
     result,
     bytes: all.reduce((sum, value) => sum + BYTES_OF_A_VALUE + JSON.stringify(value).length, 0),
-    isCertain: behind === 0 && all.length > 0 && all.every((one) => one.state === "governed" || one.problem === ERASED),
+    isCertain:
+      behind === 0 && all.length > 0 && all.every((one) => one.state === "governed" || one.problem === ERASED_PROBLEM),
   };
 };
 
 /** Returns what was evaluated under a key at the present head of the log; otherwise evaluates it. */
-export async function recall<T>(deps: ChangesDeps, key: string, evaluate: () => Promise<Recalled<T>>): Promise<T> {
+export async function evaluateOnce<T>(
+  deps: ChangesDeps,
+  key: string,
+  evaluate: () => Promise<Evaluation<T>>,
+): Promise<T> {
   const { store, integrity, reader } = deps;
   // A reader sees other values, and of a broken log nothing is certain.
   if (reader || integrity.breach) return (await evaluate()).result;
-  const position = positionAt(await readHead(store), deps);
+  const position = createPosition(await readHead(store), deps);
   const memory = memories.get(store);
   if (memory && isSame(memory, position) && memory.results.has(key)) return memory.results.get(key) as T;
   const { result, bytes, isCertain } = await evaluate();
-  if (isCertain && !integrity.breach && isSame(position, positionAt(await readHead(store), deps)))
-    keep(memoryAt(store, position, bytes), key, result, bytes);
+  if (isCertain && !integrity.breach && isSame(position, createPosition(await readHead(store), deps)))
+    storeResult(reserveMemory(store, position, bytes), key, result, bytes);
   return result;
 }
 
@@ -67,7 +72,7 @@ export function claimMemory(store: Store, bytes: number): boolean {
   return true;
 }
 
-const positionAt = (head: Position["head"], { integrity }: ChangesDeps): Position => ({
+const createPosition = (head: Position["head"], { integrity }: ChangesDeps): Position => ({
   head,
   indexed: integrity.logIndex?.durable.length,
 });
@@ -76,7 +81,7 @@ const isSame = (a: Position, b: Position): boolean =>
   a.indexed === b.indexed && a.head?.head === b.head?.head && a.head?.length === b.head?.length;
 
 /** Returns the memory of a position, with room for so many bytes. */
-function memoryAt(store: Store, position: Position, bytes: number): Memory {
+function reserveMemory(store: Store, position: Position, bytes: number): Memory {
   const memory = memories.get(store);
   if (memory && isSame(memory, position) && memory.bytes + bytes <= MAX_BYTES) return memory;
   const empty = { ...position, bytes: 0, results: new Map() };
@@ -84,7 +89,7 @@ function memoryAt(store: Store, position: Position, bytes: number): Memory {
   return empty;
 }
 
-function keep(memory: Memory, key: string, result: unknown, bytes: number): void {
+function storeResult(memory: Memory, key: string, result: unknown, bytes: number): void {
   if (bytes > MAX_BYTES) return;
   memory.bytes += bytes;
   memory.results.set(key, result);

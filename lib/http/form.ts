@@ -60,8 +60,8 @@ export function rejectInexactValue(text: string, fieldAt: (path: string) => stri
 
 /** Validates raw fields against a schema; 400 `invalid_field` names every field that does not match. */
 export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
-  const parsed = schema.safeParse(withoutNulls(schema, raw));
-  const unknown = unknownFields(schema, raw);
+  const parsed = schema.safeParse(removeNulls(schema, raw));
+  const unknown = findUnknownFields(schema, raw);
   if (parsed.success && unknown.length === 0) return parsed.data;
   const issues = parsed.error?.issues ?? [];
   throw invalidFields([
@@ -76,9 +76,9 @@ export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.outp
 }
 
 /** Removes fields that are null where null is none of their values: that means absent, for clients that send every field. */
-function withoutNulls(schema: z.ZodType, raw: unknown): unknown {
+function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   const { def, shape } = schema as unknown as SchemaParts;
-  if (def.innerType) return withoutNulls(def.innerType, raw);
+  if (def.innerType) return removeNulls(def.innerType, raw);
   if (shape === undefined || typeof raw !== "object" || raw === null) return raw;
   const isAbsent = (field: z.ZodType): boolean => !field.safeParse(null).success && field.safeParse(undefined).success;
   let cleaned: Record<string, unknown> | undefined;
@@ -91,7 +91,7 @@ function withoutNulls(schema: z.ZodType, raw: unknown): unknown {
       delete cleaned[key];
       continue;
     }
-    const inner = withoutNulls(field, value);
+    const inner = removeNulls(field, value);
     if (inner !== value) (cleaned ??= { ...raw })[key] = inner;
   }
   return cleaned ?? raw;
@@ -100,8 +100,8 @@ function withoutNulls(schema: z.ZodType, raw: unknown): unknown {
 const NO_FIELD = "is not a field of this request";
 
 /** Rejects a misspelt filter by name, instead of answering without it. */
-function unknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
-  const known = knownFields(schema);
+function findUnknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
+  const known = listKnownFields(schema);
   if (!known || typeof raw !== "object" || raw === null) return [];
   const hint = (key: string): string =>
     known.length > 0 ? `: did you mean ${findNearest(key, known)}?` : ", which has none";
@@ -116,9 +116,9 @@ interface SchemaParts {
 }
 
 /** Returns the names of the fields that a request may carry; undefined where it may carry any. */
-export function knownFields(schema: z.ZodType): string[] | undefined {
+export function listKnownFields(schema: z.ZodType): string[] | undefined {
   const { def, shape } = schema as unknown as SchemaParts;
-  if (def.type === "pipe") return knownFields(def.in!);
+  if (def.type === "pipe") return listKnownFields(def.in!);
   const isLoose = def.catchall !== undefined && def.catchall.def.type !== "never";
   return shape === undefined || isLoose ? undefined : Object.keys(shape);
 }

@@ -7,10 +7,10 @@ import type { CiToken } from "../identity/gate_issuers.ts";
 import { TokenRejected } from "../identity/token_rejected.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
-import { refuseAnonymousWrites, requireToken } from "./guards.ts";
+import { rejectAnonymousWrites, requireToken } from "./guards.ts";
 import { verifyPerson } from "./identity.ts";
-import { carriesWrongToken, findAgent, readBearer, requireReader } from "./principals.ts";
-import { holdBack } from "./wrong_tokens.ts";
+import { hasWrongToken, findAgent, readBearer, requireReader } from "./principals.ts";
+import { delayAnswer } from "./wrong_tokens.ts";
 
 /**
  * Resolves with the CI job that asks, undefined for a holder of the admin token. Whatever its claims say must equal the question;
@@ -25,12 +25,12 @@ export async function requireGateCaller(
   const isJob = deps.gateTokens !== undefined && bearer !== undefined && !request.headers.has("x-svc-admin-token");
   try {
     if (isJob) return await verifyJob(bearer, deps, question);
-    refuseAnonymousWrites(deps);
+    rejectAnonymousWrites(deps);
     await requireCredential(request, deps);
     return undefined;
   } catch (error) {
-    const isWrong = isJob || request.headers.has("x-svc-admin-token") || carriesWrongToken(request, deps);
-    if (isWrong) await holdBack(deps, request);
+    const isWrong = isJob || request.headers.has("x-svc-admin-token") || hasWrongToken(request, deps);
+    if (isWrong) await delayAnswer(deps, request);
     throw error;
   }
 }

@@ -34,7 +34,7 @@ export const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign
 
 /** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
 export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken" | "sha256">): void {
-  if (!deps.adminToken || carriesToken(request, deps)) return;
+  if (!deps.adminToken || hasAdminToken(request, deps)) return;
   throw new AppError(
     "unauthorized",
     "this endpoint needs the header X-Svc-Admin-Token with the service's admin token",
@@ -44,7 +44,7 @@ export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken"
 }
 
 /** Returns true where an admin token is configured and the request carries it. */
-export function carriesToken(
+export function hasAdminToken(
   request: Request,
   { adminToken, sha256 }: Pick<HttpDeps, "adminToken" | "sha256">,
 ): boolean {
@@ -54,7 +54,7 @@ export function carriesToken(
 }
 
 /** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */
-export function refuseAnonymousWrites({
+export function rejectAnonymousWrites({
   adminToken,
   allowAnonymousWrites,
 }: Pick<HttpDeps, "adminToken" | "allowAnonymousWrites">): void {

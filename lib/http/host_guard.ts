@@ -3,7 +3,7 @@
  * (DNS rebinding), and would then pass for the same site.
  */
 import type { HttpDeps } from "./deps.ts";
-import { answering, type Handler } from "./endpoint.ts";
+import { answerRequest, type Handler } from "./endpoint.ts";
 import { requestHost } from "./guards.ts";
 import { AppError } from "../kit/errors.ts";
 
@@ -15,7 +15,7 @@ const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
  * 403 `host_not_allowed` unless `Host` is `localhost`, an IP address (any port), or one of `deps.allowedHosts`,
  * names in lower case without a port. Stands before everything else.
  */
-export function hostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
+export function createHostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
   const names = new Set(["localhost", ...(deps.allowedHosts ?? [])]);
   let lastAllowed: string | undefined;
 
@@ -30,7 +30,7 @@ export function hostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
 
   return (fetch) => (request) => {
     if (isAllowed(requestHost(request))) return fetch(request);
-    return answering(deps, request, () => Promise.reject(hostNotAllowed()));
+    return answerRequest(deps, request, () => Promise.reject(hostNotAllowed()));
   };
 }
 

@@ -4,7 +4,7 @@ import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 
 /** Returns the request's key, if it has one. Errors: 400 where it is malformed. */
-export function idempotencyKey(
+export function readIdempotencyKey(
   request: Request,
   { person, agent }: Identity,
   body: string,

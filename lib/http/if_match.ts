@@ -4,7 +4,7 @@ import type { ExpectedRevisions } from "../changes/caller.ts";
  * Reads the revisions of `If-Match`; undefined where any will do. A proxy that compresses makes a tag weak; a revision is the
  * same in either form.
  */
-export function expectedRevisions({ headers }: Request): ExpectedRevisions | undefined {
+export function readExpectedRevisions({ headers }: Request): ExpectedRevisions | undefined {
   const stated = headers.get("if-match");
   if (stated === null) return undefined;
   const tags = stated.split(",").map((tag) => tag.trim().replace(/^W\//, ""));

@@ -1,7 +1,7 @@
 import { type Answer, textAnswer } from "./answer.ts";
 
 /** Returns a predicate for ETags that the caller has, by `If-None-Match`; undefined where it sends none, or `*`. */
-export function alreadyHas(request: Request): ((tag: string) => boolean) | undefined {
+export function parseIfNoneMatch(request: Request): ((tag: string) => boolean) | undefined {
   const header = request.headers.get("if-none-match")?.trim();
   if (!header || header === "*") return undefined;
   // A proxy that compresses makes a tag weak.

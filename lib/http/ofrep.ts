@@ -3,24 +3,30 @@ import { tenantPrefix, valueKey } from "../projections/values.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { type Answer, answer, textAnswer } from "./answer.ts";
 import type { HttpDeps } from "./deps.ts";
-import { type Refusals, readPathRest } from "./endpoint.ts";
+import { type ErrorFormat, readPathRest } from "./endpoint.ts";
 import { line, target } from "../kit/fields.ts";
 import type { AppError } from "../kit/errors.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
-import { EVERY_TENANT, type Governed, settled, type Withheld, withholdMissing } from "../operations/values.ts";
-import { alreadyHas, notModified } from "./if_none_match.ts";
-import { type Context, type Evaluated, failureSchema, readContext } from "./ofrep_schemas.ts";
+import {
+  EVERY_TENANT,
+  type GovernedValue,
+  runWithStableValues,
+  type WithheldValue,
+  withholdMissing,
+} from "../operations/values.ts";
+import { parseIfNoneMatch, notModified } from "./if_none_match.ts";
+import { type Context, type FlagUser, failureSchema, readContext } from "./ofrep_schemas.ts";
 import {
   type FlagChoice,
-  flagChoice,
+  createFlagChoice,
   type FlagsChoice,
-  flagsChoice,
-  mayBeAbsent,
+  createFlagsChoice,
+  canBeAbsent,
   type Outcome,
   toOutcome,
   type Outcomes,
 } from "./flag_choice.ts";
-import { claimMemory, recall, recalled, type Recalled } from "./flag_memory.ts";
+import { claimMemory, evaluateOnce, createEvaluation, type Evaluation } from "./flag_memory.ts";
 
 /** The path of all flags. */
 export const FLAGS_PATH = "/ofrep/v1/evaluate/flags";
@@ -29,7 +35,7 @@ export const FLAGS_PATH = "/ofrep/v1/evaluate/flags";
 export const FLAG_PATH = `${FLAGS_PATH}/:key`;
 
 /** The most flags in one answer. */
-const MOST_FLAGS = 1000;
+const MAX_FLAGS = 1000;
 
 const tenant = line(200);
 
@@ -37,71 +43,73 @@ const tenant = line(200);
 const PLAIN_NAME = /^[\w.:-]{1,200}$/;
 
 /** The values of a tenant, those meant for every tenant where it has none of its own. No tenant is called what none can be. */
-function tenantsOf(targetingKey = EVERY_TENANT): string[] {
+function listTenants(targetingKey = EVERY_TENANT): string[] {
   const named = PLAIN_NAME.test(targetingKey) ? targetingKey : tenant.safeParse(targetingKey).data;
   return named === undefined || named === EVERY_TENANT ? [EVERY_TENANT] : [named, EVERY_TENANT];
 }
 
 /** Evaluates one flag; its outcome says why where there is no value of it. */
-export const evaluateFlag = async (deps: ChangesDeps, flag: string, asked: Evaluated): Promise<Outcome> => {
-  const tenants = tenantsOf(asked.tenant);
-  const { choose, outcomes } = await recall(deps, `flag\n${tenants[0]}\n${flag}`, () => readFlag(deps, flag, tenants));
+export const evaluateFlag = async (deps: ChangesDeps, flag: string, user: FlagUser): Promise<Outcome> => {
+  const tenants = listTenants(user.tenant);
+  const { choose, outcomes } = await evaluateOnce(deps, `flag\n${tenants[0]}\n${flag}`, () =>
+    readFlag(deps, flag, tenants),
+  );
   return (
-    outcomes[choose(asked)] ??
+    outcomes[choose(user)] ??
     toOutcome({ key: flag, errorCode: "FLAG_NOT_FOUND", errorDetails: `nothing applied sets ${flag}` })
   );
 };
 
 /** The values of tenants for a flag, first that of the tenant itself. */
-const readFlag = (deps: ChangesDeps, flag: string, all: readonly string[]): Promise<Recalled<FlagChoice>> => {
+const readFlag = (deps: ChangesDeps, flag: string, all: readonly string[]): Promise<Evaluation<FlagChoice>> => {
   const tenants = target().safeParse(flag).success ? all : [];
-  const places = tenants.map((tenant_id) => valueKey(tenant_id, flag));
-  return settled(deps, async (read, shown, lacking) => {
-    const found = await read.getMany("values", places);
-    const values: (Governed | Withheld)[] = [];
+  const keys = tenants.map((tenant_id) => valueKey(tenant_id, flag));
+  return runWithStableValues(deps, async (read, shown, lacking) => {
+    const found = await read.getMany("values", keys);
+    const values: (GovernedValue | WithheldValue)[] = [];
     for (const [index, tenant_id] of tenants.entries()) {
       const source = found[index]?.value;
-      if (source) values.push(...(await shown([{ place: places[index]!, source }])));
+      if (source) values.push(...(await shown([{ key: keys[index]!, source }])));
       // Another tenant's value must not stand in for one that was removed from the store.
       else if (await lacking({ tenant_id, target: flag })) values.push(withholdMissing({ tenant_id, target: flag }));
-      if (values.length > 0 && !mayBeAbsent(values.at(-1)!)) break;
+      if (values.length > 0 && !canBeAbsent(values.at(-1)!)) break;
     }
-    return recalled(read, [values], flagChoice(values, flag));
+    return createEvaluation(read, [values], createFlagChoice(values, flag));
   });
 };
 
 /** Evaluates all flags of a tenant, in the order of their keys; undefined where they are too many to be answered at once. */
-export const evaluateFlags = async (deps: ChangesDeps, asked: Evaluated): Promise<Outcomes | undefined> => {
-  const tenants = tenantsOf(asked.tenant);
-  return (await recall(deps, `flags\n${tenants[0]}`, () => readFlags(deps, tenants)))(asked);
+export const evaluateFlags = async (deps: ChangesDeps, user: FlagUser): Promise<Outcomes | undefined> => {
+  const tenants = listTenants(user.tenant);
+  return (await evaluateOnce(deps, `flags\n${tenants[0]}`, () => readFlags(deps, tenants)))(user);
 };
 
-const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Recalled<FlagsChoice>> =>
-  settled(deps, async (read, shown, lacking) => {
-    const chosen = new Map<string, (Governed | Withheld)[]>();
+const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Evaluation<FlagsChoice>> =>
+  runWithStableValues(deps, async (read, shown, lacking) => {
+    const chosen = new Map<string, (GovernedValue | WithheldValue)[]>();
     for (const one of tenants) {
       const prefix = tenantPrefix(one);
-      const rows = await read.list("values", { prefix, limit: MOST_FLAGS + 1 });
-      const open = rows.filter(({ id }) => (chosen.get(id.slice(prefix.length)) ?? []).every(mayBeAbsent));
+      const rows = await read.list("values", { prefix, limit: MAX_FLAGS + 1 });
+      const open = rows.filter(({ id }) => (chosen.get(id.slice(prefix.length)) ?? []).every(canBeAbsent));
       const names = new Set([...chosen.keys(), ...open.map(({ id }) => id.slice(prefix.length))]);
-      if (names.size > MOST_FLAGS) return recalled<FlagsChoice>(read, [], () => undefined);
-      const values = await shown(open.map(({ id, value }) => ({ place: id, source: value })));
+      if (names.size > MAX_FLAGS) return createEvaluation<FlagsChoice>(read, [], () => undefined);
+      const values = await shown(open.map(({ id, value }) => ({ key: id, source: value })));
       for (const [index, { id }] of open.entries()) {
         const name = id.slice(prefix.length);
         const own = chosen.get(name) ?? [];
         const value = values[index]!;
-        const isInstead = own.length === 0 && one !== tenants[0];
-        const place = { tenant_id: tenants[0]!, target: value.target };
-        chosen.set(name, [...own, isInstead && (await lacking(place)) ? withholdMissing(place) : value]);
+        const isSubstitute = own.length === 0 && one !== tenants[0];
+        const missing = { tenant_id: tenants[0]!, target: value.target };
+        chosen.set(name, [...own, isSubstitute && (await lacking(missing)) ? withholdMissing(missing) : value]);
       }
     }
     const all = [...chosen.values()];
     const mayKeep = (bytes: number) => claimMemory(deps.store, bytes);
-    const choose = flagsChoice(
-      all.map((values) => flagChoice(values)),
+    const choose = createFlagsChoice(
+      all.map((values) => createFlagChoice(values)),
       { sha256: deps.sha256, mayKeep },
     );
-    return recalled(read, all, choose);
+    return createEvaluation(read, all, choose);
   });
 
 /** Dependencies and request of an evaluation. */
@@ -127,14 +135,14 @@ export async function answerFlags(
   const outcomes = await evaluateFlags(deps, readContext(context, deps.ofrepTenant));
   if (!outcomes) return tooManyFlags();
   const { text, tag } = outcomes;
-  return alreadyHas(request)?.(tag) ? notModified(tag) : textAnswer(text, 200, { etag: tag });
+  return parseIfNoneMatch(request)?.(tag) ? notModified(tag) : textAnswer(text, 200, { etag: tag });
 }
 
 const flagStatus = ({ flag }: Outcome): 200 | 404 | 500 =>
   !("errorCode" in flag) ? 200 : flag.errorCode === "FLAG_NOT_FOUND" ? 404 : 500;
 
 /** Errors of one flag. */
-export const flagRefusals: Refusals = {
+export const flagErrorFormat: ErrorFormat = {
   bodies: {
     400: failureSchema,
     401: null,
@@ -144,18 +152,18 @@ export const flagRefusals: Refusals = {
     500: failureSchema,
     503: failureSchema,
   },
-  of: (error, request) => refusal(error, { key: keyOf(request) }),
+  format: (error, request) => formatOfrepError(error, { key: readKey(request) }),
 };
 
 const bulkFailure = failureSchema.omit({ key: true });
 
 /** Errors of all flags. */
-export const bulkRefusals: Refusals = {
+export const bulkErrorFormat: ErrorFormat = {
   bodies: { 400: bulkFailure, 401: null, 403: null, 413: bulkFailure, 500: bulkFailure, 503: bulkFailure },
-  of: (error) => refusal(error, {}),
+  format: (error) => formatOfrepError(error, {}),
 };
 
-function keyOf(request: Request): string {
+function readKey(request: Request): string {
   try {
     return readPathRest(request, FLAG_PATH);
   } catch {
@@ -164,7 +172,7 @@ function keyOf(request: Request): string {
 }
 
 /** Answers an error: 401 and 403 with their status only, any other with a code of the protocol and a sentence. */
-function refusal(error: AppError, named: { key?: string }): Answer | Response {
+function formatOfrepError(error: AppError, named: { key?: string }): Answer | Response {
   const { status, code, message, headers } = error;
   if (status === 401 || status === 403)
     return new Response(null, {
@@ -184,7 +192,7 @@ const tooManyFlags = (): Answer =>
   answer(
     {
       errorCode: "GENERAL",
-      errorDetails: `there are more than ${MOST_FLAGS} flags, or more than ${PAGE_BYTES} bytes of them; ask for each by its key, or read GET /api/product/values in pages`,
+      errorDetails: `there are more than ${MAX_FLAGS} flags, or more than ${PAGE_BYTES} bytes of them; ask for each by its key, or read GET /api/product/values in pages`,
     },
     400,
   );

@@ -16,7 +16,7 @@ export const contextSchema = z
 export type Context = z.infer<typeof contextSchema>;
 
 /** A caller of an evaluation: its tenant, and the text of the attribute that tells users apart. */
-export interface Evaluated {
+export interface FlagUser {
   tenant: string | undefined;
   unit(attribute: string): string | undefined;
 }
@@ -25,7 +25,7 @@ export interface Evaluated {
  * Reads a context. The targeting key is the tenant, and the unit the attribute that the value names; where an attribute names
  * the tenant (`--ofrep-tenant`), the unit is the targeting key.
  */
-export function readContext(context: Context = {}, tenantAttribute?: string): Evaluated {
+export function readContext(context: Context = {}, tenantAttribute?: string): FlagUser {
   const text = (name: string) => {
     const value = Object.hasOwn(context, name) ? context[name] : undefined;
     return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;

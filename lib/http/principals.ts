@@ -2,8 +2,8 @@
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { isSameText } from "../kit/same_text.ts";
-import { carriesToken, CHALLENGE } from "./guards.ts";
-import { statesPerson, tokenProblem } from "./identity.ts";
+import { hasAdminToken, CHALLENGE } from "./guards.ts";
+import { hasStatedPerson, findTokenProblem } from "./identity.ts";
 
 type Agent = NonNullable<HttpDeps["agents"]>[number];
 
@@ -22,23 +22,23 @@ export const readBearer = (request: Request): string | undefined => {
 };
 
 /** A bearer means something here: there are agents, or a read token. */
-const knowsBearers = ({ agents = [], readToken }: HttpDeps): boolean => agents.length > 0 || Boolean(readToken);
+const hasBearers = ({ agents = [], readToken }: HttpDeps): boolean => agents.length > 0 || Boolean(readToken);
 
 /**
  * The agent whose secret the request carries. 401 `unauthorized` for a bearer that nobody has, where somebody has one, unless
  * another credential vouches for the request: then the bearer is somebody else's.
  */
 export function findAgent(request: Request, deps: HttpDeps): Agent | undefined {
-  if (!knowsBearers(deps)) return undefined;
+  if (!hasBearers(deps)) return undefined;
   const bearer = readBearer(request);
   if (bearer === undefined) return undefined;
-  const agent = agentWith(bearer, deps);
+  const agent = findAgentByBearer(bearer, deps);
   if (agent !== undefined || isReader(request, deps)) return agent;
-  throw unknownCaller();
+  throw unknownCallerError();
 }
 
 /** Every one is compared, so that time does not tell which is near. */
-function agentWith(bearer: string, { agents = [], sha256 }: HttpDeps): Agent | undefined {
+function findAgentByBearer(bearer: string, { agents = [], sha256 }: HttpDeps): Agent | undefined {
   const digest = sha256(bearer);
   return agents.filter(({ token_sha256 }) => isSameText(digest, token_sha256))[0];
 }
@@ -46,11 +46,11 @@ function agentWith(bearer: string, { agents = [], sha256 }: HttpDeps): Agent | u
 /** 401 `unauthorized` for a read without a credential, where reads are protected. */
 export function requireReader(request: Request, deps: HttpDeps): void {
   if (!deps.protectReads || isReader(request, deps)) return;
-  throw unknownCaller();
+  throw unknownCallerError();
 }
 
 /** The same for one who sends nothing and one who sends what is wrong. */
-const unknownCaller = (): AppError =>
+const unknownCallerError = (): AppError =>
   new AppError(
     "unauthorized",
     "this needs a token that is known here: an agent's secret or the read token as Authorization: Bearer, or the admin token in X-Svc-Admin-Token",
@@ -59,39 +59,39 @@ const unknownCaller = (): AppError =>
   );
 
 const isReader = (request: Request, deps: HttpDeps): boolean =>
-  carriesToken(request, deps) || carriesReadToken(request, deps) || statesPerson(deps, request);
+  hasAdminToken(request, deps) || hasReadToken(request, deps) || hasStatedPerson(deps, request);
 
 /** Returns whether the request carries the read token, in either place. */
-export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDeps): boolean {
+export function hasReadToken(request: Request, { readToken, sha256 }: HttpDeps): boolean {
   if (!readToken) return false;
   const known = sha256(readToken);
-  const given = [request.headers.get("x-svc-read-token") ?? "", readBearer(request) ?? ""];
-  return given.filter((token) => isSameText(sha256(token), known)).length > 0;
+  const tokens = [request.headers.get("x-svc-read-token") ?? "", readBearer(request) ?? ""];
+  return tokens.filter((token) => isSameText(sha256(token), known)).length > 0;
 }
 
 /** Returns whether the request carries an unknown token of a kind that is in use. */
-export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
+export function hasWrongToken(request: Request, deps: HttpDeps): boolean {
   const { headers } = request;
-  if (deps.adminToken && headers.has("x-svc-admin-token") && !carriesToken(request, deps)) return true;
-  const reads = carriesReadToken(request, deps);
+  if (deps.adminToken && headers.has("x-svc-admin-token") && !hasAdminToken(request, deps)) return true;
+  const reads = hasReadToken(request, deps);
   if (deps.readToken && headers.has("x-svc-read-token") && !reads) return true;
-  const bearer = knowsBearers(deps) ? readBearer(request) : undefined;
+  const bearer = hasBearers(deps) ? readBearer(request) : undefined;
   const isRead =
     bearer !== undefined &&
     deps.readToken !== undefined &&
     isSameText(deps.sha256(bearer), deps.sha256(deps.readToken));
-  return bearer !== undefined && !isRead && agentWith(bearer, deps) === undefined;
+  return bearer !== undefined && !isRead && findAgentByBearer(bearer, deps) === undefined;
 }
 
 /** 403 `agent_may_not`: whatever else the request carries, with an agent's secret it is the agent's. */
-export const agentMayNot = (agent: string): AppError =>
+export const agentMayNotError = (agent: string): AppError =>
   new AppError("agent_may_not", `${agent} is an agent: it may propose, withdraw what it proposed, and read`, { agent });
 
 /**
  * 403 `agent_required` for a request that carries the admin token, or something in its place, where only an agent's secret
  * counts: a program that a model drives must not hold what decides and applies.
  */
-export function refuseAdminToken(request: Request, { adminToken, sha256 }: HttpDeps): void {
+export function rejectAdminToken(request: Request, { adminToken, sha256 }: HttpDeps): void {
   const asBearer = adminToken !== undefined && isSameText(sha256(readBearer(request) ?? ""), sha256(adminToken));
   if (!asBearer && !request.headers.has("x-svc-admin-token")) return;
   throw new AppError(
@@ -107,12 +107,12 @@ export function requireNamed(
   { identityHeader, identityToken }: HttpDeps,
 ): void {
   if (person !== "") return;
-  const problem = tokenProblem(request);
+  const problem = findTokenProblem(request);
   const header = identityToken?.header ?? identityHeader;
-  const how = problem
+  const hint = problem
     ? `the token in ${header} was refused: ${problem}`
     : header
       ? `the trusted proxy must name one in ${header}`
       : "log in first";
-  throw new AppError("person_required", `this is for a person to do, and nobody is named; ${how}`);
+  throw new AppError("person_required", `this is for a person to do, and nobody is named; ${hint}`);
 }

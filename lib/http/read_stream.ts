@@ -7,7 +7,7 @@ import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { letWritesPass } from "./write_priority.ts";
 
 /** The pieces of an answer, each made in a few milliseconds. */
-export type Pieces = AsyncGenerator<string | Uint8Array, unknown>;
+export type Chunks = AsyncGenerator<string | Uint8Array, unknown>;
 
 /** A reader that takes nothing for this long is dropped. */
 const IDLE_MS = 30_000;
@@ -15,7 +15,7 @@ const IDLE_MS = 30_000;
 const reading = new WeakSet<object>();
 
 /** Streams an answer that reads the whole log of these deps. Errors: 503 `reads_busy` while another one is read. */
-export function wholeLogStream(deps: object, makePieces: () => Pieces): ReadableStream<Uint8Array> {
+export function streamLog(deps: object, makeChunks: () => Chunks): ReadableStream<Uint8Array> {
   if (reading.has(deps))
     throw new AppError(
       "reads_busy",
@@ -24,21 +24,21 @@ export function wholeLogStream(deps: object, makePieces: () => Pieces): Readable
       { "retry-after": "5" },
     );
   reading.add(deps);
-  return yieldingStream(deps, makePieces, () => void reading.delete(deps));
+  return streamChunks(deps, makeChunks, () => void reading.delete(deps));
 }
 
 /** Streams an answer with a turn of the event loop before each piece; governed writes go first. */
-export function yieldingStream(
+export function streamChunks(
   deps: object,
-  makePieces: () => Pieces,
+  makeChunks: () => Chunks,
   end: () => void = () => {},
 ): ReadableStream<Uint8Array> {
-  const passed = new WeakSet<object>();
+  const passedWrites = new WeakSet<object>();
   const before = async (): Promise<void> => {
     await yieldToEventLoop();
-    await letWritesPass(deps, passed);
+    await letWritesPass(deps, passedWrites);
   };
-  return steppedStream(makePieces(), { before, end });
+  return createSteppedStream(makeChunks(), { before, end });
 }
 
 /** Work around the pieces: `before` each of them, and once at the end. */
@@ -48,7 +48,7 @@ interface Steps {
 }
 
 /** Streams pieces; a reader that goes away, or takes nothing for 30 s, ends it. */
-export function steppedStream(pieces: Pieces, { before, end }: Steps): ReadableStream<Uint8Array> {
+export function createSteppedStream(chunks: Chunks, { before, end }: Steps): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let idle: ReturnType<typeof setTimeout> | undefined;
   const close = (): void => {
@@ -59,7 +59,7 @@ export function steppedStream(pieces: Pieces, { before, end }: Steps): ReadableS
     idle = setTimeout(() => {
       close();
       controller.error(new Error(`the reader took nothing for ${IDLE_MS / 1000} s`));
-      void pieces.return(undefined);
+      void chunks.return(undefined);
     }, IDLE_MS);
     (idle as { unref?: () => void }).unref?.();
   };
@@ -70,7 +70,7 @@ export function steppedStream(pieces: Pieces, { before, end }: Steps): ReadableS
         clearTimeout(idle);
         try {
           await before();
-          const { done, value } = await pieces.next();
+          const { done, value } = await chunks.next();
           if (done) {
             close();
             controller.close();
@@ -85,7 +85,7 @@ export function steppedStream(pieces: Pieces, { before, end }: Steps): ReadableS
       },
       async cancel() {
         close();
-        await pieces.return(undefined);
+        await chunks.return(undefined);
       },
     },
     // Nothing is read before somebody asks for it.

@@ -29,13 +29,13 @@ export async function respond<R extends Result, D extends Caller["deps"]>(
   command: (caller: Caller) => Promise<R | Replayed>,
   replyTo: (result: R) => Reply,
 ): Promise<Answer> {
-  const replies = call.idempotency && storedReplies(call.idempotency, replyTo);
+  const replies = call.idempotency && createStoredReplies(call.idempotency, replyTo);
   const result = await command({ ...call, replies });
-  return isReplayed(result) ? replies!.repeat(result.replayed) : answerOf(replyTo(result));
+  return isReplayed(result) ? replies!.repeat(result.replayed) : toAnswer(replyTo(result));
 }
 
 /** Stores the replies to results of type `R` under a key; `repeat` makes an answer of the stored reply that was found. */
-export function storedReplies<R extends Result>(
+export function createStoredReplies<R extends Result>(
   key: IdempotencyKey,
   replyTo: (result: R) => Reply,
 ): Replies & { repeat(reply: ReplyMembers): Answer } {
@@ -43,14 +43,14 @@ export function storedReplies<R extends Result>(
   return {
     async find(reads, now) {
       found = (await findAnswer(reads, key, now)) as Answer | undefined;
-      return found && membersOf(found);
+      return found && parseMembers(found);
     },
     // The log has the entry: the reply is stored with its id alone.
     save: (tx, result, now) =>
       saveAnswer(
         tx,
         key,
-        answerOf(replyTo(result as R), ({ value }) => value.id),
+        toAnswer(replyTo(result as R), ({ value }) => value.id),
         now,
       ),
     repeat: (reply) => ({
@@ -61,16 +61,16 @@ export function storedReplies<R extends Result>(
   };
 }
 
-function answerOf(
+function toAnswer(
   { status, members, base, entry, revision }: Reply,
-  receipt: (entry: Json<AuditEntry>) => unknown = (whole) => whole,
+  receipt: (entry: Json<AuditEntry>) => unknown = (fullEntry) => fullEntry,
 ): Answer {
   const text = splice(entry ? { ...members, audit_entry: receipt(entry) } : members, base);
   return textAnswer(text, status, revision === undefined ? {} : { etag: etag(revision) });
 }
 
 /** A stored text that is no JSON has no members, and matches nothing in the log. */
-function membersOf({ text }: Answer): ReplyMembers {
+function parseMembers({ text }: Answer): ReplyMembers {
   try {
     return (JSON.parse(text) ?? {}) as ReplyMembers;
   } catch {

@@ -1,8 +1,8 @@
 /** One fetch over endpoints. */
 import { IttyRouter } from "itty-router";
-import { turnAway } from "./admission.ts";
+import { rejectRequest } from "./admission.ts";
 import type { HttpDeps } from "./deps.ts";
-import { answering, type Endpoint, type Handler, methodNotAllowed, listMethods } from "./endpoint.ts";
+import { answerRequest, type Endpoint, type Handler, methodNotAllowed, listMethods } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 import { requestPath } from "./path.ts";
 
@@ -16,7 +16,7 @@ export interface RouteOptions {
  * Routes by path and method: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. A
  * GET answers HEAD too. Errors: `TypeError` when `base` is no path.
  */
-export function routed<D extends HttpDeps>(
+export function createRouter<D extends HttpDeps>(
   endpoints: readonly Endpoint<D>[],
   deps: D,
   { base = "" }: RouteOptions = {},
@@ -24,7 +24,8 @@ export function routed<D extends HttpDeps>(
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
   const { measured = (handler: Handler) => handler } = deps;
-  const refused = (request: Request, error: AppError) => answering(deps, request, () => turnAway(request, deps, error));
+  const reject = (request: Request, error: AppError) =>
+    answerRequest(deps, request, () => rejectRequest(request, deps, error));
   const router = IttyRouter({ base });
   /** By path, without the parameter at its end: most requests end here, the router tries one pattern after another. */
   const known = new Map<string, Handler>();
@@ -37,7 +38,7 @@ export function routed<D extends HttpDeps>(
       for (const method of listMethods(endpoint)) handlers.set(method, handler);
     }
     const dispatch = measured(
-      (request) => handlers.get(request.method)?.(request) ?? refused(request, methodNotAllowed([...handlers.keys()])),
+      (request) => handlers.get(request.method)?.(request) ?? reject(request, methodNotAllowed([...handlers.keys()])),
       path,
     );
     known.set(base + path.replace(/:\w+$/, ""), dispatch);
@@ -45,12 +46,12 @@ export function routed<D extends HttpDeps>(
     router.all(declared.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
   const absent = measured(
-    (request) => refused(request, new AppError("not_found", `there is nothing at ${requestPath(request)}`)),
+    (request) => reject(request, new AppError("not_found", `there is nothing at ${requestPath(request)}`)),
     "other",
   );
-  const dispatchOf = (path: string): Handler | undefined =>
+  const findDispatch = (path: string): Handler | undefined =>
     path.endsWith("/") ? undefined : (known.get(path) ?? known.get(path.slice(0, path.lastIndexOf("/") + 1)));
   const search = async (request: Request): Promise<Response> =>
     ((await router.fetch(request)) as Response | undefined) ?? absent(request);
-  return (request) => (dispatchOf(requestPath(request)) ?? search)(request);
+  return (request) => (findDispatch(requestPath(request)) ?? search)(request);
 }

@@ -2,17 +2,19 @@
 import { createTransientMap } from "../kit/transient_map.ts";
 
 /** Shares one answer among callers with the same key until the turn is over; later callers get a new one. */
-export function sharedReads<T>(nextTurn: () => Promise<void>): (key: string, make: () => Promise<T>) => Promise<T> {
-  const asked = createTransientMap<string, Promise<T>>();
+export function createSharedReads<T>(
+  waitForCallers: () => Promise<void>,
+): (key: string, make: () => Promise<T>) => Promise<T> {
+  const pending = createTransientMap<string, Promise<T>>();
   return (key, make) => {
-    let answer = asked.get(key);
+    let answer = pending.get(key);
     if (!answer) {
-      answer = nextTurn().then(() => {
+      answer = waitForCallers().then(() => {
         // From here on it may look at what is older than a further question.
-        asked.delete(key);
+        pending.delete(key);
         return make();
       });
-      asked.set(key, answer);
+      pending.set(key, answer);
     }
     return answer;
   };

@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { Call } from "./endpoint.ts";
-import { carriesToken } from "./guards.ts";
-import { tokenGroups, findPerson, verifyPerson } from "./identity.ts";
+import { hasAdminToken } from "./guards.ts";
+import { findTokenGroups, findPerson, verifyPerson } from "./identity.ts";
 import { findAgent, requireReader } from "./principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
@@ -14,8 +14,8 @@ import { listPermittedNames } from "../changes/rules/permissions.ts";
 import { canDecide } from "../changes/rules/policy.ts";
 import { isAgent, findPrincipal } from "../changes/rules/principals.ts";
 
-const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
-type Act = (typeof ACTS)[number];
+const ACTIONS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
+type Action = (typeof ACTIONS)[number];
 
 export const whoamiSchema = once(() =>
   z.object({
@@ -28,7 +28,7 @@ export const whoamiSchema = once(() =>
       .enum(["proxy", "jwt", "agent", "token"])
       .nullable()
       .describe("By the proxy, its signed token, an agent's secret or the admin token; null: not known."),
-    may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
+    may: z.array(z.enum(ACTIONS)).describe("What would not be refused for who it is."),
     keys: z
       .array(
         z.object({
@@ -47,9 +47,9 @@ export const whoamiSchema = once(() =>
 export type Whoami = z.infer<ReturnType<typeof whoamiSchema>>;
 
 /** Says who asks; never refuses. */
-export async function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "request">): Promise<Whoami> {
+export async function describeCaller({ deps, request }: Pick<Call<ChangesDeps>, "deps" | "request">): Promise<Whoami> {
   const { product } = deps;
-  const nobody: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
+  const unknown: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
   let agent: string | undefined;
   let person: string | undefined;
   await verifyPerson(deps, request);
@@ -57,23 +57,26 @@ export async function whoami({ deps, request }: Pick<Call<ChangesDeps>, "deps" |
     agent = findAgent(request, deps)?.name;
     person = findPerson(deps, request);
   } catch (error) {
-    if (error instanceof AppError) return nobody;
+    if (error instanceof AppError) return unknown;
     throw error;
   }
   if (agent !== undefined)
-    return { ...nobody, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
+    return { ...unknown, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
   const name = person || null;
-  const token = carriesToken(request, deps);
-  const groups = tokenGroups(request);
-  const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person, groups })];
+  const token = hasAdminToken(request, deps);
+  const groups = findTokenGroups(request);
+  const may = [
+    ...(canReadAll(request, deps) ? ["read" as const] : []),
+    ...listWrites({ deps, name, token, person, groups }),
+  ];
   // Only its own secret makes somebody an agent.
   if (name !== null && product && isAgent(name, product.intent))
-    return { ...nobody, may: may.filter((act) => act === "read") };
-  if (name === null) return { ...nobody, authenticated: token ? "token" : null, may };
-  return { name, kind: "person", authenticated: groups ? "jwt" : "proxy", may, keys: keysOf(name, deps) };
+    return { ...unknown, may: may.filter((action) => action === "read") };
+  if (name === null) return { ...unknown, authenticated: token ? "token" : null, may };
+  return { name, kind: "person", authenticated: groups ? "jwt" : "proxy", may, keys: listKeys(name, deps) };
 }
 
-function mayRead(request: Request, deps: ChangesDeps): boolean {
+function canReadAll(request: Request, deps: ChangesDeps): boolean {
   try {
     requireReader(request, deps);
     return true;
@@ -84,15 +87,15 @@ function mayRead(request: Request, deps: ChangesDeps): boolean {
 }
 
 /** Returns the names that an act is reserved for; undefined: every authorised caller. */
-const reservedFor = (act: Act, intent: Intent): string[] | undefined =>
-  act === "apply" || act === "rollback"
-    ? listPermittedNames(act, intent)
-    : act === "kpi"
+const listReservedNames = (action: Action, intent: Intent): string[] | undefined =>
+  action === "apply" || action === "rollback"
+    ? listPermittedNames(action, intent)
+    : action === "kpi"
       ? listPermittedNames("feed_kpis", intent)
       : undefined;
 
 /** The writes of the product that are not refused for want of a token or a person. */
-function writes({
+function listWrites({
   deps: { product, adminToken, allowAnonymousWrites },
   name,
   token,
@@ -103,20 +106,22 @@ function writes({
   name: string | null;
   token: boolean;
   groups: readonly string[] | undefined;
-}): Act[] {
+}): Action[] {
   if (!product || !(adminToken ? token : allowAnonymousWrites !== false)) return [];
   // Behind a proxy that names nobody, only a program that feeds KPIs may write.
   if (person !== undefined && name === null) return ["kpi"];
   const counts = name === null || hasGroups(name, groups, product.intent);
   const decides = name === null || (counts && canDecide(name, product.intent));
-  const isOpen = (act: Act): boolean => {
-    const names = reservedFor(act, product.intent);
+  const isOpen = (action: Action): boolean => {
+    const names = listReservedNames(action, product.intent);
     return name === null || names === undefined || (counts && names.includes(normalizeName(name)));
   };
-  return ACTS.filter((act) => act !== "read" && isOpen(act) && (decides || (act !== "approve" && act !== "deny")));
+  return ACTIONS.filter(
+    (action) => action !== "read" && isOpen(action) && (decides || (action !== "approve" && action !== "deny")),
+  );
 }
 
-function keysOf(name: string, { product }: ChangesDeps): Whoami["keys"] {
+function listKeys(name: string, { product }: ChangesDeps): Whoami["keys"] {
   const principal = product && findPrincipal(name, product.intent);
   const keys = principal?.kind === "person" ? (principal.keys ?? []) : [];
   return keys.map((key) =>

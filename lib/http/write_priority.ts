@@ -8,12 +8,12 @@ interface Write {
   done: Promise<unknown>;
 }
 
-const underWay = new WeakMap<object, Set<Write>>();
+const runningWrites = new WeakMap<object, Set<Write>>();
 
 /** Runs a governed write; long reads of the same deps pause meanwhile. */
-export async function withPriority<T>(deps: object, run: () => Promise<T>): Promise<T> {
-  const writes = underWay.get(deps) ?? new Set<Write>();
-  underWay.set(deps, writes);
+export async function runWithPriority<T>(deps: object, run: () => Promise<T>): Promise<T> {
+  const writes = runningWrites.get(deps) ?? new Set<Write>();
+  runningWrites.set(deps, writes);
   const write = { done: run() };
   writes.add(write);
   try {
@@ -24,10 +24,10 @@ export async function withPriority<T>(deps: object, run: () => Promise<T>): Prom
 }
 
 /** Resolves when each governed write under way has ended or was waited for; `passed` remembers those of one read. */
-export async function letWritesPass(deps: object, passed: WeakSet<object>): Promise<void> {
-  for (const write of [...(underWay.get(deps) ?? [])]) {
-    if (passed.has(write)) continue;
-    passed.add(write);
+export async function letWritesPass(deps: object, passedWrites: WeakSet<object>): Promise<void> {
+  for (const write of [...(runningWrites.get(deps) ?? [])]) {
+    if (passedWrites.has(write)) continue;
+    passedWrites.add(write);
     await runWithTimeLimit(() => write.done, MAX_WAIT_MS).catch(() => undefined);
   }
 }

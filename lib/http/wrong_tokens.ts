@@ -6,7 +6,7 @@ import { requestPath } from "./path.ts";
 const LATE_MS = 250;
 
 /** Counts a request with a wrong token, and resolves when it may be answered. Others are not kept waiting. */
-export async function holdBack(deps: HttpDeps, request: Request): Promise<void> {
+export async function delayAnswer(deps: HttpDeps, request: Request): Promise<void> {
   deps.wrongToken?.();
   logAtIntervals(deps, "a token was sent that is nobody's", { path: requestPath(request) });
   await (deps.pause ?? timer)(LATE_MS);

@@ -1,6 +1,6 @@
 /** Responses of an endpoint, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
-import { type Declaration, outputSchema, type Refusals } from "../http/endpoint.ts";
+import { type Declaration, outputSchema, type ErrorFormat } from "../http/endpoint.ts";
 import { type ErrorCode, httpStatus } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
 import { type Content, type JsonSchema, toJsonSchema } from "./json_schema.ts";
@@ -28,7 +28,7 @@ export interface ApiResponse {
 export function describeResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
   const success = describeSuccess(endpoint);
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
-  if (endpoint.refusals) Object.assign(responses, rejectionResponses(endpoint.refusals));
+  if (endpoint.errorFormat) Object.assign(responses, rejectionResponses(endpoint.errorFormat));
   else Object.assign(responses, errorResponses(endpoint));
   const errors = endpoint.product ? groupByStatus(listErrorCodes(endpoint)) : undefined;
   for (const status of endpoint.also ?? []) {
@@ -46,7 +46,7 @@ export function describeResponses(endpoint: DocumentedEndpoint): Record<string, 
 }
 
 /** Responses for the errors of an external protocol. */
-const rejectionResponses = ({ bodies }: Refusals): Record<string, ApiResponse> =>
+const rejectionResponses = ({ bodies }: ErrorFormat): Record<string, ApiResponse> =>
   Object.fromEntries(
     Object.entries(bodies).map(([status, body]): [string, ApiResponse] => [
       status,

@@ -28,9 +28,9 @@ export const ACTIONS = [
 export type ActionName = (typeof ACTIONS)[number];
 
 /** How many actions are kept; the oldest go first. */
-export const ACTIONS_KEPT = 500;
+export const MAX_STORED_ACTIONS = 500;
 /** The longest result that is kept, in characters of JSON. */
-const RESULT_KEPT = 16_384;
+const MAX_RESULT_CHARACTERS = 16_384;
 /** An action that runs longer may be started again: its process may have died. */
 const CLAIM_MS = 60_000;
 
@@ -62,13 +62,13 @@ interface Claim {
 type LogDeps = Pick<OperationsDeps, "store" | "clock" | "ids">;
 
 /** Result of an action. */
-export type Ended = Pick<ActionRecord, "status" | "result">;
+export type ActionResult = Pick<ActionRecord, "status" | "result">;
 
 /** Runs an action on record, and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
-export async function onRecord(
+export async function runRecorded(
   { store, clock, ids }: LogDeps,
   action: ActionName,
-  run: () => Promise<Ended>,
+  run: () => Promise<ActionResult>,
 ): Promise<ActionRecord> {
   const started = clock.now();
   const record: ActionRecord = {
@@ -86,16 +86,16 @@ export async function onRecord(
       const facts = { action, action_id: claim.action_id };
       throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, facts);
     }
-    const kept = (await tx.get("meta", "actions"))?.value;
-    const ring = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
-    tx.put("meta", "actions", ring);
+    const stored = (await tx.get("meta", "actions"))?.value;
+    const buffer = await push(tx, "actions", stored, () => record, { most: MAX_STORED_ACTIONS });
+    tx.put("meta", "actions", buffer);
     tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
-    return sequenceKey(ring.seq);
+    return sequenceKey(buffer.seq);
   });
   const ended = await run();
   const done: ActionRecord = { ...record, ...ended, duration_ms: Math.max(0, clock.now() - started) };
   await store.transact(async (tx) => {
-    tx.put("actions", key, { ...done, result: keptResult(done.result) });
+    tx.put("actions", key, { ...done, result: storableResult(done.result) });
     const claim = (await tx.get("actions_running", action))?.value;
     if (claim?.action_id === action_id) tx.delete("actions_running", action);
   });
@@ -103,13 +103,13 @@ export async function onRecord(
 }
 
 /** A long result is kept in short. */
-function keptResult(result: unknown): unknown {
+function storableResult(result: unknown): unknown {
   const characters = JSON.stringify(result)?.length ?? 0;
-  return characters <= RESULT_KEPT ? result : { omitted: `a result of ${characters} characters is not kept` };
+  return characters <= MAX_RESULT_CHARACTERS ? result : { omitted: `a result of ${characters} characters is not kept` };
 }
 
 /** The actions kept, newest first. */
-export async function actionHistory({ store, clock }: LogDeps, limit: number): Promise<ActionRecord[]> {
+export async function listActions({ store, clock }: LogDeps, limit: number): Promise<ActionRecord[]> {
   const [page, running] = await Promise.all([
     store.list("actions", { limit, reverse: true }),
     store.list("actions_running", { limit: ACTIONS.length }),

@@ -7,16 +7,16 @@ import { driftReport } from "../changes/drift.ts";
 import { rebuildRecords } from "../changes/rebuild.ts";
 import { verifyReport } from "../changes/verify_report.ts";
 import { AppError } from "../kit/errors.ts";
-import { type ActionName, type ActionRecord, type Ended, onRecord } from "./action_log.ts";
+import { type ActionName, type ActionRecord, type ActionResult, runRecorded } from "./action_log.ts";
 import { runCycle, syncPeers } from "./cycle.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { reportThisWeek } from "./evolved_files.ts";
 import { runNextTask } from "./task_runner.ts";
 
-const completed = (result: unknown): Ended => ({ status: "completed", result });
-const disabled = (reason: string): Ended => ({ status: "disabled", result: { reason } });
+const completed = (result: unknown): ActionResult => ({ status: "completed", result });
+const disabled = (reason: string): ActionResult => ({ status: "disabled", result: { reason } });
 
-const needsProduct = (run: (deps: OperationsDeps) => Promise<unknown>) => async (deps: OperationsDeps) =>
+const runWithProduct = (run: (deps: OperationsDeps) => Promise<unknown>) => async (deps: OperationsDeps) =>
   deps.product ? completed(await run(deps)) : disabled("no product intent is given");
 
 /** Options of a run: the time zone of a report's week. */
@@ -24,9 +24,9 @@ export interface ActionOptions {
   tz: string;
 }
 
-const RUN: Readonly<Record<ActionName, (deps: OperationsDeps, options: ActionOptions) => Promise<Ended>>> = {
+const RUNNERS: Readonly<Record<ActionName, (deps: OperationsDeps, options: ActionOptions) => Promise<ActionResult>>> = {
   cycle: async (deps) => completed(await runCycle(deps)),
-  verify_audit: needsProduct(async (deps) => {
+  verify_audit: runWithProduct(async (deps) => {
     const report = await verifyReport(deps, {});
     return report.valid ? { ...report, ...(await verifyProjections(deps)) } : report;
   }),
@@ -35,7 +35,7 @@ const RUN: Readonly<Record<ActionName, (deps: OperationsDeps, options: ActionOpt
     await checkDrift(deps);
     return completed(await driftReport(deps));
   },
-  evaluate_outcomes: needsProduct((deps) => countVerdicts(deps, () => projectAll(deps))),
+  evaluate_outcomes: runWithProduct((deps) => countVerdicts(deps, () => projectAll(deps))),
   sync_peers: async (deps) =>
     deps.link ? completed(await syncPeers(deps)) : disabled("the cross-host link is not configured"),
   run_next_task: async (deps) => {
@@ -44,11 +44,11 @@ const RUN: Readonly<Record<ActionName, (deps: OperationsDeps, options: ActionOpt
   },
   write_report: async (deps, { tz }) => {
     if (!deps.evolved) return disabled("this host keeps no files");
-    return needsProduct(async () => ({ files: [await reportThisWeek(deps, tz)] }))(deps);
+    return runWithProduct(async () => ({ files: [await reportThisWeek(deps, tz)] }))(deps);
   },
   checkpoint: async (deps) =>
     deps.checkpoint ? completed(await deps.checkpoint.make()) : disabled("checkpoints are not configured"),
-  rebuild: needsProduct(async (deps) => {
+  rebuild: runWithProduct(async (deps) => {
     const records = await rebuildRecords(deps);
     return { followed: await rebuild(deps), ...records };
   }),
@@ -60,9 +60,9 @@ export const runAction = (
   action: ActionName,
   options: ActionOptions = { tz: "UTC" },
 ): Promise<ActionRecord> =>
-  onRecord(deps, action, async () => {
+  runRecorded(deps, action, async () => {
     try {
-      return await RUN[action](deps, options);
+      return await RUNNERS[action](deps, options);
     } catch (error) {
       if (error instanceof AppError) return { status: "failed", result: { error: error.message } };
       deps.log.error("action failed", { action, error: String(error), stack: (error as Error).stack });

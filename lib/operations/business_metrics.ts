@@ -17,7 +17,7 @@ import { VERDICTS } from "../changes/rules/outcome.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { computeFigures } from "./figures.ts";
 import { writeProof } from "../store/write_proof.ts";
-import { TASK_STATUSES, taskCounts, taskStats } from "./tasks.ts";
+import { TASK_STATUSES, readTaskCounts, computeTaskStats } from "./tasks.ts";
 import { pickLevels } from "./trend.ts";
 
 /** The content type of the text. */
@@ -71,34 +71,34 @@ type Value = number | null | undefined;
 type Samples = readonly { value: number; labels: Readonly<Record<string, string>> }[];
 
 /** No sample where there is no data: a scrape must not read an invented 0. */
-const known = (value: Value, labels = {}): Samples =>
+const toSamples = (value: Value, labels = {}): Samples =>
   value == null || !Number.isFinite(value) ? [] : [{ value, labels }];
 /** One sample a member, labelled by its name. */
-const by = (label: string, values: Readonly<Record<string, Value>>): Samples =>
-  Object.entries(values).flatMap(([word, value]) => known(value, { [label]: word }));
-const counted = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
+const labelSamples = (label: string, values: Readonly<Record<string, Value>>): Samples =>
+  Object.entries(values).flatMap(([word, value]) => toSamples(value, { [label]: word }));
+const countEach = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
   Object.fromEntries(words.map((word) => [word, countOf(word) ?? 0]));
 const seconds = (time: string): number => Date.parse(time) / 1000;
 
 /** All metrics that have samples, as Prometheus text. */
-export async function businessMetrics(deps: OperationsDeps): Promise<string> {
+export async function formatBusinessMetrics(deps: OperationsDeps): Promise<string> {
   const registry = new Registry();
-  for (const [of, values] of Object.entries(await samplesOf(deps)) as [Name, Samples][]) {
-    const name = `countersign_${of}`;
-    const metric = { name, help: HELP[of], values, type: name.endsWith("_total") ? "counter" : "gauge" };
+  for (const [readCount, values] of Object.entries(await collectSamples(deps)) as [Name, Samples][]) {
+    const name = `countersign_${readCount}`;
+    const metric = { name, help: HELP[readCount], values, type: name.endsWith("_total") ? "counter" : "gauge" };
     if (values.length > 0) registry.registerMetric({ name, get: () => metric });
   }
   return registry.metrics();
 }
 
-async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
+async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Samples>> {
   const { store, product, integrity, notifier, link, llm } = deps;
-  const asked = llm?.use?.();
+  const llmUse = llm?.use?.();
   const faults = store.faults?.();
   const [figures, total, tasks, head, tick, { state }, peers, witnesses, writes, verified] = await Promise.all([
     computeFigures(deps),
     readTotalCounts(deps),
-    taskCounts(store),
+    readTaskCounts(store),
     readCurrentHead(deps),
     store.get("meta", "tick").then((stored) => stored?.value),
     readProjection(deps, waiting),
@@ -108,74 +108,74 @@ async function samplesOf(deps: OperationsDeps): Promise<Record<Name, Samples>> {
     store.get("meta", "drift").then((stored) => stored?.value.oldest_verified_at),
   ]);
   const { effect, reliability, need, kpis, goals, values } = figures;
-  const of = (counter: Counter): number => total[counter] ?? 0;
+  const readCount = (counter: Counter): number => total[counter] ?? 0;
   const fed = Object.entries(kpis.values);
   return {
-    dimension_ratio: by("dimension", values),
-    reliability_low_ratio: known(reliability.interval?.low),
-    reliability_high_ratio: known(reliability.interval?.high),
-    kpi_value: fed.flatMap(([kpi, { value }]) => known(value, { kpi })),
-    kpi_attainment_ratio: effect.parts.flatMap(({ kpi, attainment }) => known(attainment, { kpi })),
-    kpi_goal_progress_ratio: goals.flatMap(({ kpi, progress }) => known(progress, { kpi })),
-    kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => known(seconds(at), { kpi })),
-    changes: by(
+    dimension_ratio: labelSamples("dimension", values),
+    reliability_low_ratio: toSamples(reliability.interval?.low),
+    reliability_high_ratio: toSamples(reliability.interval?.high),
+    kpi_value: fed.flatMap(([kpi, { value }]) => toSamples(value, { kpi })),
+    kpi_attainment_ratio: effect.parts.flatMap(({ kpi, attainment }) => toSamples(attainment, { kpi })),
+    kpi_goal_progress_ratio: goals.flatMap(({ kpi, progress }) => toSamples(progress, { kpi })),
+    kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => toSamples(seconds(at), { kpi })),
+    changes: labelSamples(
       "status",
-      counted(STATUSES, (status) => state.counts[status]),
+      countEach(STATUSES, (status) => state.counts[status]),
     ),
-    changes_proposed_total: known(Object.values(state.counts).reduce((sum, count) => sum + count, 0)),
-    decisions_total: by(
+    changes_proposed_total: toSamples(Object.values(state.counts).reduce((sum, count) => sum + count, 0)),
+    decisions_total: labelSamples(
       "decision",
-      counted(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => of(`decided_${decision}`)),
+      countEach(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => readCount(`decided_${decision}`)),
     ),
-    decisions_by_level_total: by("level", pickLevels(total)),
-    applies_total: by("result", {
-      applied: of("attempts") - of("attempts_apply_failed"),
-      failed: of("attempts_apply_failed"),
+    decisions_by_level_total: labelSamples("level", pickLevels(total)),
+    applies_total: labelSamples("result", {
+      applied: readCount("attempts") - readCount("attempts_apply_failed"),
+      failed: readCount("attempts_apply_failed"),
     }),
-    rollbacks_total: by(
+    rollbacks_total: labelSamples(
       "by",
-      counted(["person", "guardrail", "rollout"] as const, (one) => of(`rollbacks_${one}`)),
+      countEach(["person", "guardrail", "rollout"] as const, (one) => readCount(`rollbacks_${one}`)),
     ),
-    rollback_failures_total: known(of("rollbacks_failed")),
-    drift_episodes_total: known(of("drift_episodes")),
-    oldest_verified_timestamp_seconds: known(verified ? seconds(verified) : null),
-    outcomes_closed_total: by(
+    rollback_failures_total: toSamples(readCount("rollbacks_failed")),
+    drift_episodes_total: toSamples(readCount("drift_episodes")),
+    oldest_verified_timestamp_seconds: toSamples(verified ? seconds(verified) : null),
+    outcomes_closed_total: labelSamples(
       "verdict",
-      counted(VERDICTS, (verdict) => of(`verdict_${verdict}`)),
+      countEach(VERDICTS, (verdict) => readCount(`verdict_${verdict}`)),
     ),
-    kpi_feeds_total: known(of("kpi_feeds")),
-    open_items: need.items.flatMap(({ item, open }) => known(open, { item })),
-    overdue_items: need.items.flatMap(({ item, overdue }) => known(overdue, { item })),
-    audit_entries_total: known(head?.length),
+    kpi_feeds_total: toSamples(readCount("kpi_feeds")),
+    open_items: need.items.flatMap(({ item, open }) => toSamples(open, { item })),
+    overdue_items: need.items.flatMap(({ item, overdue }) => toSamples(overdue, { item })),
+    audit_entries_total: toSamples(head?.length),
     witness_cosigned_entries: witnesses.flatMap(({ witness, state: seen }) =>
-      known(seen.length, { witness: witness.key.name }),
+      toSamples(seen.length, { witness: witness.key.name }),
     ),
     witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, state: seen }) =>
-      known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
+      toSamples(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
     ),
-    writes_taken: known(writes && Number(writes.ok)),
-    audit_chain_valid: known(product && Number(!integrity.breach && !faults?.damaged.length)),
-    sealed_damage: known(faults?.damaged.length),
-    compaction_failed: known(faults && Number(faults.compaction !== null)),
-    store_free_bytes: known(faults?.free_bytes),
-    evidence_mismatches: known(product && knownMismatches(integrity).size),
-    tasks: by(
+    writes_taken: toSamples(writes && Number(writes.ok)),
+    audit_chain_valid: toSamples(product && Number(!integrity.breach && !faults?.damaged.length)),
+    sealed_damage: toSamples(faults?.damaged.length),
+    compaction_failed: toSamples(faults && Number(faults.compaction !== null)),
+    store_free_bytes: toSamples(faults?.free_bytes),
+    evidence_mismatches: toSamples(product && knownMismatches(integrity).size),
+    tasks: labelSamples(
       "status",
-      counted(TASK_STATUSES, (status) => tasks.statuses[status]),
+      countEach(TASK_STATUSES, (status) => tasks.statuses[status]),
     ),
-    task_mean_rating: known(taskStats(tasks).mean_rating),
-    cycles_total: known(tick?.tick ?? 0),
-    last_cycle_timestamp_seconds: known(tick && seconds(tick.at)),
-    llm_calls_total: known(asked?.calls),
-    llm_calls_under_way: known(asked?.under_way),
-    llm_calls_refused_total: by("bound", asked?.refused ?? {}),
-    notifications_failing: known(notifier && Number(notifier.problem() !== null)),
+    task_mean_rating: toSamples(computeTaskStats(tasks).mean_rating),
+    cycles_total: toSamples(tick?.tick ?? 0),
+    last_cycle_timestamp_seconds: toSamples(tick && seconds(tick.at)),
+    llm_calls_total: toSamples(llmUse?.calls),
+    llm_calls_under_way: toSamples(llmUse?.under_way),
+    llm_calls_refused_total: labelSamples("bound", llmUse?.refused ?? {}),
+    notifications_failing: toSamples(notifier && Number(notifier.problem() !== null)),
     peers: peers
-      ? by(
+      ? labelSamples(
           "state",
-          counted(["up", "down", "unknown"], (word) => peers.filter((peer) => peer.state === word).length),
+          countEach(["up", "down", "unknown"], (word) => peers.filter((peer) => peer.state === word).length),
         )
       : [],
-    peer_logs_rewritten: known(peers?.filter(({ log }) => log === "rewritten").length),
+    peer_logs_rewritten: toSamples(peers?.filter(({ log }) => log === "rewritten").length),
   };
 }

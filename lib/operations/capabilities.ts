@@ -48,10 +48,10 @@ export async function listCapabilities(
   const mismatches = knownMismatches(integrity);
   const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
-    capability("product_runtime", "product", off, intent),
+    optionalCapability("product_runtime", "product", off, intent),
     product?.adapter
-      ? working("product_adapter", "product", problem ?? failure ?? null)
-      : capability(
+      ? enabledCapability("product_adapter", "product", problem ?? failure ?? null)
+      : optionalCapability(
           "product_adapter",
           "product",
           recorded,
@@ -59,78 +59,93 @@ export async function listCapabilities(
         ),
     ...(await Promise.all(
       systems.map(async ({ name, adapter }) =>
-        working(`target:${name}`, "product", (await adapter.findProblem?.()) ?? null),
+        enabledCapability(`target:${name}`, "product", (await adapter.findProblem?.()) ?? null),
       ),
     )),
     breach
-      ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
+      ? enabledCapability("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
       : mismatches.size > 0
-        ? degraded(
+        ? degradedCapability(
             "audit_chain",
             "audit",
             `${nameMismatches(mismatches)}; run-now action=rebuild rebuilds them from the log`,
           )
-        : capability("audit_chain", "audit", off, intent),
+        : optionalCapability("audit_chain", "audit", off, intent),
     anchor
       ? integrity.anchor
-        ? degraded("audit_anchor", "audit", integrity.anchor.reason)
-        : working("audit_anchor", "audit", unanchored ?? null)
-      : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
-    await cosigning(deps),
+        ? degradedCapability("audit_anchor", "audit", integrity.anchor.reason)
+        : enabledCapability("audit_anchor", "audit", unanchored ?? null)
+      : optionalCapability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
+    await witnessCapability(deps),
     watch
-      ? working("witness", "audit", null)
-      : capability("witness", "audit", "not configured", "--witness-for FILE --witness-key PATH --witness-name NAME"),
-    capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
+      ? enabledCapability("witness", "audit", null)
+      : optionalCapability(
+          "witness",
+          "audit",
+          "not configured",
+          "--witness-for FILE --witness-key PATH --witness-name NAME",
+        ),
+    optionalCapability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
     product
-      ? capability("mcp", "access", agents.length > 0 ? null : NO_AGENTS, "an agent among the intent's principals")
-      : capability("mcp", "access", off, intent),
-    capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
+      ? optionalCapability(
+          "mcp",
+          "access",
+          agents.length > 0 ? null : NO_AGENTS,
+          "an agent among the intent's principals",
+        )
+      : optionalCapability("mcp", "access", off, intent),
+    optionalCapability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
     notifier
-      ? working("notifications", "host", notifier.problem())
-      : capability("notifications", "host", "not configured", "--notify-url URL"),
+      ? enabledCapability("notifications", "host", notifier.problem())
+      : optionalCapability("notifications", "host", "not configured", "--notify-url URL"),
     auditExport
-      ? working("audit_otlp", "audit", auditExport.problem())
-      : capability("audit_otlp", "audit", "not configured", "--audit-otlp URL"),
-    ...(github ? [working("github_gate", "product", github.problem())] : []),
+      ? enabledCapability("audit_otlp", "audit", auditExport.problem())
+      : optionalCapability("audit_otlp", "audit", "not configured", "--audit-otlp URL"),
+    ...(github ? [enabledCapability("github_gate", "product", github.problem())] : []),
     ...storeCapabilities(store.faults?.()),
     ...(link ? [link.capability()] : []),
     ...(await Promise.all(PROJECTIONS.map((one) => projectionCapability(deps, one, off)))),
   ];
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
   // The host tells what is configured; how that fares, the service itself.
-  const wordless = llm?.problem?.() ?? null;
-  const spent = llm?.use?.().spent ?? null;
-  const better = [
-    ...(problem !== null ? [working(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
-    ...(wordless !== null
-      ? [working("llm", "chat", wordless)]
-      : spent !== null
-        ? [degraded("llm", "chat", `${spent}; until then the built-in responder answers`)]
+  const llmProblem = llm?.problem?.() ?? null;
+  const llmLimit = llm?.use?.().spent ?? null;
+  const overriding = [
+    ...(problem !== null ? [enabledCapability(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
+    ...(llmProblem !== null
+      ? [enabledCapability("llm", "chat", llmProblem)]
+      : llmLimit !== null
+        ? [degradedCapability("llm", "chat", `${llmLimit}; until then the built-in responder answers`)]
         : []),
-    ...(integrity.displaced ? [degraded("audit_key", "audit", integrity.displaced)] : []),
+    ...(integrity.displaced ? [degradedCapability("audit_key", "audit", integrity.displaced)] : []),
   ];
-  return [...all.filter(({ id }) => !better.some((told) => told.id === id)), ...better];
+  return [...all.filter(({ id }) => !overriding.some((added) => added.id === id)), ...overriding];
 }
 
-const NAMED = 3;
+const MAX_NAMED = 3;
 
 /** Names the changes that are known not to match the log. */
 function nameMismatches(mismatches: Mismatches): string {
-  const first = [...mismatches].slice(0, NAMED).map(([id, fields]) => `${id} (${fields.join(", ")})`);
-  const more = mismatches.size > NAMED ? ` and ${mismatches.size - NAMED} more` : "";
+  const first = [...mismatches].slice(0, MAX_NAMED).map(([id, fields]) => `${id} (${fields.join(", ")})`);
+  const more = mismatches.size > MAX_NAMED ? ` and ${mismatches.size - MAX_NAMED} more` : "";
   return `records that do not match the log: ${first.join("; ")}${more}`;
 }
 
 /** Capability of cosigning by all witnesses; a witness that contradicts the log is worse than a silent one. */
-async function cosigning(deps: OperationsDeps): Promise<Capability> {
+async function witnessCapability(deps: OperationsDeps): Promise<Capability> {
   const [id, group] = ["audit_witness", "audit"];
   if (!deps.witnesses?.length)
-    return capability(id, group, "not configured", "--audit-witness URL,… --audit-witness-key KEY,… --audit-key PATH");
+    return optionalCapability(
+      id,
+      group,
+      "not configured",
+      "--audit-witness URL,… --audit-witness-key KEY,… --audit-key PATH",
+    );
   const problems = (await readWitnessStates(deps)).filter(({ state: seen }) => seen.problem !== null);
   const worst = problems.find(({ state: seen }) => seen.refused) ?? problems[0];
-  if (!worst) return working(id, group, null);
+  if (!worst) return enabledCapability(id, group, null);
   const reason = `${worst.witness.key.name}: ${worst.state.problem}`;
-  return worst.state.refused ? working(id, group, reason) : degraded(id, group, reason);
+  return worst.state.refused ? enabledCapability(id, group, reason) : degradedCapability(id, group, reason);
 }
 
 /** The files of the store, and the removal of superseded records from them. */
@@ -139,7 +154,10 @@ function storeCapabilities(faults: StoreFaults | undefined): Capability[] {
   const { damaged, compaction } = faults;
   const damage = damaged.map(({ reason, holds }) => `${reason} It holds ${holds}.`).join(" ");
   const failed = compaction && `erased and superseded records are not removed from the files: ${compaction}`;
-  return [working("store_files", "host", damage || null), working("store_compaction", "host", failed)];
+  return [
+    enabledCapability("store_files", "host", damage || null),
+    enabledCapability("store_compaction", "host", failed),
+  ];
 }
 
 /** Entries by which a projection may be behind between commits. */
@@ -152,21 +170,21 @@ async function projectionCapability(
   off: string | null,
 ): Promise<Capability> {
   const id = `follow_${projection.name}`;
-  if (off !== null) return capability(id, "follow", off, "--product-intent PATH");
+  if (off !== null) return optionalCapability(id, "follow", off, "--product-intent PATH");
   const { behind, problem } = await readStatus(deps, projection);
-  if (problem !== null || behind <= MAX_BEHIND) return working(id, "follow", problem);
+  if (problem !== null || behind <= MAX_BEHIND) return enabledCapability(id, "follow", problem);
   const reason = `it is ${behind} entries behind the log; what is shown is as of then`;
-  return degraded(id, "follow", reason);
+  return degradedCapability(id, "follow", reason);
 }
 
 /** Available, or disabled for a reason and until something switches it on. */
-const capability = (id: string, group: string, reason: string | null, enable_with: string): Capability =>
+const optionalCapability = (id: string, group: string, reason: string | null, enable_with: string): Capability =>
   reason === null
     ? { id, group, status: "available", reason, enable_with: null }
     : { id, group, status: "disabled", reason, enable_with };
 
 /** Switched on, and available or failing. */
-const working = (id: string, group: string, problem: string | null): Capability => ({
+const enabledCapability = (id: string, group: string, problem: string | null): Capability => ({
   id,
   group,
   status: problem === null ? "available" : "failing",
@@ -175,7 +193,7 @@ const working = (id: string, group: string, problem: string | null): Capability 
 });
 
 /** Switched on, and of less use than it should be. */
-const degraded = (id: string, group: string, reason: string): Capability => ({
-  ...working(id, group, reason),
+const degradedCapability = (id: string, group: string, reason: string): Capability => ({
+  ...enabledCapability(id, group, reason),
   status: "degraded",
 });

@@ -33,10 +33,10 @@ import { listIds } from "../find/change_index.ts";
 import { findChanges, isFiltered } from "../find/list_changes.ts";
 import { findRelated } from "./related.ts";
 
-const SCANNED_A_PAGE = 5000;
+const MAX_SCANNED_PER_PAGE = 5000;
 
 /** Outcomes of the last weeks are among the newest so many. */
-const NEWEST_OUTCOMES = 200;
+const MAX_RECENT_OUTCOMES = 200;
 
 /** A page of changes, newest first; `next` is the `before` of the next page. */
 export interface ChangePage {
@@ -48,10 +48,10 @@ export interface ChangePage {
 
 /** Lists changes: by status page by page; by other fields, and those of a reader, with a query, which counts them all. */
 export const listChanges = (deps: ChangesDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
-  isFiltered(query) || deps.reader ? findChanges(deps, query) : changePage(deps, query);
+  isFiltered(query) || deps.reader ? findChanges(deps, query) : readChangePage(deps, query);
 
 /** Changes, newest first, 1 MiB of them at most. By status at most 5,000 are read, and `next` continues from there. */
-async function changePage(
+async function readChangePage(
   deps: ChangesDeps,
   query: { limit: number; before?: string | undefined; status?: Status | undefined },
 ): Promise<ChangePage> {
@@ -59,7 +59,7 @@ async function changePage(
   const filtered = query.status !== undefined;
   const gathering = {
     limit: query.limit,
-    looked: filtered ? SCANNED_A_PAGE : query.limit,
+    looked: filtered ? MAX_SCANNED_PER_PAGE : query.limit,
     read: async (last: Row | undefined, limit: number) =>
       readRows(deps, await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
     wanted: ({ record }: Row) =>
@@ -103,10 +103,10 @@ async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 
 /** Returns everything about one change, with the acts of a reader where there is one; 404 `change_not_found`. */
-export async function changeDetail(deps: ChangesDeps, changeId: string, reader?: Actor) {
+export async function readChangeDetail(deps: ChangesDeps, changeId: string, reader?: Actor) {
   const view = await changeView(deps, changeId, reader);
   const [outcome, drift, related, rollout] = await Promise.all([
-    outcomeNow(deps, changeId),
+    readOutcome(deps, changeId),
     listEpisodes(deps.store, changeId),
     findRelated(deps, view),
     viewRollout(deps.store, view),
@@ -115,27 +115,27 @@ export async function changeDetail(deps: ChangesDeps, changeId: string, reader?:
 }
 
 /** Reads what the places of a change hold now, with the gate of a value that no consent saw; nothing where none can be read. */
-export async function showSeen(deps: ChangesDeps, view: Awaited<ReturnType<typeof changeDetail>>) {
-  const seen = await readSeen(deps, view).catch(() => undefined);
-  const moved = seen && isLive(view.status) ? findMovedValues(view, deps.product!.intent, seen) : undefined;
-  if (!moved) return { seen };
+export async function readObservedValues(deps: ChangesDeps, view: Awaited<ReturnType<typeof readChangeDetail>>) {
+  const observed = await readSeen(deps, view).catch(() => undefined);
+  const moved = observed && isLive(view.status) ? findMovedValues(view, deps.product!.intent, observed) : undefined;
+  if (!moved) return { seen: observed };
   const gate: Gate = {
     gate: "target_moved",
     state: moved.blocks ? "block" : "warn",
     message: describeMovedValues(moved),
   };
-  return { seen, gates: [...view.gates, gate] };
+  return { seen: observed, gates: [...view.gates, gate] };
 }
 
-async function outcomeNow(deps: ChangesDeps, changeId: string): Promise<Outcome | null> {
+async function readOutcome(deps: ChangesDeps, changeId: string): Promise<Outcome | null> {
   const read = await readProjection(deps, outcomes);
   const record = (await read.get("outcomes", changeId))?.value;
-  const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
+  const [outcome = null] = await viewOutcomes(deps, read, record ? [record] : []);
   return outcome;
 }
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
-export async function approvals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
+export async function listApprovals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
   const inOrder = (await (deps.reader ? listOwnLive(deps, query.after) : listLive(deps, query))).sort();
   let begun = 0;
   const page = await gather({
@@ -154,12 +154,12 @@ export async function approvals(deps: ChangesDeps, query: { limit: number; after
   ]);
   const shown = records.map(({ change }, index) => {
     const { missing, gates } = standings[index]!;
-    return { ...pick(change, SHOWN), missing, blocked_by: gates.filter(({ state }) => state === "block") };
+    return { ...pick(change, SHOWN_FIELDS), missing, blocked_by: gates.filter(({ state }) => state === "block") };
   });
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
-    review_due: reviews.map((change) => pick(change, REVIEWED)),
+    review_due: reviews.map((change) => pick(change, REVIEWED_FIELDS)),
     next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
 }
@@ -181,9 +181,9 @@ async function listLive(deps: ChangesDeps, query: { limit: number; after?: strin
 const listOwnLive = (deps: ChangesDeps, after = ""): Promise<string[]> =>
   listIds(deps, ({ change_id, status }) => isLive(status) && change_id > after);
 
-const REVIEWED = ["change_id", "status", "tier", "target", "summary", "review"] as const;
+const REVIEWED_FIELDS = ["change_id", "status", "tier", "target", "summary", "review"] as const;
 
-const SHOWN = [
+const SHOWN_FIELDS = [
   "change_id",
   "status",
   "tier",
@@ -207,13 +207,13 @@ export const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T
   Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
 
 /** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */
-export async function outcomePage(
+export async function readOutcomePage(
   deps: ChangesDeps,
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
   const read = await readProjection(deps, outcomes);
   const page = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, query);
-  const shown = await shownOutcomes(deps, read, page.slice(0, query.limit));
+  const shown = await viewOutcomes(deps, read, page.slice(0, query.limit));
   // The calibration is made of everybody's changes.
   const calibration = query.before === undefined && !deps.reader ? await listCalibration(read) : null;
   return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
@@ -222,8 +222,8 @@ export async function outcomePage(
 /** Lists the KPIs that were judged worse than at an apply in the last week; no change is named as the cause. */
 export async function listWorseKpis(deps: ChangesDeps): Promise<string[]> {
   const read = await readProjection(deps, outcomes);
-  const records = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, { limit: NEWEST_OUTCOMES });
-  const shown = await shownOutcomes(deps, read, records);
+  const records = await (deps.reader ? listOwnOutcomes : listOutcomes)(deps, read, { limit: MAX_RECENT_OUTCOMES });
+  const shown = await viewOutcomes(deps, read, records);
   const since = new Date(deps.clock.now() - 7 * DAY_MS).toISOString();
   const worse = shown.filter(({ verdict, judged_from }) => verdict === "regressed" && judged_from > since);
   return [...new Set(worse.flatMap(({ kpi }) => kpi ?? []))];
@@ -258,18 +258,18 @@ async function listOwnOutcomes(
 }
 
 /** Outcomes as they stand now. */
-export async function shownOutcomes(
+export async function viewOutcomes(
   deps: ChangesDeps,
   read: OutcomeSnapshot,
   records: readonly OutcomeRecord[],
 ): Promise<Outcome[]> {
   const { clock, product, reader } = deps;
   const measured = await measureOutcomes(read, records, product!.intent, new Date(clock.now()).toISOString());
-  return reader ? Promise.all(measured.map((outcome) => withoutOthers(deps, outcome))) : measured;
+  return reader ? Promise.all(measured.map((outcome) => hideOtherChanges(deps, outcome))) : measured;
 }
 
 /** Returns an outcome without the changes that the reader may not see, and without their number. */
-async function withoutOthers(deps: ChangesDeps, outcome: Outcome): Promise<Outcome> {
+async function hideOtherChanges(deps: ChangesDeps, outcome: Outcome): Promise<Outcome> {
   const { shared_with, replaced_by } = outcome;
   const visible = await listVisibleIds(deps, [...shared_with, ...(replaced_by === null ? [] : [replaced_by])]);
   const shown = {

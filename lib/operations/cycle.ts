@@ -32,10 +32,10 @@ import { newTrace, runInTrace } from "../kit/trace.ts";
 import { proveWrites } from "../store/write_proof.ts";
 
 /** Report of a cycle. */
-export type CycleReport = ReturnType<typeof emptyReport>;
+export type CycleReport = ReturnType<typeof createEmptyReport>;
 
 /** Returns the report of a cycle that did nothing. */
-export const emptyReport = () => ({
+export const createEmptyReport = () => ({
   tick: 0,
   expired: 0,
   resolved: 0,
@@ -66,13 +66,13 @@ export async function runCycle(
   deps: OperationsDeps,
   { quick = false }: { quick?: boolean } = {},
 ): Promise<CycleReport> {
-  const report = emptyReport();
+  const report = createEmptyReport();
   let late = false;
-  const turn = deps.mutex("cycle", async () => {
+  const run = deps.mutex("cycle", async () => {
     if (!late) await runInTrace(newTrace(), () => takeSteps(deps, report, quick));
   });
-  if (quick) late = await isSlowerThan(turn, QUICK_MS);
-  else await turn;
+  if (quick) late = await isSlowerThan(run, QUICK_MS);
+  else await run;
   if (!late) return { ...report, complete: true };
   deps.wake?.();
   return { ...report, tick: await computeTick(deps) };
@@ -97,7 +97,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;
   if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
-    report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
+    report.rolled_back = (await step("guardrail", () => rollBackByGuardrails(deps))) ?? null;
     await step("rollouts", () => decideRollouts(deps));
     await step("apply", () => applyDue(deps));
     await step("restore", () => restoreEdited(deps));
@@ -120,7 +120,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
   }
   await step("evaluate", () => evaluate(deps));
   if (!quick) report.files_written = (await step("files", () => writeDueFiles(deps))) ?? 0;
-  report.tick = await raiseTick(deps);
+  report.tick = await incrementTick(deps);
 }
 
 /** Looks whether target systems on other machines can be reached, which their capabilities report. */
@@ -134,7 +134,7 @@ async function expire(deps: OperationsDeps): Promise<number> {
 }
 
 /** Rolls back what a guardrail condemned, and leaves a notice where that is given up. */
-async function obeyGuardrails(deps: OperationsDeps): Promise<string | null> {
+async function rollBackByGuardrails(deps: OperationsDeps): Promise<string | null> {
   const { rolled_back, given_up } = await rollBackCondemned(deps);
   if (given_up)
     await deps.store.transact((tx) =>
@@ -169,7 +169,7 @@ export async function syncPeers({ link }: OperationsDeps): Promise<unknown> {
 }
 
 /** Counts the cycle, and marks how long the log was by then. */
-async function raiseTick({ store, clock }: OperationsDeps): Promise<number> {
+async function incrementTick({ store, clock }: OperationsDeps): Promise<number> {
   await forgetOldAnswers(store, clock.now());
   return store.transact(async (tx) => {
     const head = await readHead(tx);

@@ -8,9 +8,9 @@ import { readRecords } from "../changes/records.ts";
 import { DAY_MS, minuteText } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { computeFigures } from "./figures.ts";
-import { kpisAt, movesBetween } from "./kpi_moves.ts";
+import { readKpisAt, computeMoves } from "./kpi_moves.ts";
 import { blockQuote, link, list, page, share } from "./markdown.ts";
-import { changePage } from "./page_address.ts";
+import { changePageAddress } from "./page_address.ts";
 import { describeInMarkdown } from "./retrospective.ts";
 import type { Dimension } from "./tasks.ts";
 
@@ -19,8 +19,8 @@ const MAX_TITLE = 80;
 const REPORTS: Readonly<Record<Dimension, (deps: OperationsDeps) => Promise<string>>> = {
   E: async (deps) => {
     const { effect, kpis } = await computeFigures(deps);
-    const before = await kpisAt(deps, new Date(deps.clock.now() - 7 * DAY_MS).toISOString());
-    const moves = movesBetween(before, kpis.values, deps.product?.intent ?? { kpis: {} });
+    const before = await readKpisAt(deps, new Date(deps.clock.now() - 7 * DAY_MS).toISOString());
+    const moves = computeMoves(before, kpis.values, deps.product?.intent ?? { kpis: {} });
     return page(
       "## Effect: what moved within 7 days",
       `E is ${share(effect.value)}.`,
@@ -29,7 +29,7 @@ const REPORTS: Readonly<Record<Dimension, (deps: OperationsDeps) => Promise<stri
   },
   M: async (deps) => {
     const { value, gaps } = (await computeFigures(deps)).memory;
-    const linkTo = await linksFor(
+    const linkTo = await createLinks(
       deps,
       gaps.map(({ change_id }) => change_id),
     );
@@ -45,7 +45,7 @@ const REPORTS: Readonly<Record<Dimension, (deps: OperationsDeps) => Promise<stri
     return page(
       "## Reliability: what failed, and why",
       `R is ${share(value)}: of ${n} applies attempted from ${from} to ${to}, ${failed} failed.`,
-      list(await failureLines(deps)) ?? "No failure is on record.",
+      list(await listFailures(deps)) ?? "No failure is on record.",
     );
   },
   N: async (deps) => {
@@ -55,25 +55,25 @@ const REPORTS: Readonly<Record<Dimension, (deps: OperationsDeps) => Promise<stri
       "## Need: what is overdue",
       `N is ${share(value)}.`,
       list(overdue.map((item) => `${item.item}: ${item.overdue} of ${item.open}`)) ?? "Nothing is overdue.",
-      deps.product && blockQuote(await findOverdue(deps)),
+      deps.product && blockQuote(await describeOverdue(deps)),
     );
   },
 };
 
 /** Returns the report on one dimension, from the records. */
-export const dimensionReport = (deps: OperationsDeps, dimension: Dimension): Promise<string> =>
+export const writeDimensionReport = (deps: OperationsDeps, dimension: Dimension): Promise<string> =>
   REPORTS[dimension](deps);
 
 const FAILURES = ["change_apply_failed", "change_rollback_failed", "change_rolled_back", "change_drifted"] as const;
 
 /** The newest failures, rollbacks and drifts with their causes, newest first. */
-async function failureLines(deps: OperationsDeps): Promise<string[]> {
+async function listFailures(deps: OperationsDeps): Promise<string[]> {
   const pages = await Promise.all(
     FAILURES.map((event_type) => readAuditPage(deps, { limit: MAX_SHOWN_ROWS, order: "desc", event_type })),
   );
   const entries = pages.flatMap((found) => found.entries.value.map(parseEntry)).sort((a, b) => b.id - a.id);
   const shown = entries.slice(0, MAX_SHOWN_ROWS);
-  const linkTo = await linksFor(
+  const linkTo = await createLinks(
     deps,
     shown.map(({ change_id }) => change_id),
   );
@@ -83,15 +83,18 @@ async function failureLines(deps: OperationsDeps): Promise<string[]> {
 }
 
 /** Links to changes, each by its summary. */
-async function linksFor({ store, publicUrl }: OperationsDeps, ids: readonly string[]): Promise<(id: string) => string> {
+async function createLinks(
+  { store, publicUrl }: OperationsDeps,
+  ids: readonly string[],
+): Promise<(id: string) => string> {
   const records = await readRecords(store, ids);
   const summaries = new Map(
     records.flatMap((record) => (record ? [[record.change.change_id, record.change.summary]] : [])),
   );
-  return (id) => link(summaries.get(id) ?? id, MAX_TITLE, changePage(publicUrl, id));
+  return (id) => link(summaries.get(id) ?? id, MAX_TITLE, changePageAddress(publicUrl, id));
 }
 
-async function findOverdue(deps: OperationsDeps): Promise<string> {
+async function describeOverdue(deps: OperationsDeps): Promise<string> {
   const query = parseQuery("is:overdue sort:expires-asc", { now: deps.clock.now(), zone: "UTC" });
   return describeFound(await runQuery(deps, query, { limit: MAX_SHOWN_ROWS, zone: "UTC", caller: null })).text;
 }

@@ -2,7 +2,7 @@
 import { readRecords } from "../changes/records.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { retrospectiveName } from "./evolved_files.ts";
-import { quoted } from "./markdown.ts";
+import { quoteMarkdown } from "./markdown.ts";
 import { writeRetrospective } from "./retrospective.ts";
 
 /** The newest erasure up to which this process has rewritten its files. */
@@ -12,34 +12,34 @@ const rewritten = new WeakMap<object, number>();
 const LINK = /\[(?:\\.|[^\\\]])*\](?=\([^()\s]*#\/changes\/([^()\s]+)\))/g;
 
 /** Writes retrospectives again with what is left of the content, and replaces the summaries that reports quote. */
-export async function rewriteFiles({ evolved, ...deps }: OperationsDeps): Promise<void> {
+export async function rewriteErasedFiles({ evolved, ...deps }: OperationsDeps): Promise<void> {
   const { store } = deps;
   const newest = (await store.get("meta", "erased"))?.value.entry ?? 0;
-  const seen = rewritten.get(store) ?? 0;
-  if (!evolved || newest <= seen) return;
-  const erasedOf = async (ids: readonly string[]): Promise<Map<string, string>> => {
+  const lastErasure = rewritten.get(store) ?? 0;
+  if (!evolved || newest <= lastErasure) return;
+  const findErased = async (ids: readonly string[]): Promise<Map<string, string>> => {
     const records = await readRecords(store, ids);
     return new Map(
       records.flatMap((record) =>
-        record?.change.erased && record.change.erased.entry > seen
+        record?.change.erased && record.change.erased.entry > lastErasure
           ? [[record.change.change_id, record.change.summary]]
           : [],
       ),
     );
   };
   const files = await evolved.list();
-  const namesOf = (wanted: string): string[] => files.flatMap(({ kind, name }) => (kind === wanted ? [name] : []));
-  const ids = namesOf("retrospective").map((name) => name.slice("retrospective-".length, -".md".length));
-  for (const changeId of (await erasedOf(ids)).keys())
+  const listNames = (wanted: string): string[] => files.flatMap(({ kind, name }) => (kind === wanted ? [name] : []));
+  const ids = listNames("retrospective").map((name) => name.slice("retrospective-".length, -".md".length));
+  for (const changeId of (await findErased(ids)).keys())
     await evolved.write(retrospectiveName(changeId), await writeRetrospective(deps, changeId));
-  for (const name of namesOf("report")) {
+  for (const name of listNames("report")) {
     const text = (await evolved.read(name)) ?? "";
     const linked = [...text.matchAll(LINK)].map(([, id]) => decodeURIComponent(id!));
-    const erased = await erasedOf([...new Set(linked)]);
+    const erased = await findErased([...new Set(linked)]);
     if (erased.size === 0) continue;
-    const without = text.replace(LINK, (whole: string, id: string) => {
+    const without = text.replace(LINK, (linkText: string, id: string) => {
       const summary = erased.get(decodeURIComponent(id));
-      return summary === undefined ? whole : `[${quoted(summary)}]`;
+      return summary === undefined ? linkText : `[${quoteMarkdown(summary)}]`;
     });
     await evolved.write(name, without);
   }

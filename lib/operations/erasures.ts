@@ -13,8 +13,8 @@ import type { Change } from "../changes/rules/change.ts";
 import type { SweptCollection } from "../store/schema.ts";
 import type { CollectionRecord, Stored, Tx } from "../store/store.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { type Erased, withoutContent } from "./erased_answers.ts";
-import { rewriteFiles } from "./erased_files.ts";
+import { type ErasedChanges, removeErasedContent } from "./erased_answers.ts";
+import { rewriteErasedFiles } from "./erased_files.ts";
 import { readRecords } from "../changes/records.ts";
 
 /** Most erasures that one cycle handles. */
@@ -35,63 +35,67 @@ type Due = Stored<ErasureDue>;
 /** Removes copies of the contents that were erased, and returns how many erasures are done. */
 export async function finishErasures(deps: OperationsDeps): Promise<number> {
   const { store, clock, log } = deps;
-  await rewriteFiles(deps);
+  await rewriteErasedFiles(deps);
   const now = clock.now();
   const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
   for (const { id, value } of due)
     if (now - value.at > LATE_MS) log.warn("copies of an erased content are not gone after a day", { change_id: id });
-  const looks = due.filter(
-    ({ value: { looked, at } }) => looked === 0 || (looked < MAX_SWEEPS && isPast(at, now, SECOND_SWEEP_MS)),
+  const ready = due.filter(
+    ({ value: { looked, at } }) => looked === 0 || (looked < MAX_SWEEPS && isOver(at, now, SECOND_SWEEP_MS)),
   );
   // Projections forget by themselves, and must have done so before the store is swept.
-  if (looks.length > 0 && (await isFollowed(deps, looks))) {
-    const removed = await sweep(deps, looks);
-    await keep(deps, looks, ({ looked, kept, ...one }) => ({ ...one, looked: looked + 1, kept: kept || removed }));
+  if (ready.length > 0 && (await isProjected(deps, ready))) {
+    const removed = await sweep(deps, ready);
+    await updateErasures(deps, ready, ({ looked, kept: storedAnswer, ...one }) => ({
+      ...one,
+      looked: looked + 1,
+      kept: storedAnswer || removed,
+    }));
   }
   return due.length === 0 ? 0 : expunge(deps, now);
 }
 
 /** Returns true when the time is over. A time that far ahead was noted by a wrong clock, and counts as over too. */
-const isPast = (since: number, now: number, ms: number): boolean => Math.abs(now - since) >= ms;
+const isOver = (since: number, now: number, ms: number): boolean => Math.abs(now - since) >= ms;
 
 /** Has the store remove what is left of deleted records, if that is due, and returns how many erasures are then done. */
 async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   const { store } = deps;
   const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
   const last = (await store.get("meta", "expunged"))?.value.at ?? -Infinity;
-  const isTime = store.expunge === undefined || isPast(last, now, EXPUNGE_EVERY_MS);
-  const ripe = due.filter(({ value: { looked, kept } }) => looked > 0 && kept && isTime);
-  if (ripe.length > 0) {
+  const isTime = store.expunge === undefined || isOver(last, now, EXPUNGE_EVERY_MS);
+  const expungeable = due.filter(({ value: { looked, kept: storedAnswer } }) => looked > 0 && storedAnswer && isTime);
+  if (expungeable.length > 0) {
     await store.expunge?.();
     await store.transact((tx) => tx.put("meta", "expunged", { at: now }));
   }
-  const done = due.filter((one) => one.value.looked >= MAX_SWEEPS && (!one.value.kept || ripe.includes(one)));
-  await keep(deps, done, () => undefined);
-  await keep(
+  const done = due.filter((one) => one.value.looked >= MAX_SWEEPS && (!one.value.kept || expungeable.includes(one)));
+  await updateErasures(deps, done, () => undefined);
+  await updateErasures(
     deps,
-    ripe.filter((one) => !done.includes(one)),
+    expungeable.filter((one) => !done.includes(one)),
     (one) => ({ ...one, kept: false }),
   );
   return done.length;
 }
 
 /** Stores erasures as `as` returns them; undefined removes one, since it is done. */
-async function keep(
+async function updateErasures(
   { store }: OperationsDeps,
   due: readonly Due[],
-  as: (one: ErasureDue) => ErasureDue | undefined,
+  update: (one: ErasureDue) => ErasureDue | undefined,
 ): Promise<void> {
   for (let begin = 0; begin < due.length; begin += WRITES)
     await store.transact((tx) => {
       for (const { id, value } of due.slice(begin, begin + WRITES)) {
-        const now = as(value);
+        const now = update(value);
         if (now) tx.put("erasures_due", id, now);
         else tx.delete("erasures_due", id);
       }
     });
 }
 
-async function isFollowed({ store }: OperationsDeps, due: readonly Due[]): Promise<boolean> {
+async function isProjected({ store }: OperationsDeps, due: readonly Due[]): Promise<boolean> {
   const cursors = await store.getMany("cursors", [memories.name, outcomes.name]);
   const newest = Math.max(...due.map(({ value }) => value.entry));
   return cursors.every((cursor) => cursor && !cursor.value.clearing && cursor.value.entry >= newest);
@@ -106,44 +110,44 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
     due.map(({ id }) => id),
   );
   const changes = records.flatMap((record) => (record ? [record.change as Change] : []));
-  const erased: Erased = new Map(changes.map((change) => [change.change_id, change]));
+  const erased: ErasedChanges = new Map(changes.map((change) => [change.change_id, change]));
   const messages = new Set(due.flatMap(({ value }) => value.message_id ?? []));
-  const marks = [...erased.keys(), ...messages];
-  const named = (text: string): string | undefined => [...erased.keys()].find((id) => text.includes(id));
+  const searchTexts = [...erased.keys(), ...messages];
+  const findNamedChange = (text: string): string | undefined => [...erased.keys()].find((id) => text.includes(id));
 
-  await each(deps, "chat", marks, (tx, id, turn) => {
-    const about = turn.role === "assistant" ? named(JSON.stringify(turn)) : undefined;
-    const isDrafting = turn.to !== undefined && messages.has(turn.to);
-    if (about === undefined && !messages.has(turn.message_id) && !isDrafting) return;
+  await rewriteMatching(deps, "chat", searchTexts, (tx, id, message) => {
+    const about = message.role === "assistant" ? findNamedChange(JSON.stringify(message)) : undefined;
+    const isDrafting = message.to !== undefined && messages.has(message.to);
+    if (about === undefined && !messages.has(message.message_id) && !isDrafting) return;
     const text = `This message was erased with the content of ${about ?? "the change that it asked for"}.`;
-    if (turn.text === text) return;
-    tx.put("chat", id, { ...turn, text });
+    if (message.text === text) return;
+    tx.put("chat", id, { ...message, text });
     removed = true;
   });
-  await each(deps, "chat_drafts", marks, (tx, id, draft) => {
+  await rewriteMatching(deps, "chat_drafts", searchTexts, (tx, id, draft) => {
     if (!messages.has(draft.message_id) && !erased.has(draft.change_id ?? "")) return;
     removed = true;
     tx.delete("chat_drafts", id);
   });
-  await each(deps, "tasks", marks, (tx, id, record) => {
-    const about = named(record.task.result ?? "");
+  await rewriteMatching(deps, "tasks", searchTexts, (tx, id, record) => {
+    const about = findNamedChange(record.task.result ?? "");
     if (about === undefined) return;
     const result = "This report was erased: it told of a change whose content was.";
     removed = true;
     tx.put("tasks", id, { ...record, task: { ...record.task, result } });
   });
   for (const source of ["memories", "chat_memories"] as const)
-    await each(deps, source, marks, async (tx, id, memory) => {
+    await rewriteMatching(deps, source, searchTexts, async (tx, id, memory) => {
       if (memory.ref === null || !messages.has(memory.ref)) return;
       removed = true;
       await forgetMemory(tx, source, id);
     });
-  const places = changes.flatMap(listEntries).map(({ target }) => JSON.stringify(target));
-  await each(deps, "idempotency", [...marks, ...places.map(escaped)], (tx, id, kept) => {
-    const text = withoutContent(kept.answer.text, erased);
-    if (text === kept.answer.text) return;
+  const targets = changes.flatMap(listEntries).map(({ target }) => JSON.stringify(target));
+  await rewriteMatching(deps, "idempotency", [...searchTexts, ...targets.map(escapeJson)], (tx, id, storedAnswer) => {
+    const text = removeErasedContent(storedAnswer.answer.text, erased);
+    if (text === storedAnswer.answer.text) return;
     removed = true;
-    tx.put("idempotency", id, { ...kept, answer: { ...kept.answer, text } });
+    tx.put("idempotency", id, { ...storedAnswer, answer: { ...storedAnswer.answer, text } });
   });
   for (const operand of changes.flatMap(listOperands)) await forgetOnHost(deps, operand);
   return removed;
@@ -161,19 +165,19 @@ async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): 
 }
 
 /** Escapes JSON text as it is inside of a JSON string. */
-const escaped = (json: string): string => JSON.stringify(json).slice(1, -1);
+const escapeJson = (json: string): string => JSON.stringify(json).slice(1, -1);
 
 /** Runs a transaction for each record whose text contains one of the marks; it gets the record as it is then. */
-async function each<C extends SweptCollection>(
+async function rewriteMatching<C extends SweptCollection>(
   { store }: OperationsDeps,
   collection: C,
-  marks: readonly string[],
+  searchTexts: readonly string[],
   change: (tx: Tx, id: string, record: CollectionRecord<C>) => void | Promise<void>,
 ): Promise<void> {
   for (let after = "", more = true; more;) {
     const page = await store.texts(collection, { after, limit: PAGE });
     for (const { id, text } of page) {
-      if (!marks.some((mark) => text.includes(mark))) continue;
+      if (!searchTexts.some((searchText) => text.includes(searchText))) continue;
       await store.transact(async (tx) => {
         const found = await tx.get(collection, id);
         if (found) await change(tx, id, found.value);

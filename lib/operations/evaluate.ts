@@ -6,7 +6,7 @@ import { type Figures, computeFigures } from "./figures.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import type { Notice } from "../projections/activity.ts";
 import type { Effect } from "../changes/rules/effect.ts";
-import { staleKpis } from "./need.ts";
+import { listStaleKpis } from "./need.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -14,12 +14,12 @@ declare module "../store/store.ts" {
   }
   interface Meta {
     values: Values;
-    noticed: Noticed;
+    noticed: NoticedFacts;
   }
 }
 
 /** Move of E since its last notice that makes another. */
-const NOTEWORTHY = 0.05;
+const MIN_NOTICED_MOVE = 0.05;
 /** Maximum number of notices of stale KPIs in a cycle. */
 const MAX_STALE_NOTICES = 5;
 
@@ -27,7 +27,7 @@ const MAX_STALE_NOTICES = 5;
 type Values = Figures["values"] & { at: string };
 
 /** `meta/noticed`: facts that have their notice already. */
-interface Noticed {
+interface NoticedFacts {
   E: number | null;
   stale: string[];
   breach: number | null;
@@ -43,38 +43,38 @@ export async function evaluate(deps: OperationsDeps): Promise<void> {
     tx.put("values_days", utcDay(now), { ...values, at });
     const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
     const storedBreach = (await tx.get("meta", "breach"))?.value;
-    const { noticed, news } = findNews(deps, effect, before, storedBreach);
+    const { noticed, news: notices } = findNotices(deps, effect, before, storedBreach);
     if (storedBreach && !storedBreach.noticed) tx.put("meta", "breach", { ...storedBreach, noticed: true });
-    for (const notice of news) await addNotice(deps, tx, { at, ...notice });
+    for (const notice of notices) await addNotice(deps, tx, { at, ...notice });
     if (JSON.stringify(noticed) !== JSON.stringify(before)) tx.put("meta", "noticed", noticed);
   });
 }
 
-function findNews(
+function findNotices(
   { clock, integrity }: OperationsDeps,
   { value, parts }: Effect,
-  before: Noticed,
+  before: NoticedFacts,
   storedBreach: { first_invalid: number; reason: string; noticed?: true } | undefined,
-): { noticed: Noticed; news: Omit<Notice, "at">[] } {
-  const news: Omit<Notice, "at">[] = [];
+): { noticed: NoticedFacts; news: Omit<Notice, "at">[] } {
+  const notices: Omit<Notice, "at">[] = [];
   const { E } = before;
-  const moved = value !== null && Math.abs(value - (E ?? -1)) >= NOTEWORTHY;
+  const moved = value !== null && Math.abs(value - (E ?? -1)) >= MIN_NOTICED_MOVE;
   if (moved) {
     const title = `E moved${E === null ? "" : ` from ${E.toFixed(3)}`} to ${value.toFixed(3)}`;
     const detail = parts.map((part) => `${part.kpi} ${part.value} (${part.attainment?.toFixed(3) ?? "not counted"})`);
-    news.push({ kind: "effect", title, detail: detail.join(", ") });
+    notices.push({ kind: "effect", title, detail: detail.join(", ") });
   }
-  const stale = staleKpis({ value, parts }, clock.now());
+  const stale = listStaleKpis({ value, parts }, clock.now());
   const newlyStale = stale.filter((name) => !before.stale.includes(name)).slice(0, MAX_STALE_NOTICES);
   for (const kpi of newlyStale) {
     const title = `${kpi} was not fed for more than 7 days`;
-    news.push({ kind: "stale_kpi", title, detail: "E still counts its last value.", ref: kpi });
+    notices.push({ kind: "stale_kpi", title, detail: "E still counts its last value.", ref: kpi });
   }
   const { first_invalid: breach = null, reason = "" } = storedBreach ?? integrity.breach ?? {};
   // Processes share a stored breach, so that only one of them reports it; a restart that finds the chain repaired deletes it.
   if (breach !== null && (storedBreach ? !storedBreach.noticed : breach !== before.breach)) {
     const title = `The audit chain does not hold at entry ${breach}`;
-    news.push({ kind: "audit_chain", title, detail: reason });
+    notices.push({ kind: "audit_chain", title, detail: reason });
   }
   const noticed = {
     E: moved ? value : E,
@@ -82,5 +82,5 @@ function findNews(
     // A process that does not know of the breach must not clear it here, or one that does would report it in each cycle.
     breach: breach ?? before.breach,
   };
-  return { noticed, news };
+  return { noticed, news: notices };
 }

@@ -34,7 +34,7 @@ export function parseCursor(text: string): EventCursor | undefined {
 }
 
 /** The cursor of a reader who has seen everything so far. */
-export async function presentCursor(store: Store): Promise<EventCursor> {
+export async function readPresentCursor(store: Store): Promise<EventCursor> {
   const [head, growth, notices, tick] = await Promise.all([
     readHead(store),
     findNewestFixedRow(store),
@@ -48,7 +48,7 @@ export async function presentCursor(store: Store): Promise<EventCursor> {
  * Returns the cursor from which a reader continues. One of a longer log, as after a restore, would wait for rows it has seen:
  * it continues from the present. Rows that are being rebuilt it has seen.
  */
-export function resumed(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
+export function resumeCursor(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
   const known = audit <= present.audit && growth < firstSequence(present.audit + 1);
   return {
     audit: Math.min(audit, present.audit),
@@ -66,7 +66,7 @@ export function resumed(present: EventCursor, { audit, growth, notice, tick }: E
  * that is just being made and not yet another before it, which the cursor would then pass by.
  */
 export async function readEventsSince(store: Store, cursor: EventCursor, limit: number): Promise<StreamEvent[]> {
-  const present = await presentCursor(store);
+  const present = await readPresentCursor(store);
   let at = cursor;
   const events: StreamEvent[] = [];
   const room = (): number => limit - events.length;

@@ -13,33 +13,33 @@ const BATCH = 100;
 const TIMES = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
 
 /** Events after a cursor, one batch for each time the reader asks: a reader that does not read costs nothing. */
-export function eventStream(
+export function createEventStream(
   { store, commits = createCommitSignal() }: { store: Store; commits?: CommitSignal | undefined },
   from: EventCursor,
   onEnd: () => void = () => {},
   { heartbeat, poll, lifetime } = TIMES,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const ends = performance.now() + lifetime;
   let cursor = from;
   /** True if there may be rows after the cursor; and the last commit at the time of the last read. */
   let moved = true;
-  let seen = commits.count;
+  let readCommit = commits.count;
 
   /** Returns the next text to send: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
-    const asked = performance.now();
-    while (!gone.signal.aborted && !commits.closed && performance.now() < ends) {
-      if (moved) seen = commits.count;
+    const requestedAt = performance.now();
+    while (!disconnected.signal.aborted && !commits.closed && performance.now() < ends) {
+      if (moved) readCommit = commits.count;
       const events = moved ? await readEventsSince(store, cursor, BATCH) : [];
       if (events.length > 0) {
         cursor = events.at(-1)!.cursor;
         return events.map(eventText).join("");
       }
-      const idle = performance.now() - asked;
+      const idle = performance.now() - requestedAt;
       if (idle >= heartbeat) return ": \n\n";
-      moved = await commits.wait(seen, Math.min(poll, heartbeat - idle), gone.signal);
+      moved = await commits.wait(readCommit, Math.min(poll, heartbeat - idle), disconnected.signal);
     }
     return undefined;
   };
@@ -54,14 +54,14 @@ export function eventStream(
           text = await next();
         } finally {
           // A stream that fails is not cancelled, but its reader is gone all the same.
-          if (text === undefined && !gone.signal.aborted) onEnd();
+          if (text === undefined && !disconnected.signal.aborted) onEnd();
         }
         if (text !== undefined) controller.enqueue(encoder.encode(text));
-        else if (!gone.signal.aborted) controller.close();
+        else if (!disconnected.signal.aborted) controller.close();
       },
       cancel() {
         onEnd();
-        gone.abort();
+        disconnected.abort();
       },
     },
     { highWaterMark: 0 },

@@ -10,7 +10,7 @@ import { DAY_MS, isoWeek } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { writeRetrospective } from "./retrospective.ts";
 import { computeTick } from "./state.ts";
-import { weeklyReport } from "./weekly_report.ts";
+import { writeWeeklyReport } from "./weekly_report.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -75,7 +75,7 @@ export const reportThisWeek = (deps: OperationsDeps, zone: string): Promise<stri
 
 async function writeReport({ evolved, ...deps }: OperationsDeps, week: string, zone: string): Promise<string> {
   const file = `report-${week}.md`;
-  await evolved?.write(file, await weeklyReport(deps, week, zone));
+  await evolved?.write(file, await writeWeeklyReport(deps, week, zone));
   return file;
 }
 

@@ -12,11 +12,11 @@ import { listPages } from "../store/pages.ts";
 declare module "../store/store.ts" {
   interface Meta {
     /** The last change that was announced, by status: `<since> <change_id>`. Those that waited before it were announced, too. */
-    expiring: Announced;
+    expiring: AnnouncedChanges;
   }
 }
 
-type Announced = Partial<Record<WaitingStatus, string>>;
+type AnnouncedChanges = Partial<Record<WaitingStatus, string>>;
 
 /** Sort key of a waiting change; `since` in milliseconds since the epoch. */
 export const expiringKey = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
@@ -24,15 +24,15 @@ export const expiringKey = (since: number, changeId: string): string => `${new D
 /** A change in the last part of its time; `place` sorts by since when it waits. */
 interface Due {
   id: string;
-  place: string;
-  over: number;
+  sortKey: string;
+  expiresAt: number;
 }
 
 const PAGE_SIZE = 500;
 /** A notice takes four writes at most. */
-const TOGETHER = 10;
+const NOTICES_PER_TRANSACTION = 10;
 /** Maximum number of announced changes in a cycle. */
-const MOST = 200;
+const MAX_ANNOUNCED = 200;
 
 /** Leaves a notice for each change that came into the last quarter of its time. */
 export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
@@ -44,14 +44,14 @@ export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
     ["approved", approval_ttl_hours],
   ] as const) {
     if (hours === undefined) continue;
-    const due = (await dueIn(deps, status, { now, ttl: hours * HOUR_MS })).slice(0, MOST);
-    for (let begin = 0; begin < due.length; begin += TOGETHER)
-      await tell(deps, status, due.slice(begin, begin + TOGETHER));
+    const due = (await listDue(deps, status, { now, ttl: hours * HOUR_MS })).slice(0, MAX_ANNOUNCED);
+    for (let begin = 0; begin < due.length; begin += NOTICES_PER_TRANSACTION)
+      await announce(deps, status, due.slice(begin, begin + NOTICES_PER_TRANSACTION));
   }
 }
 
 /** Returns changes that were not announced, in the order of their expiry. */
-async function dueIn(
+async function listDue(
   deps: ChangesDeps,
   status: WaitingStatus,
   { now, ttl }: { now: number; ttl: number },
@@ -65,29 +65,30 @@ async function dueIn(
     for (const { id: key, value } of page) {
       const id = key.slice(prefix.length);
       const { since } = parseWait(value);
-      const place = expiringKey(since, id);
-      if (since <= latest && place > announced) due.push({ id, place, over: since + ttl });
+      const sortKey = expiringKey(since, id);
+      if (since <= latest && sortKey > announced) due.push({ id, sortKey, expiresAt: since + ttl });
     }
     // Pending ones stand in the order in which they began to wait.
     const last = page.at(-1);
     if (status === "pending_consent" && last && parseWait(last.value).since > latest) break;
   }
-  return due.sort((a, b) => (a.place < b.place ? -1 : 1));
+  return due.sort((a, b) => (a.sortKey < b.sortKey ? -1 : 1));
 }
 
 /** In one transaction with the key of the last, so that none is announced twice by concurrent processes. */
-const tell = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: readonly Due[]): Promise<void> =>
+const announce = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: readonly Due[]): Promise<void> =>
   store.transact(async (tx) => {
     const announced = (await tx.get("meta", "expiring"))?.value ?? {};
-    const fresh = due.filter(({ place }) => place > (announced[status] ?? ""));
+    const fresh = due.filter(({ sortKey }) => sortKey > (announced[status] ?? ""));
     if (fresh.length === 0) return;
     const now = clock.now();
-    for (const change of fresh) if (change.over > now) await addNotice({ store }, tx, noticeOf(status, change, now));
-    tx.put("meta", "expiring", { ...announced, [status]: fresh.at(-1)!.place });
+    for (const change of fresh)
+      if (change.expiresAt > now) await addNotice({ store }, tx, createNotice(status, change, now));
+    tx.put("meta", "expiring", { ...announced, [status]: fresh.at(-1)!.sortKey });
   });
 
-function noticeOf(status: WaitingStatus, { id, over }: Due, now: number): Notice {
-  const by = new Date(over).toISOString();
+function createNotice(status: WaitingStatus, { id, expiresAt }: Due, now: number): Notice {
+  const by = new Date(expiresAt).toISOString();
   const [title, detail] =
     status === "approved"
       ? [`${id} is approved and lapses soon`, `It is denied unless it is applied by ${by}.`]

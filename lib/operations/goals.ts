@@ -22,10 +22,10 @@ type Goal = z.infer<typeof goalSchema>;
 /** The goals as they stand; `firsts` knows when each KPI was first fed. */
 export const listGoals = (kpis: KpiState, firsts: KpiState, intent: Pick<Intent, "kpis">, now: number): Goal[] =>
   Object.entries(intent.kpis).map(([kpi, goal]) =>
-    goalOf(kpi, { kpis, first_at: firsts.values[kpi]?.first_at }, goal, now),
+    createGoal(kpi, { kpis, first_at: firsts.values[kpi]?.first_at }, goal, now),
   );
 
-function goalOf(
+function createGoal(
   kpi: string,
   { kpis, first_at }: { kpis: KpiState; first_at: string | undefined },
   goal: KpiGoal,
@@ -33,9 +33,9 @@ function goalOf(
 ): Goal {
   const { baseline, target, deadline = null } = goal;
   const { value: current = null, at: fed_at = null } = kpis.values[kpi] ?? {};
-  const progress = current === null ? null : progressOf(current, goal);
-  const gone = shareGone(first_at ?? fed_at, goalDeadline(goal), now);
-  const on_pace = progress === null || gone === null ? null : progress >= gone;
+  const progress = current === null ? null : computeProgress(current, goal);
+  const elapsed = computeElapsedShare(first_at ?? fed_at, goalDeadline(goal), now);
+  const on_pace = progress === null || elapsed === null ? null : progress >= elapsed;
   const facts = { kpi, baseline, target, current, fed_at, progress, deadline, on_pace };
   if (progress === null || fed_at === null) return { ...facts, status: "no_data" };
   if (isStale(fed_at, now)) return { ...facts, status: "stale" };
@@ -46,11 +46,11 @@ function goalOf(
 }
 
 /** Share of the way to a goal. A goal that only keeps a value has no way: it is met or not, in the direction of the intent. */
-const progressOf = (current: number, { baseline, target }: KpiGoal): number =>
+const computeProgress = (current: number, { baseline, target }: KpiGoal): number =>
   target === baseline ? Number(current >= target) : (current - baseline) / (target - baseline);
 
 /** How much of the time from a first feed to a deadline is over; `null` without a deadline. */
-function shareGone(since: string | null, deadline: number, now: number): number | null {
+function computeElapsedShare(since: string | null, deadline: number, now: number): number | null {
   if (since === null || deadline === Infinity) return null;
   const begun = Date.parse(since);
   return now >= deadline ? 1 : (now - begun) / (deadline - begun);

@@ -26,14 +26,14 @@ import { dueMandate, listMandatesDue } from "./mandates_due.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
 
 /** Maximum number of changes of a list that are sorted, the oldest; later ones are counted. */
-export const MOST_ORDERED = 5000;
+export const MAX_SORTED = 5000;
 const PAGE = 500;
 /** Five lists make an answer. A list ends with the item that reaches this, wherever its limit is. */
 const LIST_BYTES = PAGE_BYTES / 5;
 /** Number of items built concurrently. */
-const TOGETHER = 25;
+const ITEMS_PER_BATCH = 25;
 
-const SHOWN = {
+const SHOWN_FIELDS = {
   change_id: true,
   status: true,
   tenant_id: true,
@@ -54,10 +54,10 @@ const SHOWN = {
   approvals: true,
   required_approvers: true,
 } as const;
-const NAMES = Object.keys(SHOWN) as (keyof typeof SHOWN)[];
+const SHOWN_NAMES = Object.keys(SHOWN_FIELDS) as (keyof typeof SHOWN_FIELDS)[];
 
 export const inboxItem = changeSchema()
-  .pick(SHOWN)
+  .pick(SHOWN_FIELDS)
   .extend({
     title: z.string().meta({ description: "Its summary.", examples: ["Raise the seat limit to 50"] }),
     targets: z.number().int().optional().describe("How many targets a plan sets."),
@@ -107,50 +107,50 @@ export const inboxSchema = z.object({
   complete: z
     .boolean()
     .describe(
-      `False when more than ${MOST_ORDERED} wait, of which the oldest are put in order, or newer ones are not seen yet.`,
+      `False when more than ${MAX_SORTED} wait, of which the oldest are put in order, or newer ones are not seen yet.`,
     ),
 });
 export type Inbox = z.infer<typeof inboxSchema>;
 type Item = z.infer<typeof inboxItem>;
 
 /** A row to sort: there are thousands of them, so it has no large field that only an apply needs. */
-interface Kept {
+interface SortRow {
   change: Omit<Change, "value">;
 }
 
 /** Everything that waits, for a person where one is named; `limit` items a list. */
 export const buildInbox = (deps: ChangesDeps, query: { person: string | null; limit: number }): Promise<Inbox> =>
-  runWithScanLimit(deps.store, () => gathered(deps, query));
+  runWithScanLimit(deps.store, () => gatherInbox(deps, query));
 
-async function gathered(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
+async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: string | null; limit: number }) {
   const { intent } = deps.product!;
   const read = await readProjection(deps, waiting);
   const [
-    { kept: pending, ...ofPending },
-    { kept: approved, ...ofApproved },
+    { rows: pending, ...ofPending },
+    { rows: approved, ...ofApproved },
     due,
     drifted,
     findHolds,
     worse_kpis,
     mandates,
   ] = await Promise.all([
-    waitingIn(deps, read, "pending_consent"),
-    waitingIn(deps, read, "approved"),
-    listReviewsDue(deps, MOST_ORDERED),
-    driftedNow(deps),
+    listWaiting(deps, read, "pending_consent"),
+    listWaiting(deps, read, "approved"),
+    listReviewsDue(deps, MAX_SORTED),
+    listDrifted(deps),
     heldNow(deps),
     listWorseKpis(deps),
     listMandatesDue(deps, person),
   ]);
-  const reviews = due.map((change) => keptOf({ change }));
-  const deadline = ({ change }: Kept): number => findDeadline(change, intent.policy) ?? Infinity;
-  const made: Made = new Map();
-  const items = async (kept: readonly Kept[]): Promise<Item[]> => {
+  const reviews = due.map((change) => toSortRow({ change }));
+  const deadline = ({ change }: SortRow): number => findDeadline(change, intent.policy) ?? Infinity;
+  const cache: ItemCache = new Map();
+  const items = async (rows: readonly SortRow[]): Promise<Item[]> => {
     const shown: Item[] = [];
-    for (let begin = 0, bytes = 0; begin < kept.length;) {
-      const part = kept.slice(begin, begin + Math.min(TOGETHER, limit - shown.length));
+    for (let begin = 0, bytes = 0; begin < rows.length;) {
+      const part = rows.slice(begin, begin + Math.min(ITEMS_PER_BATCH, limit - shown.length));
       begin += part.length;
-      for (const item of await makeItems(deps, part, made, { person, findHolds })) {
+      for (const item of await makeItems(deps, part, cache, { person, findHolds })) {
         if (!item) continue;
         shown.push(item);
         bytes += bytesOfText(JSON.stringify(item));
@@ -159,15 +159,16 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
     }
     return shown;
   };
-  const inOrder = (kept: readonly Kept[], due: (record: Kept) => number) =>
-    kept.toSorted((a, b) => compare(due(a), due(b)) || weightier(a.change, b.change));
-  const isExpiring = (record: Kept): boolean => {
+  const inOrder = (rows: readonly SortRow[], due: (record: SortRow) => number) =>
+    rows.toSorted((a, b) => compare(due(a), due(b)) || compareWeight(a.change, b.change));
+  const isExpiring = (record: SortRow): boolean => {
     const over = deadline(record);
-    const since = Date.parse(sinceOf(record.change));
+    const since = Date.parse(findSince(record.change));
     return over - deps.clock.now() < (over - since) * EXPIRES_SOON_SHARE;
   };
-  const pressing = inOrder(pending, deadline);
-  const own = person === null ? [] : pressing.filter(({ change }) => isConsentExpected(change, person, intent));
+  const pendingByDeadline = inOrder(pending, deadline);
+  const own =
+    person === null ? [] : pendingByDeadline.filter(({ change }) => isConsentExpected(change, person, intent));
   const totals = {
     pending: ofPending.total,
     waiting_for_you: person === null ? null : own.length,
@@ -178,10 +179,10 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
   };
   const dueAt = new Map(reviews.map(({ change }) => [change.change_id, change.review!.due_at]));
   const states = new Map(drifted.map(({ record, episode }) => [record.change.change_id, episode]));
-  const found = drifted.map(({ record }) => record);
+  const driftedRows = drifted.map(({ record }) => record);
   const reviewed = inOrder(reviews, ({ change }) => Date.parse(change.review!.due_at));
-  const [ofYours, ofAll, toApply, toReview, gone] = await Promise.all(
-    [own, pressing, inOrder(approved, deadline), reviewed, inOrder(found, () => 0)].map(items),
+  const [ofYours, ofAll, toApply, toReview, driftedItems] = await Promise.all(
+    [own, pendingByDeadline, inOrder(approved, deadline), reviewed, inOrder(driftedRows, () => 0)].map(items),
   );
   return {
     person,
@@ -195,7 +196,7 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
     },
     drifted: {
       total: drifted.length,
-      items: gone!.map((item) => ({ ...item, ...states.get(item.change_id) })),
+      items: driftedItems!.map((item) => ({ ...item, ...states.get(item.change_id) })),
     },
     worse_kpis,
     mandates,
@@ -204,81 +205,81 @@ async function gathered(deps: ChangesDeps, { person, limit }: { person: string |
 }
 
 /** The changes in a status, the oldest first, as many as are put in order, and how many there are. */
-async function waitingIn(deps: ChangesDeps, read: Snapshot<(typeof waiting)["start"]>, status: WaitingStatus) {
-  if (deps.reader) return ownWaiting(deps, status);
+async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["start"]>, status: WaitingStatus) {
+  if (deps.reader) return listOwnWaiting(deps, status);
   const prefix = waitingPrefix(status);
-  const kept: Kept[] = [];
+  const rows: SortRow[] = [];
   let ended = false;
-  for (let after = prefix; !ended && kept.length < MOST_ORDERED; await yieldToEventLoop()) {
+  for (let after = prefix; !ended && rows.length < MAX_SORTED; await yieldToEventLoop()) {
     const page = await read.list("waiting", { prefix, after, limit: PAGE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
     // The view may be a moment older than the records.
     for (const record of await readRecordsAtTime(deps, ids))
-      if (record.change.status === status) kept.push(keptOf(record));
+      if (record.change.status === status) rows.push(toSortRow(record));
     after = page.at(-1)?.id ?? after;
     ended = page.length < PAGE;
   }
-  return { kept, ended, total: ended ? kept.length : Math.max(read.state.counts[status] ?? 0, kept.length) };
+  return { rows, ended, total: ended ? rows.length : Math.max(read.state.counts[status] ?? 0, rows.length) };
 }
 
 /** The changes of a reader in a status. */
-async function ownWaiting(deps: ChangesDeps, status: WaitingStatus) {
+async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
   const ids = (await listIds(deps, (change) => change.status === status)).reverse();
-  const records = await readRecordsAtTime(deps, ids.slice(0, MOST_ORDERED));
-  const kept = records.filter(({ change }) => change.status === status).map(keptOf);
-  const ended = ids.length <= MOST_ORDERED;
-  return { kept, ended, total: ended ? kept.length : ids.length };
+  const records = await readRecordsAtTime(deps, ids.slice(0, MAX_SORTED));
+  const rows = records.filter(({ change }) => change.status === status).map(toSortRow);
+  const ended = ids.length <= MAX_SORTED;
+  return { rows, ended, total: ended ? rows.length : ids.length };
 }
 
-async function driftedNow({ store, reader }: ChangesDeps) {
-  const episodes = (await store.list("drift", { limit: MOST_ORDERED })).map(({ value }) => value);
+async function listDrifted({ store, reader }: ChangesDeps) {
+  const episodes = (await store.list("drift", { limit: MAX_SORTED })).map(({ value }) => value);
   const records = await readRecords(
     store,
     episodes.map(({ change_id }) => change_id),
   );
   return episodes.flatMap(({ state: drift, since }, index) =>
     records[index] && canRead(reader, records[index].change)
-      ? [{ record: keptOf(records[index]), episode: { drift, since } }]
+      ? [{ record: toSortRow(records[index]), episode: { drift, since } }]
       : [],
   );
 }
 
-function keptOf({ change: { value: _, ...change } }: { change: Change }): Kept {
+function toSortRow({ change: { value: _, ...change } }: { change: Change }): SortRow {
   return { change };
 }
 
 /** The items of what is shown, each made once. */
-type Made = Map<Kept, Promise<Item | undefined>>;
+type ItemCache = Map<SortRow, Promise<Item | undefined>>;
 
 /** Gives the items, and makes those that are not made yet; one that has moved on since it was looked at is none. */
 function makeItems(
   deps: ChangesDeps,
-  kept: readonly Kept[],
-  made: Made,
+  rows: readonly SortRow[],
+  cache: ItemCache,
   by: { person: string | null; findHolds: FindHolds },
 ): Promise<(Item | undefined)[]> {
-  const wanted = kept.filter((one) => !made.has(one));
-  const making = itemsOf(deps, wanted, by);
+  const wanted = rows.filter((one) => !cache.has(one));
+  const making = readItems(deps, wanted, by);
   for (const one of wanted)
-    made.set(
+    cache.set(
       one,
       making.then((items) => items.get(one)),
     );
-  return Promise.all(kept.map((one) => made.get(one)));
+  return Promise.all(rows.map((one) => cache.get(one)));
 }
 
 /** Items from the records as they are now. */
-async function itemsOf(
+async function readItems(
   deps: ChangesDeps,
-  kept: readonly Kept[],
+  rows: readonly SortRow[],
   { person, findHolds }: { person: string | null; findHolds: FindHolds },
-): Promise<Map<Kept, Item>> {
+): Promise<Map<SortRow, Item>> {
   const records = await readRecordsAtTime(
     deps,
-    kept.map(({ change }) => change.change_id),
+    rows.map(({ change }) => change.change_id),
   );
   const byId = new Map(records.map((record) => [record.change.change_id, record]));
-  const same = kept.flatMap((one) => {
+  const same = rows.flatMap((one) => {
     const record = byId.get(one.change.change_id);
     return record?.change.status === one.change.status ? [{ one, record }] : [];
   });
@@ -287,10 +288,10 @@ async function itemsOf(
     same.map(({ record }) => record),
     findHolds,
   );
-  return new Map(same.map(({ one, record }, index) => [one, itemOf(deps, record, standings[index]!, person)]));
+  return new Map(same.map(({ one, record }, index) => [one, toItem(deps, record, standings[index]!, person)]));
 }
 
-function itemOf(
+function toItem(
   deps: ChangesDeps,
   { change }: ChangeRecord,
   { missing, gates }: Standing,
@@ -298,10 +299,10 @@ function itemOf(
 ): Item {
   const { intent } = deps.product!;
   return {
-    ...pick(change, NAMES),
+    ...pick(change, SHOWN_NAMES),
     ...(change.sets && { targets: change.sets.length }),
     title: change.summary,
-    since: sinceOf(change),
+    since: findSince(change),
     expires_at: findExpiryTime(change, intent.policy),
     waits_for_you: person !== null && isConsentExpected(change, person, intent),
     missing,
@@ -309,11 +310,11 @@ function itemOf(
   };
 }
 
-const sinceOf = ({ status, created_at, decided_at, applied_at }: Change): string =>
+const findSince = ({ status, created_at, decided_at, applied_at }: Change): string =>
   (status === "approved" ? decided_at : status === "applied" ? applied_at : null) ?? created_at;
 
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Sorts riskier changes first, then those that reach more people; an unstated number counts as the most. */
-const weightier = (a: Change, b: Change): number =>
+const compareWeight = (a: Change, b: Change): number =>
   RISKS.indexOf(b.risk) - RISKS.indexOf(a.risk) || compare(b.affected_users ?? Infinity, a.affected_users ?? Infinity);

@@ -8,7 +8,7 @@ import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import type { KnownKey } from "../changes/rules/signing.ts";
 
 /** A key as it is shown: enough to ask its owner for a signature. */
-const shownKey = once(() =>
+const shownKeySchema = once(() =>
   z.object({
     id: z.string().meta({ description: "Id of the key, as audit entries name it.", examples: ["SHA256:…"] }),
     type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
@@ -49,7 +49,7 @@ export const intentSummary = once(() =>
         .looseObject({})
         .describe("The rules in force with every default; docs/product_intent.schema.json lists the fields."),
       keys: z
-        .record(z.string(), z.array(shownKey()))
+        .record(z.string(), z.array(shownKeySchema()))
         .describe("What people sign with, by name in lower case; whoever stands here must sign."),
       adapter: z
         .object({
@@ -79,7 +79,7 @@ export const intentSummary = once(() =>
 );
 
 /** The summary of today's intent. */
-export async function intentView(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
+export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
   const { intent, manifest_hash, adapter } = deps.product!;
   const { signing, ...policy } = intent.policy;
   const failure = adapter && (await readProjection(deps, waiting)).state.adapter_error;
@@ -91,29 +91,29 @@ export async function intentView(deps: ChangesDeps): Promise<z.infer<ReturnType<
     approved_by: intent.approved_by,
     manifest_hash,
     policy: { ...policy, ...(signing.only ? { signed_only: true } : {}) },
-    keys: Object.fromEntries(Object.entries(signing.keys).map(([name, keys]) => [name, keys.map(shown)])),
-    adapter: adapter ? { name: adapter.name, ...standing(failure), ...(await systemsOf(adapter)) } : null,
+    keys: Object.fromEntries(Object.entries(signing.keys).map(([name, keys]) => [name, keys.map(showKey)])),
+    adapter: adapter ? { name: adapter.name, ...adapterStatus(failure), ...(await listSystems(adapter)) } : null,
     last_kpi_at: (await deps.store.get("kpi", "latest"))?.value.last_at ?? null,
   };
 }
 
 /** Lists the systems of an adapter that has several, as they are now. */
-async function systemsOf({ systems = [] }: ProductAdapter) {
+async function listSystems({ systems = [] }: ProductAdapter) {
   if (systems.length < 2) return {};
   const states = systems.map(async ({ name, match, adapter }) => ({
     name,
-    ...standing(await adapter.findProblem?.()),
+    ...adapterStatus(await adapter.findProblem?.()),
     match: [...match],
   }));
   return { systems: await Promise.all(states) };
 }
 
-const standing = (problem: string | null | undefined) => ({
+const adapterStatus = (problem: string | null | undefined) => ({
   status: problem ? ("failing" as const) : ("ready" as const),
   last_error: problem ?? null,
 });
 
-function shown(key: KnownKey): z.infer<ReturnType<typeof shownKey>> {
+function showKey(key: KnownKey): z.infer<ReturnType<typeof shownKeySchema>> {
   const { id, type } = key;
   if (key.type === "ssh") return { id, type, unattended: key.unattended };
   const { credential_id, rp_id, origins } = key;

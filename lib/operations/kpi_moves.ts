@@ -32,7 +32,7 @@ interface Move {
 }
 
 /** The values by the last feeds before a moment. They are stored by UTC day: of the moment's own day only the last feed is known. */
-export async function kpisAt(deps: OperationsDeps, moment: string): Promise<Values> {
+export async function readKpisAt(deps: OperationsDeps, moment: string): Promise<Values> {
   const read = await readProjection(deps, outcomes);
   const [before] = await read.list("kpi_days", { after: moment.slice(0, 10), limit: 1, reverse: true });
   const own = Object.entries((await read.get("kpi_days", moment.slice(0, 10)))?.value.values ?? {});
@@ -40,7 +40,7 @@ export async function kpisAt(deps: OperationsDeps, moment: string): Promise<Valu
 }
 
 /** The KPIs that moved, the largest movement in proportion first. */
-export function movesBetween(before: Values, after: Values, intent: Pick<Intent, "kpis">): Move[] {
+export function computeMoves(before: Values, after: Values, intent: Pick<Intent, "kpis">): Move[] {
   const moves = Object.entries(after).flatMap(([kpi, { value: to, first }]) => {
     // A KPI without a value before moved from the first one that was fed.
     const from = before[kpi]?.value ?? first;
@@ -64,15 +64,15 @@ export async function describeMoves(
   { deps, intent, from, to, now }: { deps: OperationsDeps; intent: Intent; from: string; to: string; now: number },
   linkTo: (row: FindRow) => string,
 ): Promise<string[]> {
-  const [before, after] = await Promise.all([kpisAt(deps, from), kpisAt(deps, to)]);
-  const moves = movesBetween(before, after, intent);
+  const [before, after] = await Promise.all([readKpisAt(deps, from), readKpisAt(deps, to)]);
+  const moves = computeMoves(before, after, intent);
   const since = new Date(Date.parse(from) - OPEN_MS).toISOString();
   const applied = await findRows(deps, `applied:${since}..${to} sort:applied`, { zone: "UTC", limit: MAX_ROWS });
   const ids = applied.map(({ change_id }) => change_id);
-  const kept = await readProjection(deps, outcomes).then((read) => read.getMany("outcomes", ids));
+  const records = await readProjection(deps, outcomes).then((read) => read.getMany("outcomes", ids));
   const reasons = (move: Move): string => {
     const earlier = applied.filter((_, index) => {
-      const record = kept[index]?.value;
+      const record = records[index]?.value;
       return (
         record && record.applied_at < to && Math.sign(movementSince(record, move)) === Math.sign(move.to - move.from)
       );

@@ -3,21 +3,22 @@ import { INVISIBLE } from "../kit/invisible.ts";
 import { toOneLine, quote } from "../kit/quote.ts";
 
 /** An id, a target or another short word, as it is. */
-export const code = (text: string): string => `\`${toOneLine(text).replaceAll("`", "'")}\``;
+export const formatCode = (text: string): string => `\`${toOneLine(text).replaceAll("`", "'")}\``;
 
 /** Words that may hold somebody else's, so that they form no markup. */
-export const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&");
+export const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&");
 
 /** Prose that somebody wrote; of a long one its first `most` characters. */
-export const quoted = (text: string, most?: number): string => escaped(quote(text, most));
+export const quoteMarkdown = (text: string, maxLength?: number): string => escapeMarkdown(quote(text, maxLength));
 
 /** A link on prose that somebody wrote. */
-export const link = (text: string, most: number, address: string): string => `[${quoted(text, most)}](${address})`;
+export const link = (text: string, maxLength: number, address: string): string =>
+  `[${quoteMarkdown(text, maxLength)}](${address})`;
 
 /** Characters that end a line in some programs. */
 const LINE_ENDS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 /** Invisible characters: they may reverse the order of visible ones. */
-const UNSEEN = new RegExp(INVISIBLE.source, "gu");
+const INVISIBLE_CHARACTERS = new RegExp(INVISIBLE.source, "gu");
 
 /**
  * Lines that somebody else wrote, each marked as a quotation: none can look like a heading or a line of the report. Tags and
@@ -26,7 +27,7 @@ const UNSEEN = new RegExp(INVISIBLE.source, "gu");
 export const blockQuote = (text: string): string =>
   text
     .split(LINE_ENDS)
-    .map((line) => `> ${line.replace(UNSEEN, "").replace(/[\\<[]/g, "\\$&")}`.trimEnd())
+    .map((line) => `> ${line.replace(INVISIBLE_CHARACTERS, "").replace(/[\\<[]/g, "\\$&")}`.trimEnd())
     .join("\n");
 
 /** A figure between 0 and 1, or why there is none. */

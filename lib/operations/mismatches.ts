@@ -12,9 +12,9 @@ declare module "../store/store.ts" {
   }
 }
 
-const NAMED = 3;
+const MAX_NAMED = 3;
 /** Number of changes checked again in a cycle. */
-const LOOKED_AT = 100;
+const MAX_RECHECKED = 100;
 
 /**
  * Leaves one notice for all that were found since the last. A process that was just started knows of none yet: an earlier
@@ -24,19 +24,19 @@ export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
   const known = knownMismatches(deps.integrity);
   const reported = (await store.get("meta", "mismatches"))?.value.told ?? [];
-  const unseen = reported.filter((id) => !known.has(id)).slice(0, LOOKED_AT);
-  const mended = new Set(unseen.length === 0 ? [] : await listRepaired(deps, unseen));
-  if (mended.size === 0 && [...known.keys()].every((id) => reported.includes(id))) return;
+  const unknown = reported.filter((id) => !known.has(id)).slice(0, MAX_RECHECKED);
+  const repaired = new Set(unknown.length === 0 ? [] : await listRepaired(deps, unknown));
+  if (repaired.size === 0 && [...known.keys()].every((id) => reported.includes(id))) return;
   await store.transact(async (tx) => {
     const before = (await tx.get("meta", "mismatches"))?.value.told ?? [];
     const fresh = [...known].filter(([id]) => !before.includes(id));
-    const after = [...before.filter((id) => !mended.has(id)), ...fresh.map(([id]) => id)];
+    const after = [...before.filter((id) => !repaired.has(id)), ...fresh.map(([id]) => id)];
     tx.put("meta", "mismatches", { told: after });
-    if (fresh.length > 0) await addNotice(deps, tx, noticeOf(new Map(fresh), clock.now()));
+    if (fresh.length > 0) await addNotice(deps, tx, createNotice(new Map(fresh), clock.now()));
   });
 }
 
-function noticeOf(found: Mismatches, now: number) {
+function createNotice(found: Mismatches, now: number) {
   const of = (id: string): string => `${label(id)} (${found.get(id)!.join(", ")})`;
   const [first, ...others] = [...found.keys()];
   const at = new Date(now).toISOString();
@@ -45,8 +45,8 @@ function noticeOf(found: Mismatches, now: number) {
     const title = `The stored record of ${label(first!)} is not what the audit log tells`;
     return { at, kind, title, detail: `It differs in ${found.get(first!)!.join(", ")}.`, ref: first! };
   }
-  const named = [...found.keys()].slice(0, NAMED).map(of).join("; ");
-  const more = found.size > NAMED ? `; and ${found.size - NAMED} more` : "";
+  const named = [...found.keys()].slice(0, MAX_NAMED).map(of).join("; ");
+  const more = found.size > MAX_NAMED ? `; and ${found.size - MAX_NAMED} more` : "";
   const title = `The stored records of ${found.size} changes are not what the audit log tells`;
   return { at, kind, title, detail: `${named}${more}.` };
 }

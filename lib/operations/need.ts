@@ -7,7 +7,7 @@ import { type AgeClass, AGE_CLASSES, type AgedItem, MAX_COUNTED, listOverdueItem
 import { knownMismatches } from "../changes/integrity_scan.ts";
 import type { Effect } from "../changes/rules/effect.ts";
 import { isStale } from "../changes/rules/kpi.ts";
-import { taskCounts } from "./tasks.ts";
+import { readTaskCounts } from "./tasks.ts";
 
 const ITEMS = [...AGE_CLASSES, "drift", "review_due", "stale_kpis", "audit_chain"] as const;
 type ItemName = (typeof ITEMS)[number];
@@ -27,7 +27,7 @@ const WEIGHTS: Readonly<Record<ItemName, number>> = {
 };
 
 /** The weight at which N is a half. */
-const HALF = 8;
+const HALF_WEIGHT = 8;
 
 const itemSchema = z.object({
   item: z.enum(ITEMS).describe("What is open."),
@@ -50,7 +50,7 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
   const { store, clock, integrity } = deps;
   const [{ state }, tasks, drift, reviews] = await Promise.all([
     readProjection(deps, waiting),
-    taskCounts(store),
+    readTaskCounts(store),
     store.list("drift", { limit: MAX_COUNTED, keysOnly: true }),
     store.list("review_due", { limit: MAX_COUNTED, keysOnly: true }),
   ]);
@@ -60,22 +60,27 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     pending_changes: pending_consent,
     approved_changes: approved,
   };
-  const ofClass = async (item: AgeClass): Promise<Counted> => {
+  const countClass = async (item: AgeClass): Promise<CountedItem> => {
     const aged = open[item] ? await listOverdueItems(deps, item) : [];
-    return { item, open: open[item] ?? 0, ...countOf(aged, open[item] ?? 0) };
+    return { item, open: open[item] ?? 0, ...countAged(aged, open[item] ?? 0) };
   };
-  const atOnce = (item: ItemName, count: number): Counted => ({ item, open: count, overdue: count, weighing: count });
+  const countAllOverdue = (item: ItemName, count: number): CountedItem => ({
+    item,
+    open: count,
+    overdue: count,
+    weighing: count,
+  });
   const counted = [
-    ...(await Promise.all(AGE_CLASSES.map(ofClass))),
-    atOnce("drift", drift.length),
-    atOnce("review_due", reviews.length),
-    atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
-    atOnce("audit_chain", (integrity.breach ? 1 : 0) + knownMismatches(integrity).size),
+    ...(await Promise.all(AGE_CLASSES.map(countClass))),
+    countAllOverdue("drift", drift.length),
+    countAllOverdue("review_due", reviews.length),
+    countAllOverdue("stale_kpis", listStaleKpis(effect, clock.now()).length),
+    countAllOverdue("audit_chain", (integrity.breach ? 1 : 0) + knownMismatches(integrity).size),
   ];
-  const sum = (of: (item: Counted) => number): number => counted.reduce((total, item) => total + of(item), 0);
+  const sum = (of: (item: CountedItem) => number): number => counted.reduce((total, item) => total + of(item), 0);
   const weight = sum(({ item, weighing }) => WEIGHTS[item] * weighing);
   return {
-    value: weight / (weight + HALF),
+    value: weight / (weight + HALF_WEIGHT),
     weight,
     open: sum((item) => item.open),
     overdue: sum((item) => item.overdue),
@@ -85,14 +90,14 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
 }
 
 /** `weighing`: how many overdue ones of the plain weight would weigh as much. */
-type Counted = z.infer<typeof itemSchema> & { weighing: number };
+type CountedItem = z.infer<typeof itemSchema> & { weighing: number };
 
-function countOf(aged: readonly AgedItem[], open: number): Pick<Counted, "overdue" | "weighing"> {
+function countAged(aged: readonly AgedItem[], open: number): Pick<CountedItem, "overdue" | "weighing"> {
   // The list may have been read a moment later than its count.
   const overdue = aged.slice(0, open);
   return { overdue: overdue.length, weighing: overdue.length + overdue.filter(({ grave }) => grave).length };
 }
 
 /** The KPIs that count in E and were last fed more than 7 days ago. */
-export const staleKpis = (effect: Effect, now: number): string[] =>
+export const listStaleKpis = (effect: Effect, now: number): string[] =>
   effect.parts.filter(({ attainment, at }) => attainment !== null && isStale(at, now)).map(({ kpi }) => kpi);

@@ -17,23 +17,23 @@ const PAGE = 500;
 const ANY = { limit: 1, keysOnly: true } as const;
 
 /** Returns the next due time in milliseconds since the epoch: `-Infinity` where work is left, `Infinity` where nothing is due. */
-export async function nextDue(given: OperationsDeps): Promise<number> {
-  const deps = addRequestCache(given);
+export async function findNextDue(baseDeps: OperationsDeps): Promise<number> {
+  const deps = addRequestCache(baseDeps);
   // Every cycle checks a breach and mismatches again, and queries the peers.
   if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, outcome, limits, drift, apply] = await Promise.all([
-    isAnythingLeft(deps),
-    nextOutcome(deps),
-    nextLimit(deps),
+    hasUnfinishedWork(deps),
+    findNextOutcome(deps),
+    findNextLimit(deps),
     nextDriftCheck(deps),
-    nextApply(deps),
+    findNextApply(deps),
   ]);
   // `outcome` is NOW also while the projections are behind: `limits` may then lack waiting changes.
   return left || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
 }
 
 /** Returns whether there is unfinished work that each cycle continues. */
-async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
+async function hasUnfinishedWork({ store }: OperationsDeps): Promise<boolean> {
   const [tasks, mismatches, ...lists] = await Promise.all([
     store.list("tasks_order", ANY),
     store.get("meta", "mismatches"),
@@ -49,13 +49,13 @@ async function isAnythingLeft({ store }: OperationsDeps): Promise<boolean> {
 }
 
 /** Returns when the next change applies by itself; one that is due is tried in each cycle. */
-async function nextApply({ store }: OperationsDeps): Promise<number> {
+async function findNextApply({ store }: OperationsDeps): Promise<number> {
   const [first] = await store.list("applies_due", ANY);
   return first ? Date.parse(first.id.split("\n")[0]!) : Infinity;
 }
 
 /** Returns when the next outcome closes; `NOW` where a projection is behind, or a retrospective is not written yet. */
-async function nextOutcome(deps: OperationsDeps): Promise<number> {
+async function findNextOutcome(deps: OperationsDeps): Promise<number> {
   const { store, evolved } = deps;
   const [isCurrent, written, cursor] = await Promise.all([
     areAllCaughtUp(deps),
@@ -69,18 +69,18 @@ async function nextOutcome(deps: OperationsDeps): Promise<number> {
 }
 
 /** The next time at which a waiting change enters the last part of its time, or expires. */
-async function nextLimit(deps: OperationsDeps): Promise<number> {
+async function findNextLimit(deps: OperationsDeps): Promise<number> {
   if (!deps.product) return Infinity;
   const { consent_ttl_hours, approval_ttl_hours } = deps.product.intent.policy;
   const notified = (await deps.store.get("meta", "expiring"))?.value ?? {};
   const [pending, approved] = await Promise.all([
-    firstLimit(deps, "pending_consent", consent_ttl_hours, notified.pending_consent),
-    firstLimit(deps, "approved", approval_ttl_hours, notified.approved),
+    findFirstLimit(deps, "pending_consent", consent_ttl_hours, notified.pending_consent),
+    findFirstLimit(deps, "approved", approval_ttl_hours, notified.approved),
   ]);
   return Math.min(pending, approved);
 }
 
-async function firstLimit(
+async function findFirstLimit(
   { store }: OperationsDeps,
   status: WaitingStatus,
   hours: number | undefined,

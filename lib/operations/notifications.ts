@@ -12,17 +12,17 @@ import type { Change } from "../changes/rules/change.ts";
 import { parseDetail } from "../changes/rules/event.ts";
 import { isLive, isReviewDue, findTimeLimit, findReviewDue } from "../changes/rules/current_state.ts";
 import { listMissingConsents } from "../changes/rules/missing.ts";
-import { pick, shownOutcomes } from "./change_views.ts";
+import { pick, viewOutcomes } from "./change_views.ts";
 import type { OperationsDeps } from "./deps.ts";
 import type { StreamEvent } from "./event_cursor.ts";
-import { type Notification, NOTIFICATION_TYPES, type NotificationType, SHOWN } from "./notify/notification.ts";
-import { describeMatter, type Matter } from "./notify/sentence.ts";
-import { changePage } from "./page_address.ts";
+import { type Notification, NOTIFICATION_TYPES, type NotificationType, SENT_FIELDS } from "./notify/notification.ts";
+import { describeNotification, type NotificationFacts } from "./notify/sentence.ts";
+import { changePageAddress } from "./page_address.ts";
 
 /** Returns the notification for an event; undefined for those without one. */
 export async function buildNotification(deps: OperationsDeps, event: StreamEvent): Promise<Notification | undefined> {
   if (event.type === "tick" || !deps.product) return undefined;
-  const type = event.type === "audit" ? typeOfEntry(event.data) : await typeOfRow(deps, event.data);
+  const type = event.type === "audit" ? findEntryType(event.data) : await findRowType(deps, event.data);
   if (!type) return undefined;
   const { product_id, instance_id } = deps.product.identity;
   const [number, timestamp, changeId] =
@@ -32,9 +32,9 @@ export async function buildNotification(deps: OperationsDeps, event: StreamEvent
   // A mismatched record is not quoted.
   const isAbout = changeId !== "" && type !== "breach.found";
   const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
-  const source = event.type === "audit" ? sourceOfEntry(event.data) : await sourceOfRow(deps, event.data);
+  const source = event.type === "audit" ? createEntrySource(event.data) : await readRowSource(deps, event.data);
   if (type === "change.drifted" && change) source.words.values = await readBothValues(deps, change);
-  const { text, about } = aboutChange(deps, change, { type, ...source.words });
+  const { text, about } = describeChange(deps, change, { type, ...source.words });
   // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
   const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
   const id = `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${event.type}_${number}`;
@@ -45,39 +45,43 @@ export async function buildNotification(deps: OperationsDeps, event: StreamEvent
     product_id,
     instance_id,
     text,
-    ...placeOf(deps, type, changeId),
+    ...createLink(deps, type, changeId),
     data: { ...about, ...source.data },
   };
 }
 
 /** The sentence, and the data of its change. A record that somebody broke must not hold back what comes after it. */
-function aboutChange(
+function describeChange(
   deps: OperationsDeps,
   change: Change | undefined,
-  words: Omit<Matter, "change" | "missing" | "expires_at">,
+  words: Omit<NotificationFacts, "change" | "missing" | "expires_at">,
 ): { text: string; about: Pick<Notification["data"], "change" | "missing" | "expires_at"> } {
   try {
-    const standing = standingOf(deps, change, words.type);
-    const { missing, expires_at } = standing;
-    const shown = change ? pick(change, SHOWN) : null;
+    const consentStatus = findConsentStatus(deps, change, words.type);
+    const { missing, expires_at } = consentStatus;
+    const shown = change ? pick(change, SENT_FIELDS) : null;
     return {
-      text: describeMatter({ change, ...standing, ...words, now: deps.clock.now() }),
+      text: describeNotification({ change, ...consentStatus, ...words, now: deps.clock.now() }),
       about: { change: shown, missing: [...missing], expires_at },
     };
   } catch (error) {
     if (!change) throw error;
-    return aboutChange(deps, undefined, words);
+    return describeChange(deps, undefined, words);
   }
 }
 
 /** A link to the change. It is for reading: a button in a chat is no signature. */
-function placeOf({ publicUrl }: OperationsDeps, type: NotificationType, changeId: string): Pick<Notification, "url"> {
+function createLink(
+  { publicUrl }: OperationsDeps,
+  type: NotificationType,
+  changeId: string,
+): Pick<Notification, "url"> {
   if (publicUrl === undefined) return {};
-  if (changeId) return { url: changePage(publicUrl, changeId) };
+  if (changeId) return { url: changePageAddress(publicUrl, changeId) };
   return { url: `${publicUrl}/#/${type === "breach.found" ? "audit" : ""}` };
 }
 
-const ROWS: Readonly<Record<string, NotificationType>> = {
+const ROW_TYPES: Readonly<Record<string, NotificationType>> = {
   outcome: "outcome.verdict",
   guardrail: "guardrail.tripped",
   change_expiring: "change.expiring",
@@ -87,15 +91,15 @@ const ROWS: Readonly<Record<string, NotificationType>> = {
 };
 
 /** An emergency has a row when its review is due, and another when it was reviewed. */
-async function typeOfRow({ store }: OperationsDeps, row: ActivityRow): Promise<NotificationType | undefined> {
+async function findRowType({ store }: OperationsDeps, row: ActivityRow): Promise<NotificationType | undefined> {
   const entry = row.kind === "emergency" ? findRowEntry(row) : undefined;
-  if (entry === undefined) return ROWS[row.kind];
+  if (entry === undefined) return ROW_TYPES[row.kind];
   const event = (await store.get("audit", entryKey(entry)))?.value.event_type;
   return event === "consent_decision" ? "change.review_due" : undefined;
 }
 
 /** An entry that somebody broke says nothing, and holds back nothing that comes after it. */
-function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
+function findEntryType(entry: AuditEntry | null): NotificationType | undefined {
   const { event_type, detail } = entry ?? {};
   if (typeof event_type !== "string" || typeof detail !== "string") return undefined;
   if (event_type === "change_proposed" || event_type === "consent_decision") {
@@ -109,39 +113,39 @@ function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
 /** Facts of a source: as data, and for the sentence. */
 interface Source {
   data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
-  words: Partial<Pick<Matter, "entry" | "outcome" | "notice" | "values">>;
+  words: Partial<Pick<NotificationFacts, "entry" | "outcome" | "notice" | "values">>;
 }
 
 /** Reads what a changed place holds; undefined where it cannot be read, or holds what was consented to again. */
-async function readBothValues({ product }: OperationsDeps, change: Change): Promise<Matter["values"]> {
+async function readBothValues({ product }: OperationsDeps, change: Change): Promise<NotificationFacts["values"]> {
   const adapter = findCarrier(product!.adapter, change);
   if (!adapter || change.value === undefined || findMove(adapter, change)) return undefined;
-  const held = await askHeld(adapter, change);
-  return held === undefined ? undefined : { consented: change.value, held };
+  const current = await askHeld(adapter, change);
+  return current === undefined ? undefined : { consented: change.value, current };
 }
 
-function sourceOfEntry(entry: AuditEntry): Source {
+function createEntrySource(entry: AuditEntry): Source {
   const { id, event_type, detail, current_hash } = entry;
   return { data: { audit_entry: { id, event_type, detail, current_hash } }, words: { entry } };
 }
 
-async function sourceOfRow(deps: OperationsDeps, row: ActivityRow): Promise<Source> {
+async function readRowSource(deps: OperationsDeps, row: ActivityRow): Promise<Source> {
   const { kind, ref, title, detail } = row;
   const notice = { title, detail };
   const words = { notice: { title, detail, ref, of_entry: findRowEntry(row) !== undefined } };
   if (kind !== "outcome") return { data: { notice }, words };
   const read = await readProjection(deps, outcomes);
   const record = (await read.get("outcomes", ref ?? ""))?.value;
-  const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
+  const [outcome = null] = await viewOutcomes(deps, read, record ? [record] : []);
   return { data: { outcome, notice }, words: { ...words, outcome } };
 }
 
 /** Whose word a change lacks now, and until when that counts. */
-function standingOf(
+function findConsentStatus(
   { product }: OperationsDeps,
   change: Change | undefined,
   type: NotificationType,
-): Pick<Matter, "missing" | "expires_at" | "reviewers"> {
+): Pick<NotificationFacts, "missing" | "expires_at" | "reviewers"> {
   const { intent } = product!;
   if (!change) return { missing: [], expires_at: null };
   return {

@@ -7,8 +7,8 @@ import type { Counter } from "../projections/counts.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { computeFigures, RELIABILITY_DAYS } from "./figures.ts";
-import { staleKpis } from "./need.ts";
-import { taskCounts } from "./tasks.ts";
+import { listStaleKpis } from "./need.ts";
+import { readTaskCounts } from "./tasks.ts";
 import { computeTrend } from "./trend.ts";
 
 const PHASES = ["observe", "propose", "apply", "recover", "learn"] as const;
@@ -39,8 +39,8 @@ export type Phase = z.infer<typeof phaseSchema>;
 /** The phases, and the first that is not complete; `null` when all are. None where what tells of them cannot be read. */
 export async function computePhases(deps: OperationsDeps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
   try {
-    const items = await itemsOf(deps);
-    const phases = PHASES.map((id) => phaseOf(id, items[id]));
+    const items = await readItems(deps);
+    const phases = PHASES.map((id) => createPhase(id, items[id]));
     return { phases, current_phase: phases.find(({ met, total }) => met < total)?.id ?? null };
   } catch (error) {
     deps.log.warn("the phases cannot be read", { error: String(error) });
@@ -50,25 +50,25 @@ export async function computePhases(deps: OperationsDeps): Promise<{ phases: Pha
 
 type Item = readonly [title: string, met: boolean, how: string];
 
-function phaseOf(id: PhaseId, told: readonly Item[]): Phase {
-  const items = told.map(([title, met, how]) => ({ title, met, how }));
+function createPhase(id: PhaseId, rows: readonly Item[]): Phase {
+  const items = rows.map(([title, met, how]) => ({ title, met, how }));
   const met = items.filter((item) => item.met).length;
   const title = id.charAt(0).toUpperCase() + id.slice(1);
   return { id, title, progress: met / items.length, met, total: items.length, items };
 }
 
-async function itemsOf(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
+async function readItems(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>> {
   const { store, product, clock, integrity } = deps;
   const [{ effect, memory, kpis }, tally, { totals }, tasks, { state: waits }, { state }] = await Promise.all([
     computeFigures(deps),
     readTotalCounts(deps),
     computeTrend(deps, RELIABILITY_DAYS),
-    taskCounts(store),
+    readTaskCounts(store),
     readProjection(deps, waiting),
     readProjection(deps, outcomes),
   ]);
   const intent = product?.intent;
-  const known = effect.value !== null && staleKpis(effect, clock.now()).length === 0;
+  const known = effect.value !== null && listStaleKpis(effect, clock.now()).length === 0;
   const all = (...counters: Counter[]): number => counters.reduce((sum, counter) => sum + (tally[counter] ?? 0), 0);
   const proposed = Object.values(waits.counts).some((count) => count > 0);
   const decided = all("level_L1", "level_L2", "level_L3", "level_L4", "level_unattributed") > 0;

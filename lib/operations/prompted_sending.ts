@@ -1,6 +1,6 @@
 /** Sending on a host that runs only when it is called: after its requests and with its cycles. */
 import type { Clock } from "../kit/platform.ts";
-import { retryDelay, type Sender, type SendTimes } from "./keep_sending.ts";
+import { retryDelay, type Sender, type SendTimes } from "./send_loop.ts";
 
 /** Sends on demand. */
 export interface PromptedSending {
@@ -11,7 +11,7 @@ export interface PromptedSending {
 }
 
 /** Sends on demand, one call after the other; two that wait are one. `backsOff`: failures lengthen the pause. */
-export function promptedSending<T>(
+export function createPromptedSending<T>(
   { clock }: { clock: Pick<Clock, "now"> },
   { problem, attempt, sendNext, storeFailed }: Sender<T>,
   times: SendTimes,
@@ -37,14 +37,14 @@ export function promptedSending<T>(
     }
   };
 
-  let underWay: Promise<void> = Promise.resolve();
+  let current: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
   return {
     problem,
     send() {
-      next ??= underWay.then(() => {
+      next ??= current.then(() => {
         next = undefined;
-        return (underWay = sendAll());
+        return (current = sendAll());
       });
       return next;
     },

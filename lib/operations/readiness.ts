@@ -36,28 +36,28 @@ interface Readiness {
  * Checks that the service can take writes: store writable, its files undamaged, chain sound, intent loaded (where one is given),
  * clock not far behind the log, anchor as it was left, no witness against it.
  */
-export async function readiness(deps: OperationsDeps): Promise<Readiness> {
+export async function checkReadiness(deps: OperationsDeps): Promise<Readiness> {
   // A question of readiness is answered in time, whatever the store does.
-  return runWithTimeLimit(() => checksOf(deps), PROBE_MS).catch((error: unknown) => {
+  return runWithTimeLimit(() => runChecks(deps), PROBE_MS).catch((error: unknown) => {
     if (!(error instanceof Unanswered)) throw error;
     const reason = `the store did not answer within ${PROBE_MS / 1000} s; see the service's log`;
     return { ready: false, checks: { store: { ok: false, reason } } };
   });
 }
 
-async function checksOf(deps: OperationsDeps): Promise<Readiness> {
+async function runChecks(deps: OperationsDeps): Promise<Readiness> {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
   // A store that cannot be read says so itself.
   await adoptStoredBreach(deps, store).catch(() => undefined);
   const { breach } = integrity;
-  const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
+  const toResult = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) => {
-    let why = "the store cannot be written";
+    let message = "the store cannot be written";
     const ok = await run().catch((error: unknown) => {
-      if (error instanceof StoreUnavailable && error.shown) why += `: ${error.shown}`;
+      if (error instanceof StoreUnavailable && error.shown) message += `: ${error.shown}`;
       return false;
     });
-    return held(ok, `${why}; see the service's log`);
+    return toResult(ok, `${message}; see the service's log`);
   };
   const storeCheck = async () => {
     const { ok, reason } = await writeProof(deps);
@@ -77,8 +77,8 @@ async function checksOf(deps: OperationsDeps): Promise<Readiness> {
   const checks = {
     store: await storeCheck(),
     ...(store.faults && { files: filesCheck(store.faults()) }),
-    chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
-    ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),
+    chain: toResult(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
+    ...(anchor && product && { anchor: toResult(!integrity.anchor, integrity.anchor?.reason ?? "") }),
     ...(witnesses?.length && product && { witnesses: await witnessCheck(deps) }),
     ...(product && { clock: await clockCheck() }),
     intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
@@ -95,8 +95,8 @@ function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | n
 
 /** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
 async function witnessCheck(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
-  const refused = (await readWitnessStates(deps).catch(() => [])).find(({ state: seen }) => seen.refused);
-  return refused
-    ? { ok: false, reason: `${refused.witness.key.name}: ${refused.state.problem}` }
+  const rejecting = (await readWitnessStates(deps).catch(() => [])).find(({ state: seen }) => seen.refused);
+  return rejecting
+    ? { ok: false, reason: `${rejecting.witness.key.name}: ${rejecting.state.problem}` }
     : { ok: true, reason: null };
 }

@@ -43,12 +43,12 @@ export function computeReliability(counts: Counts, window: Window): Reliability 
       rolled_back: counts.attempts_rolled_back ?? 0,
       drifted: counts.attempts_drifted ?? 0,
     },
-    interval: n === 0 ? null : { ...wilson(n - failed, n), confidence: 0.95 },
+    interval: n === 0 ? null : { ...computeWilsonInterval(n - failed, n), confidence: 0.95 },
   };
 }
 
 /** The Wilson score interval at 95 % for a share of successes; it stays within 0 and 1 for any n above 0. */
-export function wilson(successes: number, n: number): { low: number; high: number } {
+export function computeWilsonInterval(successes: number, n: number): { low: number; high: number } {
   const share = successes / n;
   const scale = 1 + (Z * Z) / n;
   const centre = share + (Z * Z) / (2 * n);

@@ -13,11 +13,11 @@ import type { Store } from "../store/store.ts";
 import { describe } from "../wording/describe.ts";
 import { joinParts, showForeignText } from "../wording/part.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { code, escaped, list, page, quoted } from "./markdown.ts";
+import { formatCode, escapeMarkdown, list, page, quoteMarkdown } from "./markdown.ts";
 
 const MAX_ENTRIES = 100;
 /** A change ends within this many of its newest entries: only notes and an erasure come after that. */
-const ENDING_AMONG = 50;
+const MAX_ENTRIES_AFTER_END = 50;
 const MAX_NOTE = 200;
 
 /** The entry by which a change ended; undefined for one that is applied or still waits. */
@@ -25,7 +25,7 @@ export async function readEnding(
   store: Pick<Store, "getMany">,
   { audit }: { audit: readonly number[] },
 ): Promise<Entry | undefined> {
-  const entries = (await readEntriesById(store, audit.slice(-ENDING_AMONG))).map(parseEntry);
+  const entries = (await readEntriesById(store, audit.slice(-MAX_ENTRIES_AFTER_END))).map(parseEntry);
   return entries.findLast(
     ({ event_type, facts }) =>
       event_type === "change_rolled_back" || (event_type === "consent_decision" && facts.status === "denied"),
@@ -36,11 +36,11 @@ export async function readEnding(
 export function describeInMarkdown(entry: Entry): string {
   const { what, reason } = describe(entry);
   const parts = reason === undefined ? what : [...what, ": ", reason];
-  return joinParts(parts, (part) => escaped(showForeignText(part, MAX_NOTE)));
+  return joinParts(parts, (part) => escapeMarkdown(showForeignText(part, MAX_NOTE)));
 }
 
 /** Words the end of a change, and says so where no reason was given. */
-export const endingWords = (entry: Entry): string =>
+export const describeEnding = (entry: Entry): string =>
   `${describeInMarkdown(entry)}${describe(entry).reason === undefined ? ": no reason given" : ""}`;
 
 /** Writes the retrospective of a closed change: how it ended, its steps, its outcome, and what is not on record. */
@@ -53,38 +53,40 @@ export async function writeRetrospective(deps: OperationsDeps, changeId: string)
   const entries = (await readEntriesById(store, record.audit.slice(0, MAX_ENTRIES))).map(parseEntry);
   const ending = await readEnding(store, record);
   return page(
-    `# Retrospective of ${code(change.change_id)}`,
+    `# Retrospective of ${formatCode(change.change_id)}`,
     list([
-      `status: ${ending ? endingWords(ending) : change.status}`,
-      `tenant: ${quoted(change.tenant_id)}`,
-      `${change.kind} on ${code(change.target)}, tier ${change.tier}, risk ${change.risk}`,
-      `summary: ${quoted(change.summary)}`,
-      `rationale: ${change.rationale.trim() === "" ? "none" : quoted(change.rationale)}`,
-      ...lateLines(change),
-      `proposer: ${change.proposer === null ? "not named" : quoted(change.proposer)}`,
-      `decided by: ${deciders(change)}`,
+      `status: ${ending ? describeEnding(ending) : change.status}`,
+      `tenant: ${quoteMarkdown(change.tenant_id)}`,
+      `${change.kind} on ${formatCode(change.target)}, tier ${change.tier}, risk ${change.risk}`,
+      `summary: ${quoteMarkdown(change.summary)}`,
+      `rationale: ${change.rationale.trim() === "" ? "none" : quoteMarkdown(change.rationale)}`,
+      ...listLateNotes(change),
+      `proposer: ${change.proposer === null ? "not named" : quoteMarkdown(change.proposer)}`,
+      `decided by: ${listDeciders(change)}`,
     ]),
     "## What happened",
     list(entries.map((entry) => `${entry.timestamp} ${describeInMarkdown(entry)} (entry ${entry.id})`)),
     "## What came of it",
-    resultOf(outcome, entries.filter(({ event_type }) => event_type.endsWith("_failed")).length),
+    describeResult(outcome, entries.filter(({ event_type }) => event_type.endsWith("_failed")).length),
     missing.length > 0 ? `Not on record: ${missing.join(", ")}.` : "Everything that should be on record is.",
   );
 }
 
-const lateLines = ({ late_notes = [] }: Change): string[] =>
+const listLateNotes = ({ late_notes = [] }: Change): string[] =>
   late_notes.map(({ item, note, actor, at }) => {
-    const by = actor === null ? "" : ` by ${quoted(actor)}`;
-    return `${item}, said late${by} at ${at}: ${quoted(note)}`;
+    const by = actor === null ? "" : ` by ${quoteMarkdown(actor)}`;
+    return `${item}, said late${by} at ${at}: ${quoteMarkdown(note)}`;
   });
 
-function deciders({ approver, approval_note, approvals }: Change): string {
+function listDeciders({ approver, approval_note, approvals }: Change): string {
   const all = approvals.map(({ approver: name, note }) => ({ name, note }));
   if (approver !== null && all.at(-1)?.name !== approver) all.push({ name: approver, note: approval_note ?? "" });
-  return all.map(({ name, note }) => quoted(name) + (note.trim() === "" ? "" : `: ${quoted(note)}`)).join("; ");
+  return all
+    .map(({ name, note }) => quoteMarkdown(name) + (note.trim() === "" ? "" : `: ${quoteMarkdown(note)}`))
+    .join("; ");
 }
 
-function resultOf(outcome: Outcome | null, failures: number): string {
+function describeResult(outcome: Outcome | null, failures: number): string {
   if (!outcome) return "It was never applied.";
   const others = outcome.side_effects.map(({ words }) => words).join("; ");
   const failed = failures === 0 ? "" : ` ${failures} operations failed on the way.`;

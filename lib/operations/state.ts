@@ -9,7 +9,7 @@ import { goalSchema } from "./goals.ts";
 import { needSchema } from "./need.ts";
 import { memorySchema } from "../projections/outcomes/record_keeping.ts";
 import { reliabilitySchema } from "./reliability.ts";
-import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
+import { readTaskCounts, computeTaskStats, taskStatsSchema } from "./tasks.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -60,12 +60,12 @@ export const computeTick = async ({ store }: Pick<OperationsDeps, "store">): Pro
   (await store.get("meta", "tick"))?.value.tick ?? 0;
 
 /** The state as the records tell it now. */
-export async function stateView(deps: OperationsDeps): Promise<State> {
+export async function readState(deps: OperationsDeps): Promise<State> {
   const { store, clock } = deps;
   const [figures, tick, tasks, chat, freeze, drift] = await Promise.all([
     computeFigures(deps),
     computeTick(deps),
-    taskCounts(store),
+    readTaskCounts(store),
     store.get("meta", "chat_provenance"),
     shownFreeze(deps),
     store.get("meta", "drift"),
@@ -77,7 +77,7 @@ export async function stateView(deps: OperationsDeps): Promise<State> {
     dimensions: { E: effect, M: memory, R: reliability, N: need },
     goals,
     provenance: { chat: chat?.value ?? null },
-    tasks: taskStats(tasks),
+    tasks: computeTaskStats(tasks),
     freeze,
     oldest_verified_at: drift?.value.oldest_verified_at ?? null,
     as_of: new Date(clock.now()).toISOString(),

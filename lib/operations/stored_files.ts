@@ -12,17 +12,17 @@ declare module "../store/store.ts" {
 }
 
 /** How many are kept; the oldest go first. */
-const MOST_FILES = 500;
+const MAX_FILES = 500;
 
 /** The files of a store. */
-export function storedFiles({
+export function createStoredFiles({
   store,
   clock,
   sha256,
 }: Pick<OperationsDeps, "store" | "clock" | "sha256">): EvolvedFiles {
   return {
     async list() {
-      const files = await store.list("evolved_files", { limit: MOST_FILES + 1 });
+      const files = await store.list("evolved_files", { limit: MAX_FILES + 1 });
       return files.sort(newestFirst).map(({ id, value }) => ({ name: id, ...value, kind: evolvedKind(id) }));
     },
     async read(name) {
@@ -36,8 +36,8 @@ export function storedFiles({
       await store.transact(async (tx) => {
         tx.put("evolved_files", name, file);
         tx.put("evolved_texts", name, { text });
-        const kept = await tx.list("evolved_files", { limit: MOST_FILES + 1 });
-        for (const { id } of kept.sort(newestFirst).slice(MOST_FILES)) {
+        const files = await tx.list("evolved_files", { limit: MAX_FILES + 1 });
+        for (const { id } of files.sort(newestFirst).slice(MAX_FILES)) {
           tx.delete("evolved_files", id);
           tx.delete("evolved_texts", id);
         }
@@ -46,10 +46,10 @@ export function storedFiles({
   };
 }
 
-type Kept = Stored<Collections["evolved_files"]>;
+type StoredFile = Stored<Collections["evolved_files"]>;
 
 /** Sorts newest first; files of the same moment by name. */
-const newestFirst = (a: Kept, b: Kept): number =>
-  compared(b.value.modified_at, a.value.modified_at) || compared(a.id, b.id);
+const newestFirst = (a: StoredFile, b: StoredFile): number =>
+  compareText(b.value.modified_at, a.value.modified_at) || compareText(a.id, b.id);
 
-const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

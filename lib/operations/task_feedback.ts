@@ -3,10 +3,10 @@ import { normalizeName } from "../changes/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
 import { remember } from "../projections/memory.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { type Feedback, ratingSum, saveTask, readTask } from "./tasks.ts";
+import { type Feedback, sumRatings, saveTask, readTask } from "./tasks.ts";
 
 /** How many ratings a task keeps; the oldest go first. */
-const KEPT = 100;
+const MAX_RATINGS = 100;
 
 /** Keeps a rating; the same named rater again replaces the earlier one. 404 unknown task, 400 `task_not_completed`. */
 export async function rateTask(
@@ -14,9 +14,9 @@ export async function rateTask(
   { task_id, ...rating }: Omit<Feedback, "at"> & { task_id: string },
 ): Promise<{ task_id: string; feedback: Feedback; mean_rating: number }> {
   const at = new Date(clock.now()).toISOString();
-  const given: Feedback = { ...rating, at };
+  const newRating: Feedback = { ...rating, at };
   const isEarlier = ({ rater }: Feedback): boolean =>
-    rater !== null && given.rater !== null && normalizeName(rater) === normalizeName(given.rater);
+    rater !== null && newRating.rater !== null && normalizeName(rater) === normalizeName(newRating.rater);
   return store.transact(async (tx) => {
     const record = await readTask(tx, task_id);
     const { status, title: task } = record.task;
@@ -25,12 +25,12 @@ export async function rateTask(
         task_id,
         current_status: status,
       });
-    const feedback = [...record.task.feedback.filter((other) => !isEarlier(other)), given].slice(-KEPT);
+    const feedback = [...record.task.feedback.filter((other) => !isEarlier(other)), newRating].slice(-MAX_RATINGS);
     await saveTask(tx, record, { ...record, task: { ...record.task, feedback } });
-    const title = `Task ${task_id} was rated ${given.rating} of 5`;
-    await addNotice({ store }, tx, { at, kind: "feedback", title, detail: given.comment, ref: task_id });
-    const text = `${title} (${task})${given.comment === "" ? "" : `: ${given.comment}`}`;
-    await remember(tx, { kind: "feedback", text, author: given.rater, at, ref: task_id });
-    return { task_id, feedback: given, mean_rating: ratingSum(feedback) / feedback.length };
+    const title = `Task ${task_id} was rated ${newRating.rating} of 5`;
+    await addNotice({ store }, tx, { at, kind: "feedback", title, detail: newRating.comment, ref: task_id });
+    const text = `${title} (${task})${newRating.comment === "" ? "" : `: ${newRating.comment}`}`;
+    await remember(tx, { kind: "feedback", text, author: newRating.rater, at, ref: task_id });
+    return { task_id, feedback: newRating, mean_rating: sumRatings(feedback) / feedback.length };
   });
 }

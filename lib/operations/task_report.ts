@@ -4,8 +4,8 @@ import { requireText } from "../llm/converse.ts";
 import { LlmFailed } from "../llm/port.ts";
 import { askQuery, askRecords } from "../find/ask.ts";
 import type { OperationsDeps } from "./deps.ts";
-import { dimensionReport } from "./dimension_report.ts";
-import { blockQuote, code, page, quoted } from "./markdown.ts";
+import { writeDimensionReport } from "./dimension_report.ts";
+import { blockQuote, formatCode, page, quoteMarkdown } from "./markdown.ts";
 import { DIMENSIONS, type Task } from "./tasks.ts";
 
 const WORDING_MS = 20_000;
@@ -17,17 +17,20 @@ const SYSTEM =
   "add no figure that is not in it.";
 
 /** Answers a task's text from the records, and adds the report on its dimension where it names one. */
-export async function reportFor(deps: OperationsDeps, task: Task): Promise<Required<Pick<Task, "result" | "mode">>> {
+export async function writeTaskReport(
+  deps: OperationsDeps,
+  task: Task,
+): Promise<Required<Pick<Task, "result" | "mode">>> {
   const dimension = DIMENSIONS.find((name) => name === task.required_dimension);
-  const title = `# ${quoted(task.title)}`;
+  const title = `# ${quoteMarkdown(task.title)}`;
   const facts = page(
     `As of ${new Date(deps.clock.now()).toISOString()}.`,
     deps.product ? await answerTask(deps, task) : "No product intent is given, so there is no change to answer from.",
-    dimension && (await dimensionReport(deps, dimension)),
+    dimension && (await writeDimensionReport(deps, dimension)),
   );
-  const wording = await worded(deps, task, facts);
+  const wording = await wordReport(deps, task, facts);
   if ("unworded" in wording) return { result: page(title, wording.unworded, facts.trimEnd()), mode: "rules" };
-  const by = `## Worded by ${code(`llm:${deps.llm!.model}`)}, unverified`;
+  const by = `## Worded by ${formatCode(`llm:${deps.llm!.model}`)}, unverified`;
   return { result: page(title, by, blockQuote(wording.text), FROM_RECORDS, facts.trimEnd()), mode: "llm" };
 }
 
@@ -42,7 +45,7 @@ async function answerTask(deps: OperationsDeps, { title, description }: Task): P
 const FROM_RECORDS = "## From the records";
 
 /** A model's words on the report, which stays below them, or why there are none, where there is a model. */
-async function worded(
+async function wordReport(
   { llm, log }: OperationsDeps,
   task: Task,
   facts: string,

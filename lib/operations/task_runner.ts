@@ -3,40 +3,40 @@ import type { OperationsDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { addNotice } from "../projections/activity_log.ts";
-import { reportFor } from "./task_report.ts";
+import { writeTaskReport } from "./task_report.ts";
 import { orderPrefix, saveTask, type Task, readTask, type TaskRecord } from "./tasks.ts";
 
 /** How long a run may take before others count it as abandoned. */
 export const TASK_CLAIM_MS = 60_000;
 /** After so many runs that never ended a task fails. */
-const TASK_ATTEMPTS = 3;
+const MAX_TASK_ATTEMPTS = 3;
 /** Number of abandoned tasks checked when the next one begins: each process runs one at a time. */
-const ABANDONED_AT_ONCE = 4;
+const MAX_ABANDONED_PER_RUN = 4;
 
 /** Runs the first queued task and returns it as it ended; undefined when none is queued. */
 export async function runNextTask(deps: OperationsDeps): Promise<Task | undefined> {
-  const begun = await begin(deps);
+  const begun = await claimNext(deps);
   if (!begun) return undefined;
   try {
-    return await end(deps, begun, "completed", await reportFor(deps, begun.task));
+    return await commitResult(deps, begun, "completed", await writeTaskReport(deps, begun.task));
   } catch (error) {
     deps.log.error("task failed", { task_id: begun.task.task_id, error: String(error), stack: (error as Error).stack });
     const reason =
       error instanceof AppError ? error.message : "the report could not be made; the service's log has the cause";
-    return end(deps, begun, "failed", { result: reason, mode: "rules" });
+    return commitResult(deps, begun, "failed", { result: reason, mode: "rules" });
   }
 }
 
 /** Takes the first queued task, once what dead processes left running is in the queue again. */
-async function begin({ store, clock, owner }: OperationsDeps): Promise<TaskRecord | undefined> {
+async function claimNext({ store, clock, owner }: OperationsDeps): Promise<TaskRecord | undefined> {
   const [open] = await store.list("tasks_order", { limit: 1, keysOnly: true });
   if (!open || open.id >= orderPrefix("completed")) return undefined;
   return store.transact(async (tx) => {
     const now = clock.now();
     const at = new Date(now).toISOString();
-    for (const running of await firstOf(tx, "running", ABANDONED_AT_ONCE))
-      if (now >= (running.claim?.ends ?? 0)) await takeUp(store, tx, running, at);
-    const [before] = await firstOf(tx, "queued", 1);
+    for (const running of await readFirst(tx, "running", MAX_ABANDONED_PER_RUN))
+      if (now >= (running.claim?.ends ?? 0)) await requeueOrFail(store, tx, running, at);
+    const [before] = await readFirst(tx, "queued", 1);
     if (!before) return undefined;
     const record: TaskRecord = {
       task: { ...before.task, status: "running", started_at: at },
@@ -48,24 +48,24 @@ async function begin({ store, clock, owner }: OperationsDeps): Promise<TaskRecor
   });
 }
 
-async function firstOf(tx: Tx, status: "running" | "queued", limit: number): Promise<TaskRecord[]> {
-  const places = await tx.list("tasks_order", { prefix: orderPrefix(status), limit });
-  return Promise.all(places.map(({ value }) => readTask(tx, value)));
+async function readFirst(tx: Tx, status: "running" | "queued", limit: number): Promise<TaskRecord[]> {
+  const rows = await tx.list("tasks_order", { prefix: orderPrefix(status), limit });
+  return Promise.all(rows.map(({ value }) => readTask(tx, value)));
 }
 
 /** Puts an abandoned task into the queue again, or gives it up. */
-async function takeUp(store: Store, tx: Tx, before: TaskRecord, at: string): Promise<void> {
+async function requeueOrFail(store: Store, tx: Tx, before: TaskRecord, at: string): Promise<void> {
   const { task, attempts } = before;
-  if (attempts < TASK_ATTEMPTS)
+  if (attempts < MAX_TASK_ATTEMPTS)
     return saveTask(tx, before, { task: { ...task, status: "queued", started_at: null }, attempts });
   const result = `given up after ${attempts} runs that were interrupted`;
   const failed: Task = { ...task, status: "failed", completed_at: at, result, mode: "rules" };
   await saveTask(tx, before, { task: failed, attempts });
-  await tell(store, tx, failed, result);
+  await announceEnd(store, tx, failed, result);
 }
 
 /** Commits a result, unless the task was taken up by another meanwhile: then theirs counts. */
-async function end(
+async function commitResult(
   deps: OperationsDeps,
   { task: { task_id }, attempts, claim }: TaskRecord,
   status: "completed" | "failed",
@@ -78,12 +78,22 @@ async function end(
     const completed_at = new Date(deps.clock.now()).toISOString();
     const task: Task = { ...current.task, status, completed_at, ...result };
     await saveTask(tx, current, { task, attempts });
-    await tell(deps.store, tx, task, status === "failed" ? result.result! : "Its report is in the task's result.");
+    await announceEnd(
+      deps.store,
+      tx,
+      task,
+      status === "failed" ? result.result! : "Its report is in the task's result.",
+    );
     return task;
   });
 }
 
-const tell = (store: Store, tx: Tx, { task_id, title, status, completed_at }: Task, detail: string): Promise<void> =>
+const announceEnd = (
+  store: Store,
+  tx: Tx,
+  { task_id, title, status, completed_at }: Task,
+  detail: string,
+): Promise<void> =>
   addNotice({ store }, tx, {
     at: completed_at!,
     kind: `task_${status}`,

@@ -22,7 +22,7 @@ export type Dimension = (typeof DIMENSIONS)[number];
 const DIMENSION_NAMES = ["effect", "memory", "reliability", "need"];
 
 /** A dimension by its letter or name, in any case; other text is a label and stays as it is. */
-export function readDimension(text: string | null): string | null {
+export function parseDimension(text: string | null): string | null {
   const name = text?.trim().toLowerCase() ?? "";
   return DIMENSIONS.find((letter, index) => letter.toLowerCase() === name || DIMENSION_NAMES[index] === name) ?? text;
 }
@@ -34,9 +34,9 @@ export type Priority = keyof typeof PRIORITIES | number;
 export const PRIORITY_BOUND = 1_000_000;
 
 /** How many tasks may be open at a time: what nobody can get to must not pile up. */
-export const OPEN_TASKS = 10_000;
+export const MAX_OPEN_TASKS = 10_000;
 /** How many tasks that ended are kept; the oldest go first. */
-export const ENDED_TASKS = 10_000;
+export const MAX_ENDED_TASKS = 10_000;
 
 export const feedbackSchema = z
   .object({
@@ -114,11 +114,16 @@ export const taskStatsSchema = z
   .describe("How many tasks there are.");
 
 /** The counts of the tasks that are kept. */
-export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
+export const readTaskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
   (await reader.get("tally", "tasks"))?.value ?? { statuses: {}, open: {}, rated: 0, ratings: 0, rating_sum: 0 };
 
 /** The counts as they are shown. */
-export function taskStats({ statuses, rated, ratings, rating_sum }: TaskCounts): z.infer<typeof taskStatsSchema> {
+export function computeTaskStats({
+  statuses,
+  rated,
+  ratings,
+  rating_sum,
+}: TaskCounts): z.infer<typeof taskStatsSchema> {
   const { queued = 0, running = 0, completed = 0, failed = 0 } = statuses;
   return { queued, running, completed, failed, rated, mean_rating: ratings === 0 ? null : rating_sum / ratings };
 }
@@ -141,11 +146,11 @@ export async function submitTask(
     feedback: [],
   };
   await store.transact(async (tx) => {
-    const { queued = 0, running = 0 } = (await taskCounts(tx)).statuses;
-    if (queued + running >= OPEN_TASKS)
+    const { queued = 0, running = 0 } = (await readTaskCounts(tx)).statuses;
+    if (queued + running >= MAX_OPEN_TASKS)
       throw new AppError(
         "too_many_tasks",
-        `${OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
+        `${MAX_OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
         {},
         { "retry-after": "60" },
       );
@@ -157,16 +162,16 @@ export async function submitTask(
 /** Keeps a task with its place in the order, and counts it as it is now. */
 export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: TaskRecord): Promise<void> {
   const { task } = after;
-  const counts = structuredClone(await taskCounts(tx));
+  const counts = structuredClone(await readTaskCounts(tx));
   if (before) count(counts, before.task, -1);
   count(counts, task, 1);
   tx.put("tasks", task.task_id, after);
   if (before?.task.status !== task.status) {
     if (before) tx.delete("tasks_order", orderKey(before.task));
     tx.put("tasks_order", orderKey(task), task.task_id);
-    const place = openTaskKey(ageClassOf(task), task.task_id);
-    if (isOpen(task)) tx.put("tasks_open", place, task.created_at);
-    else tx.delete("tasks_open", place);
+    const indexKey = openTaskKey(findAgeClass(task), task.task_id);
+    if (isOpen(task)) tx.put("tasks_open", indexKey, task.created_at);
+    else tx.delete("tasks_open", indexKey);
     await forgetOldest(tx, counts);
   }
   tx.put("tally", "tasks", counts);
@@ -174,27 +179,27 @@ export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: Ta
 
 function count(counts: TaskCounts, task: Task, by: 1 | -1): void {
   const { status, feedback } = task;
-  const ageClass = ageClassOf(task);
+  const ageClass = findAgeClass(task);
   counts.statuses[status] = (counts.statuses[status] ?? 0) + by;
   if (isOpen(task)) counts.open[ageClass] = (counts.open[ageClass] ?? 0) + by;
   if (feedback.length > 0) counts.rated += by;
   counts.ratings += by * feedback.length;
-  counts.rating_sum += by * ratingSum(feedback);
+  counts.rating_sum += by * sumRatings(feedback);
 }
 
 /** The sum of ratings. */
-export const ratingSum = (feedback: readonly Feedback[]): number =>
+export const sumRatings = (feedback: readonly Feedback[]): number =>
   feedback.reduce((sum, { rating }) => sum + rating, 0);
 
 /** Deletes the task that ended first when more than are kept have ended, and takes it out of the counts. */
 async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
   const ended = ENDED.reduce((sum, status) => sum + (counts.statuses[status] ?? 0), 0);
-  if (ended <= ENDED_TASKS) return;
+  if (ended <= MAX_ENDED_TASKS) return;
   const last = { limit: 1, reverse: true };
-  const places = await Promise.all(
+  const rows = await Promise.all(
     ENDED.map((status) => tx.list("tasks_order", { ...last, prefix: orderPrefix(status) })),
   );
-  const oldest = (await Promise.all(places.flat().map(({ value }) => readTask(tx, value))))
+  const oldest = (await Promise.all(rows.flat().map(({ value }) => readTask(tx, value))))
     .map(({ task }) => task)
     .reduce((first, other) => (other.completed_at! < first.completed_at! ? other : first));
   tx.delete("tasks", oldest.task_id);
@@ -206,14 +211,14 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
 const isOpen = ({ status }: Task): boolean => status === "queued" || status === "running";
 
 /** The time limit that a priority has; a number has that of the nearest name below it. */
-function ageClassOf({ priority }: Pick<Task, "priority">): AgeClass {
-  const rank = rankOf(priority);
+function findAgeClass({ priority }: Pick<Task, "priority">): AgeClass {
+  const rank = priorityRank(priority);
   if (rank >= PRIORITIES.urgent) return "tasks_urgent";
   if (rank >= PRIORITIES.high) return "tasks_high";
   return rank >= PRIORITIES.normal ? "tasks_normal" : "tasks_low";
 }
 
-const rankOf = (priority: Priority): number => (typeof priority === "number" ? priority : PRIORITIES[priority]);
+const priorityRank = (priority: Priority): number => (typeof priority === "number" ? priority : PRIORITIES[priority]);
 
 /** The part of the order in which a status stands. */
 export const orderPrefix = (status: TaskStatus): string => `${TASK_STATUSES.indexOf(status)}:`;
@@ -222,7 +227,7 @@ export const orderPrefix = (status: TaskStatus): string => `${TASK_STATUSES.inde
 function orderKey({ status, priority, task_id, completed_at }: Task): string {
   if (status === "running") return orderPrefix(status) + task_id;
   const rank =
-    status === "queued" ? PRIORITY_BOUND - rankOf(priority) : Number.MAX_SAFE_INTEGER - Date.parse(completed_at!);
+    status === "queued" ? PRIORITY_BOUND - priorityRank(priority) : Number.MAX_SAFE_INTEGER - Date.parse(completed_at!);
   return `${orderPrefix(status)}${rank.toFixed(6).padStart(24, "0")}:${task_id}`;
 }
 
@@ -234,17 +239,17 @@ export async function readTask(reader: Pick<Store | Tx, "get">, taskId: string):
 }
 
 /** Tasks in running order; `next` is the `after` of the next page. 404 when `after` is no task. */
-export async function taskPage(
+export async function readTaskPage(
   store: Store,
   query: { limit: number; status?: TaskStatus | undefined; after?: string | undefined },
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
   const from = query.after === undefined ? "" : orderKey((await readTask(store, query.after)).task);
   const after = from > prefix ? from : prefix;
-  const places = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
-  const ids = places.slice(0, query.limit).map(({ value }) => value);
+  const rows = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
+  const ids = rows.slice(0, query.limit).map(({ value }) => value);
   const records = await store.getMany("tasks", ids);
   const tasks = records.flatMap((record) => (record ? [record.value.task] : []));
-  const next = places.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;
-  return { tasks, stats: taskStats(await taskCounts(store)), next };
+  const next = rows.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;
+  return { tasks, stats: computeTaskStats(await readTaskCounts(store)), next };
 }

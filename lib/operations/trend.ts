@@ -45,10 +45,10 @@ export async function computeTrend(deps: OperationsDeps, days: number): Promise<
   };
 }
 
-type Counted = AutonomyLevel | "unattributed";
+type CountedLevel = AutonomyLevel | "unattributed";
 
 /** Picks the counts by level. */
-export const pickLevels = (counts: Counts): Record<Counted, number> =>
+export const pickLevels = (counts: Counts): Record<CountedLevel, number> =>
   Object.fromEntries(
     [...AUTONOMY_LEVELS, "unattributed" as const].map((level) => [level, counts[`level_${level}`] ?? 0]),
-  ) as Record<Counted, number>;
+  ) as Record<CountedLevel, number>;

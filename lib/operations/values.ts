@@ -55,19 +55,19 @@ export const valueSchema = once(() => {
 export type Value = z.infer<ReturnType<typeof valueSchema>>;
 
 /** A value that is consented to. */
-export type Governed = Extract<Value, { state: "governed" }>;
+export type GovernedValue = Extract<Value, { state: "governed" }>;
 
 /** A target whose value is not returned. */
-export type Withheld = Pick<Extract<Value, { state: "withheld" }>, "state" | "tenant_id" | "target" | "problem">;
+export type WithheldValue = Pick<Extract<Value, { state: "withheld" }>, "state" | "tenant_id" | "target" | "problem">;
 
 /** Withholds the value of a target that the log has one for, and the store none. */
-export const withholdMissing = (place: Place): Withheld => ({ ...place, state: "withheld", problem: NOT_HELD });
+export const withholdMissing = (place: Place): WithheldValue => ({ ...place, state: "withheld", problem: NOT_OWNER });
 
 /** Returns the share of a rollout that has the value. */
-export const readExposure = ({ exposure }: Governed): Exposure | undefined => exposure as Exposure | undefined;
+export const readExposure = ({ exposure }: GovernedValue): Exposure | undefined => exposure as Exposure | undefined;
 
 /** Returns the value of everybody outside of the share of a rollout; null where there was none. */
-export const readControl = ({ before }: Governed): Value | null => (before ?? null) as Value | null;
+export const readControl = ({ before }: GovernedValue): Value | null => (before ?? null) as Value | null;
 
 /** Which values are asked for. */
 export interface ValueQuery {
@@ -86,82 +86,83 @@ export interface ValuePage {
   behind: number;
 }
 
-const SCANNED_A_PAGE = 5000;
+const MAX_SCANNED_PER_PAGE = 5000;
 /** Values of which the changes are verified together. */
-const VERIFIED_TOGETHER = 100;
-const TRIES = 3;
+const VALUES_PER_BATCH = 100;
+const MAX_TRIES = 3;
 
 /** A page of values by tenant and target, 1 MiB of them at most; with a target alone at most 5,000 are looked at. */
-export const valuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }: ValueQuery): Promise<ValuePage> =>
-  settled(deps, async (read, shown) => {
+export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }: ValueQuery): Promise<ValuePage> =>
+  runWithStableValues(deps, async (read, readValues) => {
     const position = { as_of: read.as_of, behind: read.behind };
-    if (deps.reader) return { ...(await ownPage(deps, read, shown, { tenant_id, target, limit, after })), ...position };
+    if (deps.reader)
+      return { ...(await readOwnPage(deps, read, readValues, { tenant_id, target, limit, after })), ...position };
     if (tenant_id !== undefined && target !== undefined) {
       const place = valueKey(tenant_id, target);
       const found = await read.get("values", place);
-      return { values: found ? await shown([{ place, source: found.value }]) : [], next: null, ...position };
+      return { values: found ? await readValues([{ key: place, source: found.value }]) : [], next: null, ...position };
     }
     const prefix = tenant_id === undefined ? "" : tenantPrefix(tenant_id);
     const isWanted = ({ id }: { id: string }) => target === undefined || id.endsWith(`\n${target.toLowerCase()}`);
-    const begin = after === undefined ? prefix : placeIn(after);
+    const begin = after === undefined ? prefix : parsePosition(after);
     const page = () =>
       gather({
         limit,
-        looked: target === undefined ? limit : SCANNED_A_PAGE,
+        looked: target === undefined ? limit : MAX_SCANNED_PER_PAGE,
         wanted: ({ value }) => value !== undefined,
         async read(last: Row | undefined, count: number): Promise<Row[]> {
-          const rows = await read.list("values", { prefix, after: last?.place ?? begin, limit: count });
+          const rows = await read.list("values", { prefix, after: last?.key ?? begin, limit: count });
           const wanted = rows.filter(isWanted);
-          const found = await shown(wanted.map(({ id, value }) => ({ place: id, source: value })));
+          const found = await readValues(wanted.map(({ id, value }) => ({ key: id, source: value })));
           return rows.map((row) => {
             const value = found[wanted.indexOf(row)];
-            return { place: row.id, value, size: value ? bytesOfText(JSON.stringify(value)) : 0 };
+            return { key: row.id, value, size: value ? bytesOfText(JSON.stringify(value)) : 0 };
           });
         },
       });
     const { rows, last, ended } = await (target === undefined ? page() : runWithScanLimit(deps.store, page));
-    const next = ended || !last ? null : toBase64Url(new TextEncoder().encode(last.place));
+    const next = ended || !last ? null : toBase64Url(new TextEncoder().encode(last.key));
     return { values: rows.map(({ value }) => value!), next, ...position };
   });
 
 /** A page of the values that a reader's own changes set. */
-async function ownPage(
+async function readOwnPage(
   deps: ChangesDeps,
   read: Snapshot<null>,
-  shown: Shown,
+  readValues: ReadValues,
   { tenant_id, target, limit, after }: ValueQuery,
 ): Promise<Pick<ValuePage, "values" | "next">> {
-  const begin = after === undefined ? "" : placeIn(after);
+  const begin = after === undefined ? "" : parsePosition(after);
   const own = new Set(await listIds(deps, ({ status }) => status === "applied"));
   const records = await readRecords(deps.store, [...own]);
-  const places = records.flatMap((record) => (record ? listEntries(record.change) : []));
-  const keys = [...new Set(places.map((place) => valueKey(place.tenant_id, place.target)))].sort();
+  const entries = records.flatMap((record) => (record ? listEntries(record.change) : []));
+  const keys = [...new Set(entries.map((place) => valueKey(place.tenant_id, place.target)))].sort();
   const stored = await read.getMany("values", keys);
   const sources = keys.flatMap((place, index): Source[] => {
     const source = stored[index]?.value;
     const isWanted =
       (tenant_id === undefined || place.startsWith(tenantPrefix(tenant_id))) &&
       (target === undefined || place.endsWith(`\n${target.toLowerCase()}`));
-    return source && own.has(source.change_id) && isWanted && place > begin ? [{ place, source }] : [];
+    return source && own.has(source.change_id) && isWanted && place > begin ? [{ key: place, source }] : [];
   });
   const page: Value[] = [];
   for (let bytes = 0; page.length < Math.min(limit, sources.length) && bytes < PAGE_BYTES;)
-    for (const value of await shown(sources.slice(page.length, Math.min(page.length + VERIFIED_TOGETHER, limit))))
+    for (const value of await readValues(sources.slice(page.length, Math.min(page.length + VALUES_PER_BATCH, limit))))
       if (bytes < PAGE_BYTES) {
         page.push(value);
         bytes += bytesOfText(JSON.stringify(value));
       }
   const last = page.length < sources.length ? sources[page.length - 1] : undefined;
-  return { values: page, next: last ? toBase64Url(new TextEncoder().encode(last.place)) : null };
+  return { values: page, next: last ? toBase64Url(new TextEncoder().encode(last.key)) : null };
 }
 
 interface Row {
-  place: string;
+  key: string;
   value: Value | undefined;
   size: number;
 }
 
-function placeIn(after: string): string {
+function parsePosition(after: string): string {
   const bytes = decodeBase64Url(after);
   if (!bytes) throw invalidField("after", "must be the next of a page");
   return new TextDecoder().decode(bytes);
@@ -169,105 +170,105 @@ function placeIn(after: string): string {
 
 /** The source of a value, and its place. */
 interface Source {
-  place: string;
+  key: string;
   source: ValueSource;
 }
 
 /** Gives values with their changes, in the same order. */
-export type Shown = (sources: readonly Source[]) => Promise<Value[]>;
+export type ReadValues = (sources: readonly Source[]) => Promise<Value[]>;
 
 /** Returns true where the log has a value of a target that is not stored. */
-export type Lacking = (place: Place) => Promise<boolean>;
+export type IsMissing = (place: Place) => Promise<boolean>;
 
 /** Something was applied or rolled back between a look at the values and one at their changes. */
-class Moved extends Error {}
+class ValuesMoved extends Error {}
 
 /** Runs what reads values until nothing moved meanwhile, three times at most: what moved then is withheld. */
-export async function settled<T>(
+export async function runWithStableValues<T>(
   deps: ChangesDeps,
-  run: (read: Snapshot<null>, shown: Shown, lacking: Lacking) => Promise<T>,
-  tries = TRIES,
+  run: (read: Snapshot<null>, readValues: ReadValues, isMissing: IsMissing) => Promise<T>,
+  tries = MAX_TRIES,
 ): Promise<T> {
   const read = await readProjection(deps, values);
   const mayHaveMoved = tries > 1 && read.behind === 0;
-  const lacking: Lacking = async (place) => {
-    const isLacking = await isSetByChange(deps, place);
-    if (isLacking && mayHaveMoved) throw new Moved();
-    return isLacking;
+  const isMissing: IsMissing = async (place) => {
+    const isAbsent = await isSetByChange(deps, place);
+    if (isAbsent && mayHaveMoved) throw new ValuesMoved();
+    return isAbsent;
   };
   try {
-    const shown: Shown = async (sources) => {
+    const readValues: ReadValues = async (sources) => {
       const verified = await readVerifiedChanges(
         deps,
         sources.map(({ source }) => source.change_id),
       );
       const found = await Promise.all(
-        sources.map((one, index) => valueInRollout({ deps, read }, one, verified[index]!)),
+        sources.map((one, index) => readValueInRollout({ deps, read }, one, verified[index]!)),
       );
-      if (mayHaveMoved && found.includes(MOVED)) throw new Moved();
-      return found.map((value, index) => (value === MOVED ? withheld(sources[index]!, NOT_HELD) : value));
+      if (mayHaveMoved && found.includes(MOVED)) throw new ValuesMoved();
+      return found.map((value, index) => (value === MOVED ? withholdValue(sources[index]!, NOT_OWNER) : value));
     };
-    return await run(read, shown, lacking);
+    return await run(read, readValues, isMissing);
   } catch (error) {
-    if (error instanceof Moved) return settled(deps, run, tries - 1);
+    if (error instanceof ValuesMoved) return runWithStableValues(deps, run, tries - 1);
     throw error;
   }
 }
 
 const MOVED = Symbol("moved");
 /** Explains that the log has another value than the stored one. */
-const NOT_HELD =
+const NOT_OWNER =
   "the log tells of another change that holds the target, or of none: what follows it is behind, or was edited";
 
 /** Says that a value went with its content. */
-export const ERASED = "its content was erased";
+export const ERASED_PROBLEM = "its content was erased";
 
 /** Returns a value; while it is rolled out, with the value before it. */
-async function valueInRollout(
+async function readValueInRollout(
   { deps, read }: { deps: ChangesDeps; read: Snapshot<null> },
   one: Source,
   verified: VerifiedChange,
 ): Promise<Value | typeof MOVED> {
-  const value = await valueOf(deps, one, verified);
+  const value = await readValue(deps, one, verified);
   if (value === MOVED || value.state === "withheld" || !value.exposure) return value;
-  const earlier = await findEarlier(read, one);
+  const earlier = await findEarlierSource(read, one);
   if (!earlier) return { ...value, before: null };
   const [source] = await readVerifiedChanges(deps, [earlier.source.change_id]);
   if (deps.reader && !("change" in source! && canRead(deps.reader, source.change)))
-    return { ...value, before: hidden(earlier) };
-  const before = await valueOf(deps, earlier, source!, value.change_id);
+    return { ...value, before: withholdUnreadable(earlier) };
+  const before = await readValue(deps, earlier, source!, value.change_id);
   return before === MOVED ? MOVED : { ...value, before };
 }
 
 /** Finds the source of the value that a target had before a change. */
-async function findEarlier(read: Snapshot<null>, { place, source }: Source): Promise<Source | undefined> {
+async function findEarlierSource(read: Snapshot<null>, { key: place, source }: Source): Promise<Source | undefined> {
   const rows = await read.list("values_order", { prefix: `${place}\n`, limit: 2, reverse: true });
   const earlier = rows.find(({ value }) => value.change_id !== source.change_id);
-  return earlier && { place, source: earlier.value };
+  return earlier && { key: place, source: earlier.value };
 }
 
 /** `over`: a later change that is known to hold the target. */
-async function valueOf(
+async function readValue(
   deps: ChangesDeps,
   one: Source,
   verified: VerifiedChange,
-  over?: string,
+  laterChange?: string,
 ): Promise<Value | typeof MOVED> {
-  if ("problem" in verified) return withheld(one, verified.problem);
+  if ("problem" in verified) return withholdValue(one, verified.problem);
   const { change, applied } = verified;
   const { change_id, kind, digest, status, erased } = change;
-  const set = listEntries(change).find((each) => valueKey(each.tenant_id, each.target) === one.place);
+  const set = listEntries(change).find((each) => valueKey(each.tenant_id, each.target) === one.key);
   const { entry } = one.source;
-  if (erased) return withheld(one, ERASED);
+  if (erased) return withholdValue(one, ERASED_PROBLEM);
   if (status !== "applied" || applied?.entry !== entry || !set) return MOVED;
   const { rolled_back_at, target_spelling = set.target } = findApplied({ applied }, set) ?? {};
   if (rolled_back_at !== undefined) return MOVED;
   const { tenant_id, value } = set;
   const target = target_spelling;
-  if (value === undefined) return withheld(one, "the change sets no value");
+  if (value === undefined) return withholdValue(one, "the change sets no value");
   // A change that sets no value leaves the target to the one before it.
-  const since = (await listLaterOwners(deps, set, one.source))?.filter((id) => id !== over);
-  if (!since) return withheld(one, "an entry about its target is not the one that the log had");
+  const since = (await listLaterOwners(deps, set, one.source))?.filter((id) => id !== laterChange);
+  if (!since) return withholdValue(one, "an entry about its target is not the one that the log had");
   const later = since.length === 0 ? [] : await readVerifiedChanges(deps, since);
   if (later.some((other) => "problem" in other || setsTarget(other.change, set))) return MOVED;
   const exposure = isRollingOut(change) ? findExposure(change) : undefined;
@@ -283,20 +284,20 @@ const setsTarget = (change: ChangeEntry, place: Place): boolean =>
 
 /** Returns true where an applied change sets the target, as far as this process has read the log. */
 async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> {
-  const held = await listLaterOwners(deps, place, { change_id: "", entry: 0 });
-  if (!held) return true;
-  const verified = held.length === 0 ? [] : await readVerifiedChanges(deps, held);
+  const owners = await listLaterOwners(deps, place, { change_id: "", entry: 0 });
+  if (!owners) return true;
+  const verified = owners.length === 0 ? [] : await readVerifiedChanges(deps, owners);
   return verified.some((one) => "problem" in one || (setsTarget(one.change, place) && one.change.status === "applied"));
 }
 
 /** The value of a change that the reader may not see. */
-function hidden({ place }: Source): object {
+function withholdUnreadable({ key: place }: Source): object {
   const [tenant_id, target] = place.split("\n");
   return { tenant_id, target, state: "withheld", problem: "it is of a change that this agent may not read" };
 }
 
 /** Names a value by its place: its record is not trusted. */
-function withheld({ place, source }: Source, problem: string): Value {
+function withholdValue({ key: place, source }: Source, problem: string): Value {
   const [tenant_id = "", target = ""] = place.split("\n");
   return { tenant_id, target, ...source, state: "withheld", problem };
 }

@@ -20,10 +20,10 @@ import { describeDrift } from "../wording/describe.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { buildInbox } from "./inbox.ts";
 import { describeMoves } from "./kpi_moves.ts";
-import { escaped, link, list, page } from "./markdown.ts";
-import { lacking, listed } from "./notify/words.ts";
-import { changePage } from "./page_address.ts";
-import { endingWords, readEnding } from "./retrospective.ts";
+import { escapeMarkdown, link, list, page } from "./markdown.ts";
+import { describeMissing, joinNames } from "./notify/words.ts";
+import { changePageAddress } from "./page_address.ts";
+import { describeEnding, readEnding } from "./retrospective.ts";
 
 /** Items listed of one kind, and links on one line; the others are counted. */
 const MAX_LISTED = 8;
@@ -55,7 +55,7 @@ interface Wait {
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Writes the report of an ISO week, such as `2026-W44`, in a time zone. What waits and what is due is as of now. */
-export async function weeklyReport(deps: OperationsDeps, name: string, zone: string): Promise<string> {
+export async function writeWeeklyReport(deps: OperationsDeps, name: string, zone: string): Promise<string> {
   const now = deps.clock.now();
   const span = parseSpan(name, now, zone)!;
   const week = { deps, intent: deps.product!.intent, name, zone, now, from: iso(span.from), to: iso(span.to) };
@@ -63,32 +63,32 @@ export async function weeklyReport(deps: OperationsDeps, name: string, zone: str
   const fresh = waits.filter(({ isNew }) => isNew);
   const soon = waits.filter((wait) => !wait.isNew && wait.until !== null && isSoon(week, wait.until));
   const more = total - fresh.length - soon.length;
-  const waiting = fresh.map((wait) => `${wait.link} waits ${wait.for}${until(week, wait.until)}`);
+  const waiting = fresh.map((wait) => `${wait.link} waits ${wait.for}${untilText(week, wait.until)}`);
   return page(
     `# Week ${name} (${localDay(span.from, zone)} to ${localDay(span.to - 1, zone)}, ${zone})`,
     (await describeMoves(week, (row) => appliedLink(week, row))).join(" "),
     "## Applied",
-    section(await appliedLines(week)),
+    formatSection(await appliedLines(week)),
     "## Rolled back or denied",
-    section(await endedLines(week)),
+    formatSection(await endedLines(week)),
     `## Waiting since this week, as of ${localMinute(now, zone)}`,
-    section([
-      ...capped(waiting),
+    formatSection([
+      ...capLines(waiting),
       ...(more > 0 ? [`${more} ${more === 1 ? "change waits" : "changes wait"} as before this week`] : []),
     ]),
     "## Promises decided (a correlation, not a cause)",
-    section(await promiseLines(week)),
+    formatSection(await promiseLines(week)),
     "## Due within seven days",
-    section(await dueLines(week, soon)),
+    formatSection(await dueLines(week, soon)),
   );
 }
 
-const section = (lines: readonly string[]): string => list(lines) ?? "Nothing.";
+const formatSection = (lines: readonly string[]): string => list(lines) ?? "Nothing.";
 
-const capped = (lines: readonly string[], total = lines.length): string[] =>
+const capLines = (lines: readonly string[], total = lines.length): string[] =>
   total <= MAX_LISTED ? [...lines] : [...lines.slice(0, MAX_LISTED), `and ${total - MAX_LISTED} more`];
 
-const until = ({ zone }: Week, at: string | null): string =>
+const untilText = ({ zone }: Week, at: string | null): string =>
   at === null ? "" : `, until ${localMinute(Date.parse(at), zone)}`;
 
 const isWithin = ({ from, to }: Week, at: string | null): boolean => at !== null && at >= from && at < to;
@@ -96,11 +96,11 @@ const isWithin = ({ from, to }: Week, at: string | null): boolean => at !== null
 const isSoon = ({ now }: Week, at: string): boolean => Date.parse(at) >= now && Date.parse(at) < now + DUE_MS;
 
 /** A change by its summary, as a link to its page. */
-const linkTo = ({ deps }: Week, { change_id, summary }: Pick<Change, "change_id" | "summary">): string =>
-  link(summary, MAX_TITLE, changePage(deps.publicUrl, change_id));
+const linkChange = ({ deps }: Week, { change_id, summary }: Pick<Change, "change_id" | "summary">): string =>
+  link(summary, MAX_TITLE, changePageAddress(deps.publicUrl, change_id));
 
 const appliedLink = (week: Week, row: FindRow): string =>
-  `${linkTo(week, row)}${row.status === "rolled_back" ? " (rolled back since)" : ""}`;
+  `${linkChange(week, row)}${row.status === "rolled_back" ? " (rolled back since)" : ""}`;
 
 const readRows = ({ deps, zone }: Week, query: string) => findRows(deps, query, { zone, limit: MAX_ROWS });
 
@@ -113,9 +113,9 @@ async function appliedLines(week: Week): Promise<string[]> {
   const lines = tenants.map(([tenant, links]) => {
     const more = links.length - MAX_LINKED;
     const shown = `${links.slice(0, MAX_LINKED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
-    return `${escaped(label(tenant))}: ${shown}`;
+    return `${escapeMarkdown(label(tenant))}: ${shown}`;
   });
-  return capped(lines);
+  return capLines(lines);
 }
 
 /** Lists what was rolled back, denied or withdrawn, or ended by time, with the reason; rollbacks first. */
@@ -131,9 +131,9 @@ async function endedLines(week: Week): Promise<string[]> {
   );
   const lines = rows.slice(0, MAX_LISTED).map(async (row, index) => {
     const ending = records[index] && (await readEnding(store, records[index]));
-    return `${linkTo(week, row)}: ${ending ? endingWords(ending) : row.status}`;
+    return `${linkChange(week, row)}: ${ending ? describeEnding(ending) : row.status}`;
   });
-  return capped(await Promise.all(lines), rows.length);
+  return capLines(await Promise.all(lines), rows.length);
 }
 
 /** Everything that waits, soonest end first, and how much that is. */
@@ -142,13 +142,13 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
   const inbox = await buildInbox(deps, { person: null, limit: MAX_ROWS });
   type Item = (typeof inbox.pending.items)[number];
   const wait = (item: Item, whom: string, end: string): Wait => ({
-    link: linkTo(week, { change_id: item.change_id, summary: item.title }),
-    for: escaped(whom),
+    link: linkChange(week, { change_id: item.change_id, summary: item.title }),
+    for: escapeMarkdown(whom),
     until: item.expires_at,
     end,
     isNew: item.since >= from || item.approvals.some(({ at }) => at >= from),
   });
-  const consent = ({ missing }: Item): string => `for the consent of ${lacking(missing)}`;
+  const consent = ({ missing }: Item): string => `for the consent of ${describeMissing(missing)}`;
   const reviewed = await readRecords(
     deps.store,
     inbox.review_due.items.map(({ change_id }) => change_id),
@@ -158,7 +158,7 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
       const reviewers = reviewed[index] && listReviewers(reviewed[index].change as Change, intent);
       return wait(
         item,
-        `for a review of its emergency by ${listed(reviewers ?? ["anybody"], "or")}`,
+        `for a review of its emergency by ${joinNames(reviewers ?? ["anybody"], "or")}`,
         "its review is due",
       );
     }),
@@ -188,10 +188,10 @@ async function promiseLines(week: Week): Promise<string[]> {
     const verdict = order.indexOf(outcome.final?.verdict ?? "");
     if (verdict === -1) return [];
     const word = describeVerdict(outcome.final!);
-    const words = `${linkTo(week, change)}: ${word === "regressed" ? "**regressed**" : word}. ${describeMovement(outcome.final!)}`;
+    const words = `${linkChange(week, change)}: ${word === "regressed" ? "**regressed**" : word}. ${describeMovement(outcome.final!)}`;
     return { verdict, words };
   });
-  return capped(lines.sort((a, b) => a.verdict - b.verdict).map(({ words }) => words));
+  return capLines(lines.sort((a, b) => a.verdict - b.verdict).map(({ words }) => words));
 }
 
 /** Lists what time brings: the ends of what waited before this week, verdicts, the end of a freeze, the deadlines of goals. */
@@ -208,7 +208,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
   const due = [
     ...soon.map((wait) => ({ at: wait.until!, words: `${wait.link}: ${wait.end}` })),
     ...promised.flatMap(({ change, outcome: { kpi, judged_from } }) =>
-      kpi === null ? [] : { at: judged_from, words: `${linkTo(week, change)}: its promise on ${kpi} is judged` },
+      kpi === null ? [] : { at: judged_from, words: `${linkChange(week, change)}: its promise on ${kpi} is judged` },
     ),
     ...(freeze?.until ? [{ at: freeze.until, words: "the freeze ends" }] : []),
     ...Object.entries(intent.kpis).flatMap(([kpi, goal]) =>
@@ -216,7 +216,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
     ),
   ].filter(({ at }) => isSoon({ ...week, now }, at));
   due.sort((a, b) => (a.at < b.at ? -1 : 1));
-  return capped(due.map(({ at, words }) => `${localMinute(Date.parse(at), zone)} ${words}`));
+  return capLines(due.map(({ at, words }) => `${localMinute(Date.parse(at), zone)} ${words}`));
 }
 
 /** Outcomes with their changes, in the order of the ids. */

@@ -104,9 +104,9 @@ async function addRows(
 ): Promise<string | void> {
   for (let index = Number(step); index < rows.length; index++) {
     if (!context.hasRoom(MAX_WRITES_PER_STEP)) return String(index);
-    const place = { position: entry.id, tick: await context.readTick(entry.id) };
+    const rowPosition = { position: entry.id, tick: await context.readTick(entry.id) };
     const notice = { at: entry.timestamp, ref: entry.change_id || null, ...rows[index]! };
-    context.state = { rows: await addRow(context.tx, "growth_rows", context.state.rows, place, notice) };
+    context.state = { rows: await addRow(context.tx, "growth_rows", context.state.rows, rowPosition, notice) };
   }
 }
 

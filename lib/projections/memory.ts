@@ -20,7 +20,7 @@ declare module "../store/store.ts" {
     chat_memories: Memory;
   }
   interface Meta {
-    memories: SaidState;
+    memories: UserMemoryState;
   }
 }
 
@@ -38,10 +38,10 @@ export const MEMORY_KINDS = [
 export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
 /** Kinds that a user said and nobody verified; all others come from the audit log. */
-const SAID: ReadonlySet<MemoryKind> = new Set(["feedback", "insight", "chat"]);
+const USER_KINDS: ReadonlySet<MemoryKind> = new Set(["feedback", "insight", "chat"]);
 
 /** Returns whether a memory comes from the records or from what a user said. */
-export const memoryBasis = (kind: MemoryKind): "record" | "said" => (SAID.has(kind) ? "said" : "record");
+export const memoryBasis = (kind: MemoryKind): "record" | "said" => (USER_KINDS.has(kind) ? "said" : "record");
 
 /**
  * Collections of memories: of entries, of proposals, of outcomes, of feedback and insights, and of conversation. Each is
@@ -91,7 +91,7 @@ export async function addMemory(
 }
 
 /** `meta/memories`: bounds of what users said; numbered together, so that ids differ, and counted apart. */
-interface SaidState extends BufferState {
+interface UserMemoryState extends BufferState {
   /** Number of memories of conversation. */
   chat: number;
 }

@@ -47,14 +47,14 @@ export interface AgedItem {
 export const openTaskKey = (ageClass: AgeClass, taskId: string): string => `${ageClass}:${taskId}`;
 
 /** Lists changes that have been pending since before a moment, oldest first, `most` at most. */
-export async function listPendingSince(deps: ProjectionDeps, moment: number, most: number): Promise<AgedItem[]> {
+export async function listPendingSince(deps: ProjectionDeps, moment: number, maxItems: number): Promise<AgedItem[]> {
   const { list } = await readProjection(deps, waiting);
   const prefix = waitingPrefix("pending_consent");
   return listOldest(
     (after, limit) => list("waiting", { prefix, after: after ?? prefix, limit }),
     ({ id, value }) => ({ id: id.slice(prefix.length), ...parseWait(value) }),
     moment,
-    most,
+    maxItems,
   );
 }
 
@@ -62,14 +62,14 @@ export async function listPendingSince(deps: ProjectionDeps, moment: number, mos
 export async function listApprovedSince(
   deps: ProjectionDeps,
   moment: number,
-  most: number,
+  maxItems: number,
   scanned = Infinity,
 ): Promise<AgedItem[]> {
   const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix("approved");
   const found: AgedItem[] = [];
   let left = scanned;
-  for (let after = prefix, more = true; more && left > 0 && found.length < most; left -= SCAN_SIZE) {
+  for (let after = prefix, more = true; more && left > 0 && found.length < maxItems; left -= SCAN_SIZE) {
     const limit = Math.min(SCAN_SIZE, left);
     const page = await read.list("waiting", { prefix, after, limit });
     for (const { id, value } of page) {
@@ -89,14 +89,14 @@ const listTasksSince = (
   { store }: ProjectionDeps,
   ageClass: TaskClass,
   moment: number,
-  most: number,
+  maxItems: number,
 ): Promise<AgedItem[]> => {
   const prefix = openTaskKey(ageClass, "");
   return listOldest(
     (after, limit) => store.list("tasks_open", { prefix, after: after ?? prefix, limit }),
     ({ id, value }) => ({ id: id.slice(prefix.length), since: Date.parse(value), grave: false }),
     moment,
-    most,
+    maxItems,
   );
 };
 
@@ -105,12 +105,12 @@ async function listOldest<T extends { id: string }>(
   list: (after: string | undefined, limit: number) => Promise<T[]>,
   read: (row: T) => AgedItem & { since: number },
   moment: number,
-  most: number,
+  maxItems: number,
 ): Promise<AgedItem[]> {
   const found: AgedItem[] = [];
-  for (let after: string | undefined; found.length < most;) {
+  for (let after: string | undefined; found.length < maxItems;) {
     // There is usually none.
-    const limit = found.length === 0 ? 1 : Math.min(PAGE_SIZE, most - found.length);
+    const limit = found.length === 0 ? 1 : Math.min(PAGE_SIZE, maxItems - found.length);
     const page = await list(after, limit);
     for (const { since, ...item } of page.map(read)) {
       if (since >= moment) return found;
@@ -123,9 +123,13 @@ async function listOldest<T extends { id: string }>(
 }
 
 /** Lists the overdue items of a kind, up to `most`. */
-export function listOverdueItems(deps: ProjectionDeps, ageClass: AgeClass, most = MAX_COUNTED): Promise<AgedItem[]> {
+export function listOverdueItems(
+  deps: ProjectionDeps,
+  ageClass: AgeClass,
+  maxItems = MAX_COUNTED,
+): Promise<AgedItem[]> {
   const moment = deps.clock.now() - TIME_LIMITS[ageClass];
-  if (ageClass === "pending_changes") return listPendingSince(deps, moment, most);
-  if (ageClass === "approved_changes") return listApprovedSince(deps, moment, most, MAX_COUNTED);
-  return listTasksSince(deps, ageClass, moment, most);
+  if (ageClass === "pending_changes") return listPendingSince(deps, moment, maxItems);
+  if (ageClass === "approved_changes") return listApprovedSince(deps, moment, maxItems, MAX_COUNTED);
+  return listTasksSince(deps, ageClass, moment, maxItems);
 }

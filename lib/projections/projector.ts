@@ -39,14 +39,14 @@ async function readEndNow(deps: ProjectionDeps): Promise<LogEnd> {
  * others. Never rejects; false where another process was faster at one, which is left to it.
  */
 export async function projectAll(deps: ProjectionDeps, proceed: () => boolean = () => true): Promise<boolean> {
-  let ours = PROJECTIONS;
+  let remaining = PROJECTIONS;
   let isAlone = true;
   for (let isMore = true; isMore && proceed();) {
     const end = readEndNow(deps);
-    const results = await Promise.all(ours.map((projection) => projectNext(deps, projection, end, proceed)));
+    const results = await Promise.all(remaining.map((projection) => projectNext(deps, projection, end, proceed)));
     isMore = results.includes("more");
     if (results.includes("conflict")) isAlone = false;
-    ours = ours.filter((_, index) => results[index] === "done" || results[index] === "more");
+    remaining = remaining.filter((_, index) => results[index] === "done" || results[index] === "more");
     await yieldToEventLoop();
   }
   return isAlone;
@@ -68,7 +68,7 @@ export async function rebuild(deps: ProjectionDeps): Promise<Record<string, numb
  * burst is projected together; `yielding`, for which another process that was faster is left to it; `poll`, the interval at
  * which commits of other processes are looked for.
  */
-export function keepProjecting(
+export function startProjecting(
   deps: ProjectionDeps & { commits?: CommitSignal | undefined },
   { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 60_000 },
 ): { stop(): Promise<void> } {

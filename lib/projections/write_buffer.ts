@@ -38,8 +38,8 @@ export function createWriteBuffer(stored: Reads): WriteBuffer {
     get: (async (collection: Collection, id: string) => (await getMany(collection, [id]))[0]) as Tx["get"],
     getMany: getMany as Tx["getMany"],
     list: list as Tx["list"],
-    async texts(collection, which) {
-      const rows = await ("limit" in which ? list(collection, which) : getMany(collection, which));
+    async texts(collection, selection) {
+      const rows = await ("limit" in selection ? list(collection, selection) : getMany(collection, selection));
       return rows.flatMap((row) => (row ? { id: row.id, text: JSON.stringify(row.value) } : []));
     },
     put: (collection, id, value) => write(collection, id, json(value, `${collection}/${id}`)),

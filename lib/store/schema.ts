@@ -169,7 +169,7 @@ export const META_RECORDS = {
   github_sweeps: { record: "Readonly<Record<string, Sweep>>", writer: "operations", purpose: "By gate, how far GitHub's deliveries were searched for lost ones." },
   notify: { record: "EventCursor", writer: "operations", purpose: "How far notifications were sent." },
   write_probe: { record: "{ at: string }", writer: "operations", purpose: "The last proof that writes are taken." },
-  memories: { record: "SaidState", writer: "chat", purpose: "Bounds of the collections memories and chat_memories." },
+  memories: { record: "UserMemoryState", writer: "chat", purpose: "Bounds of the collections memories and chat_memories." },
   chat: { record: "BufferState", writer: "chat", purpose: "Bounds of the collection chat." },
   chat_drafts: { record: "BufferState", writer: "chat", purpose: "Bounds of the collection chat_drafts." },
   chat_provenance: { record: "z.infer<typeof provenanceSchema>", writer: "chat", purpose: "Who worded the last answer of the chat." },

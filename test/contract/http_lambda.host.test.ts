@@ -1,6 +1,6 @@
 import { endpoints } from "../../handlers/index.ts";
 import { type LambdaHandler, lambdaHandler } from "../../lib/hosts/lambda/handler.ts";
-import { routed } from "../../lib/http/router.ts";
+import { createRouter } from "../../lib/http/router.ts";
 import { context, makeEvent, toFetchResponse, type Source } from "../lib/hosts/lambda_events.ts";
 import { ORIGIN } from "../support/requests.ts";
 import { httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
@@ -14,7 +14,7 @@ const made =
   (source: Source, base64 = false): Make =>
   async (options) => {
     const deps = await opened(options);
-    const handler = lambdaHandler({ open: async () => routed(endpoints, deps), log: deps.log });
+    const handler = lambdaHandler({ open: async () => createRouter(endpoints, deps), log: deps.log });
     const fetch = through(handler, source, base64);
     return { origin: ORIGIN, fetch, advance: deps.clock.advance, close: () => deps.store.close() };
   };

@@ -1,6 +1,6 @@
 import { FastResponse } from "srvx/node";
 import { app } from "../../handlers/index.ts";
-import { hostGuard } from "../../lib/http/host_guard.ts";
+import { createHostGuard } from "../../lib/http/host_guard.ts";
 import { serveHttp } from "../../local/node_http.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { FULL } from "../support/length.ts";
@@ -12,7 +12,7 @@ const RULES = ALL.filter((section) => !OF_A_HOST.includes(section));
 
 httpContract("a listening Node server", FULL ? RULES : [...OF_A_HOST, "streams"], async (options) => {
   const deps = await opened({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
-  const server = await serveHttp(hostGuard(deps)(app(deps)), { host: "127.0.0.1", port: 0, deps });
+  const server = await serveHttp(createHostGuard(deps)(app(deps)), { host: "127.0.0.1", port: 0, deps });
   return {
     origin: server.url,
     fetch: (request) => fetch(request),

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { logsAddress } from "../../lib/operations/audit_export/options.ts";
-import { promptedAuditExport } from "../../lib/operations/audit_export/sender.ts";
+import { createPromptedAuditExport } from "../../lib/operations/audit_export/sender.ts";
 import { PROPOSAL } from "../support/client.ts";
 import { service } from "../support/service.ts";
 
@@ -71,7 +71,7 @@ test("the receiver takes each entry, with what the dashboard asks for", async ()
   await api.act("apply", change_id, {});
   const { port } = new URL(receiver.url);
   const url = logsAddress(READY_URL.replace(/\d+$/, port));
-  await promptedAuditExport(api.deps, { url }).send();
+  await createPromptedAuditExport(api.deps, { url }).send();
   expect(receiver.taken.map(({ headers }) => headers["content-type"])).toEqual(["application/json"]);
   const [{ resource, scopeLogs }] = JSON.parse(receiver.taken[0]!.body).resourceLogs;
   const records: LogRecord[] = scopeLogs[0].logRecords;

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { FastResponse } from "srvx/node";
 import { afterEach, expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { hostGuard } from "../../lib/http/host_guard.ts";
+import { createHostGuard } from "../../lib/http/host_guard.ts";
 import { processMetrics } from "../../local/metrics.ts";
 import { LIMITS, serveHttp, type HttpServer } from "../../local/node_http.ts";
 import { plainEvaluations } from "../../local/plain_evaluations.ts";
@@ -50,7 +50,7 @@ async function serveBoth({ deps }: TestService) {
     };
     const limits = { ...LIMITS, stopTimeout: 2 ** 31 - 1 };
     const options = { host: "127.0.0.1", port: 0, deps: own, limits, ...(isPlain && { plain: counting }) };
-    const server = await serveHttp(hostGuard(own)(app(own)), options);
+    const server = await serveHttp(createHostGuard(own)(app(own)), options);
     running.push(server);
     const counts = async () => (await metrics.text()).split("\n").filter((line) => /requests_total\{/.test(line));
     return { url: server.url, counts };

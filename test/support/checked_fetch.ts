@@ -50,7 +50,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
-    else if (status >= 400 && endpoint?.refusals) checkRefusal(text, status, endpoint);
+    else if (status >= 400 && endpoint?.errorFormat) checkRefusal(text, status, endpoint);
     else if (endpoint?.also?.includes(status) && /^\{"(?:jsonrpc|state)"/.test(text))
       checkSuccess(text, status, endpoint);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
@@ -76,7 +76,7 @@ function checkError(text: string, status: number, headers: Headers, endpoint: De
 }
 
 /** A protocol of others says what an error looks like, and that some have no body. */
-function checkRefusal(text: string, status: number, { path, refusals }: Declaration): void {
+function checkRefusal(text: string, status: number, { path, errorFormat: refusals }: Declaration): void {
   const body = refusals!.bodies[status];
   expect(body, `${status} of ${path} is declared`).toBeDefined();
   expect(text).not.toMatch(LEAK);

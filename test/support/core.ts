@@ -27,7 +27,7 @@ import { expireDue } from "../../lib/changes/expiry.ts";
 import { rollBackCondemned } from "../../lib/changes/guardrail_rollback.ts";
 import { recoverAbandoned } from "../../lib/changes/operations/recover.ts";
 import { changeView } from "../../lib/changes/views.ts";
-import { routed } from "../../lib/http/router.ts";
+import { createRouter } from "../../lib/http/router.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "./client.ts";
 import { opened, type TestDeps, type TestOptions } from "./deps.ts";
@@ -67,7 +67,7 @@ export const core = async (options: TestOptions = {}): Promise<Core> =>
 
 /** A client to the governed core over dependencies that are already opened. */
 export const makeCore = (deps: TestDeps) => ({
-  ...client(routed(ENDPOINTS, deps)),
+  ...client(createRouter(ENDPOINTS, deps)),
   deps,
   change: (change_id: string) => changeView(deps, change_id),
   /** Runs the governance part of a cycle. */

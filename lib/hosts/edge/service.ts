@@ -4,9 +4,9 @@ import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import { createCommitSignal } from "../../kit/commit_signal.ts";
 import { type Clock, fastestSha256, type Ids, wallClock } from "../../kit/platform.ts";
-import { promptedAuditExport } from "../../operations/audit_export/sender.ts";
-import { promptedNotifier } from "../../operations/prompted_notifier.ts";
-import { storedFiles } from "../../operations/stored_files.ts";
+import { createPromptedAuditExport } from "../../operations/audit_export/sender.ts";
+import { createPromptedNotifier } from "../../operations/prompted_notifier.ts";
+import { createStoredFiles } from "../../operations/stored_files.ts";
 import { openService, type Service } from "../../service.ts";
 import { durableObjectStore, type ObjectStorage } from "../../store/durable_object.ts";
 import { loadAuditKey } from "../audit_key.ts";
@@ -76,7 +76,7 @@ export async function openEdge(
         ? await loadAuditKey(attesting, "SVC_ATTESTATION_KEY_PEM")
         : undefined,
     llm: await openModel(env),
-    evolved: storedFiles({ store, clock, sha256: fastestSha256() }),
+    evolved: createStoredFiles({ store, clock, sha256: fastestSha256() }),
     capabilities: [
       tokenCapability(settings),
       ...workerCapabilities(env, { adapter: hasAdapter, notify: Boolean(notify) }),
@@ -86,8 +86,8 @@ export async function openEdge(
     tail: CHECKED_ENTRIES,
   });
   if (!deps.product || !(notify || exported)) return { fetch, cycle };
-  const notifier = notify && promptedNotifier(deps, notify);
-  const auditExport = exported && promptedAuditExport(deps, exported);
+  const notifier = notify && createPromptedNotifier(deps, notify);
+  const auditExport = exported && createPromptedAuditExport(deps, exported);
   Object.assign(deps, { ...(notifier && { notifier }), ...(auditExport && { auditExport }) });
   await notifier?.begin();
   const send = () => Promise.all([notifier?.send(), auditExport?.send()]);

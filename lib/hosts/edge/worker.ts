@@ -1,7 +1,7 @@
 /** The service as a Cloudflare Worker: one Durable Object a product does the work, the Worker in front routes to it. */
 import { DurableObject } from "cloudflare:workers";
 import { CONSOLE_HEADERS } from "../../http/console_headers.ts";
-import { answering } from "../../http/endpoint.ts";
+import { answerRequest } from "../../http/endpoint.ts";
 import { AppError } from "../../kit/errors.ts";
 import { risingIds } from "../../kit/ids.ts";
 import { once } from "../../kit/once.ts";
@@ -122,7 +122,7 @@ const workerDeps = { clock: wallClock, ids: risingIds(), log: consoleLog };
 
 /** Answers where there is no service to do so. */
 const respondWithError = (request: Request, error: AppError): Promise<Response> =>
-  answering(workerDeps, request, () => Promise.reject(error));
+  answerRequest(workerDeps, request, () => Promise.reject(error));
 
 const findObject = (env: EdgeEnv) => env.COUNTERSIGN.get(env.COUNTERSIGN.idFromName(objectName(env)));
 

@@ -1,6 +1,6 @@
 /** The function that serves the console: its files and nothing else, so it needs no table and no secret. */
 import { AppError } from "../../kit/errors.ts";
-import { serveConsole, unpackedConsole } from "../../http/with_console.ts";
+import { serveConsole, unpackConsole } from "../../http/serve_console.ts";
 import { once } from "../../kit/once.ts";
 import { readBasePath } from "./environment.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
@@ -8,7 +8,7 @@ import { lambdaLog } from "./log.ts";
 
 /** A Lambda handler over these files, packed as the build has them. */
 export function consoleFunction(packed: string): LambdaHandler {
-  const files = once(() => unpackedConsole(packed));
+  const files = once(() => unpackConsole(packed));
   const fetch = serveConsole(files, async () => {
     throw new AppError("not_found", "there is no such file of the console");
   });

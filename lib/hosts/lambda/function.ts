@@ -1,7 +1,7 @@
 /** Functions: endpoints as a Lambda handler that is composed once for each instance. */
 import type { Deps } from "../../deps.ts";
 import type { Endpoint, Handler } from "../../http/endpoint.ts";
-import { routed } from "../../http/router.ts";
+import { createRouter } from "../../http/router.ts";
 import { once } from "../../kit/once.ts";
 import { readBasePath } from "./environment.ts";
 import { type Access, tableAccess, type Group, functionGroup } from "./groups.ts";
@@ -38,7 +38,7 @@ export function lambdaFunction(
 
   const composed = refreshAfterTtl(env, async () => {
     const deps = { ...(await composeLambda(env, access, log, parts)), readsOnly };
-    return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
+    return { fetch: createRouter(endpoints, deps), opened: once(() => openTable(deps, access)) };
   });
   const open = async (request: Request): Promise<Handler> => {
     const { fetch, opened } = await composed();

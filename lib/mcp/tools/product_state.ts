@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { identitySchema } from "../../changes/runtime.ts";
-import { stateSchema, stateView } from "../../operations/state.ts";
+import { stateSchema, readState } from "../../operations/state.ts";
 import { pick } from "../../operations/change_views.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
 import { createTool } from "../tool.ts";
@@ -20,7 +20,7 @@ export const productState = createTool(
     output: shownSchema.extend({ identity: identitySchema(), about_texts: aboutTexts }),
   },
   async (_input, { deps }) => ({
-    ...pick(await stateView(deps), SHOWN),
+    ...pick(await readState(deps), SHOWN),
     identity: deps.product!.identity,
     about_texts: ABOUT_TEXTS,
   }),

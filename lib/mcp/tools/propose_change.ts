@@ -7,7 +7,7 @@ import type { ProposalResult } from "../../changes/file_proposal.ts";
 import { parseMandateName } from "../../changes/rules/mandate.ts";
 import { isReplayed, readReceipt } from "../../changes/replies.ts";
 import { proposalReply } from "../../http/change_replies.ts";
-import { storedReplies } from "../../http/replies.ts";
+import { createStoredReplies } from "../../http/replies.ts";
 import type { IdempotencyKey } from "../../changes/idempotency.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
@@ -57,7 +57,10 @@ export const proposeChange = createTool(
   },
   async ({ idempotency_key, ...proposal }, call) => {
     const key = idempotency_key && requestKey(call, idempotency_key, proposal);
-    const result = await propose({ ...call, replies: key ? storedReplies(key, proposalReply) : undefined }, proposal);
+    const result = await propose(
+      { ...call, replies: key ? createStoredReplies(key, proposalReply) : undefined },
+      proposal,
+    );
     const audit_entry = readReceipt(result);
     const { conflicts, outside = [] } = isReplayed(result)
       ? (result.replayed as unknown as Pick<ProposalResult, "conflicts" | "outside">)

@@ -23,7 +23,7 @@ const SEVERITIES: Partial<Record<EventType, number>> = {
 };
 
 /** The service that the records are of. */
-export interface Exporting {
+export interface ExportSource {
   version: string;
   product_id: string;
   instance_id: string;
@@ -61,7 +61,7 @@ export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): s
 }
 
 /** Returns the body of a request that has these records. */
-export function exportBody(records: readonly string[], { version, product_id, instance_id }: Exporting): string {
+export function exportBody(records: readonly string[], { version, product_id, instance_id }: ExportSource): string {
   const resource = {
     attributes: attributes({
       "service.name": "countersign",

@@ -14,9 +14,9 @@ import { runUntilStopped } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
 import { bytesOfText } from "../../store/engine/write_set.ts";
 import type { OperationsDeps } from "../deps.ts";
-import { keepSending, SEND_TIMES, type Sender, type Sending, type SendTimes } from "../keep_sending.ts";
-import type { Failed } from "../notify/post.ts";
-import { promptedSending, type PromptedSending } from "../prompted_sending.ts";
+import { startSending, SEND_TIMES, type Sender, type Sending, type SendTimes } from "../send_loop.ts";
+import type { FailedAttempt } from "../notify/post.ts";
+import { createPromptedSending, type PromptedSending } from "../prompted_sending.ts";
 import { exportBody, logRecord } from "./records.ts";
 
 declare module "../../store/store.ts" {
@@ -49,16 +49,21 @@ const NO_STORE = "the store cannot be used";
 
 /** Exports for as long as the process lives. */
 export const startAuditExport = (deps: OperationsDeps, options: AuditExportOptions): Sending =>
-  keepSending(deps, (ended) => auditSender(deps, options, ended), {
+  startSending(deps, (ended) => createAuditSender(deps, options, ended), {
     times: options.times ?? SEND_TIMES,
     random: options.random,
   });
 
 /** Exports on demand, on a host that runs only when it is called. */
-export const promptedAuditExport = (deps: OperationsDeps, options: AuditExportOptions): PromptedSending =>
-  promptedSending(deps, auditSender(deps, options, new AbortController().signal), options.times ?? SEND_TIMES, true);
+export const createPromptedAuditExport = (deps: OperationsDeps, options: AuditExportOptions): PromptedSending =>
+  createPromptedSending(
+    deps,
+    createAuditSender(deps, options, new AbortController().signal),
+    options.times ?? SEND_TIMES,
+    true,
+  );
 
-function auditSender(
+function createAuditSender(
   deps: OperationsDeps,
   { url, headers, times = SEND_TIMES, fetch: send = fetch }: AuditExportOptions,
   ended: AbortSignal,
@@ -121,12 +126,12 @@ interface Batch {
 
 /** Reads what fits in a request, at least one entry; `after` is before `length`. */
 async function readBatch({ store, clock, integrity }: OperationsDeps, after: number, length: number): Promise<Batch> {
-  const most = Math.min(MAX_ENTRIES, length - after);
+  const limit = Math.min(MAX_ENTRIES, length - after);
   const records: string[] = [];
   const batch = () => ({ records, first: after + 1, last: after + records.length });
   let bytes = 0;
-  while (records.length < most) {
-    const count = Math.min(records.length || FIRST_READ, most - records.length);
+  while (records.length < limit) {
+    const count = Math.min(records.length || FIRST_READ, limit - records.length);
     for (const entry of await readLaterEntries(store, after + records.length, count)) {
       const record = logRecord(entry, clock.now(), findTrace(integrity, entry));
       bytes += bytesOfText(record) + 1;
@@ -148,7 +153,15 @@ interface Attempt {
 }
 
 /** Sends once; resolves with nothing when all records were taken. */
-async function postLogs({ url, headers, body, send, ended, now, timeout }: Attempt): Promise<Failed | undefined> {
+async function postLogs({
+  url,
+  headers,
+  body,
+  send,
+  ended,
+  now,
+  timeout,
+}: Attempt): Promise<FailedAttempt | undefined> {
   try {
     return await runUntilStopped(
       ended,
@@ -163,8 +176,8 @@ async function postLogs({ url, headers, body, send, ended, now, timeout }: Attem
         const text = await readCappedText(response, MAX_ANSWER_BYTES);
         if (!response.ok)
           return { failure: `the receiver answered ${response.status}`, after: readRetryDelay(response, now) };
-        const refusal = refusalIn(text);
-        return refusal === undefined ? undefined : { failure: `the receiver ${refusal}` };
+        const rejection = findRejection(text);
+        return rejection === undefined ? undefined : { failure: `the receiver ${rejection}` };
       },
       timeout,
     );
@@ -183,16 +196,16 @@ const answerSchema = once(() => {
  * Returns why a 2xx answer is no acceptance, or `undefined`: an acceptance is empty, or JSON with nothing but a `partialSuccess`
  * that rejects no record. A log-in page or an error is none, and neither is an answer too long to be read.
  */
-function refusalIn(text: string | undefined): string | undefined {
+function findRejection(text: string | undefined): string | undefined {
   if (text === undefined) return `answered more than ${MAX_ANSWER_BYTES} bytes`;
   if (text.trim() === "") return undefined;
-  const { data } = answerSchema().safeParse(jsonOf(text));
+  const { data } = answerSchema().safeParse(tryParseJson(text));
   if (!data) return "answered something other than OTLP: check the address of --audit-otlp";
   const rejected = data.partialSuccess?.rejectedLogRecords ?? 0;
   return rejected === 0 ? undefined : `rejected ${rejected} records`;
 }
 
-function jsonOf(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

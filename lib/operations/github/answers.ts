@@ -17,9 +17,9 @@ import { target as targetSchema } from "../../kit/fields.ts";
 import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import { listPages } from "../../store/pages.ts";
 import type { OperationsDeps } from "../deps.ts";
-import { keepPassing } from "../keep_passing.ts";
-import { retryDelay, SEND_TIMES, type SendTimes } from "../keep_sending.ts";
-import { wordDecision } from "./comment.ts";
+import { startPasses } from "../pass_loop.ts";
+import { retryDelay, SEND_TIMES, type SendTimes } from "../send_loop.ts";
+import { describeDecision } from "./comment.ts";
 import {
   claimDeployment,
   closeDeployment,
@@ -59,30 +59,32 @@ const GONE_AFTER_FAILURES = 10;
 const TIMES: SendTimes = { ...SEND_TIMES, longestRetry: HOUR_MS };
 
 /** Creates what answers the deployments of the gates that an adapter has. */
-export function githubAnswers(
+export function createGithubAnswers(
   deps: OperationsDeps,
   { random = Math.random }: { random?: () => number } = {},
 ): GithubAnswers {
   const { store, clock, log } = deps;
   /** Length of the log that the last pass saw. */
-  let seen: number | undefined;
+  let lastLength: number | undefined;
   let problem: string | null = null;
-  let unswept: string | null = null;
+  let sweepProblem: string | null = null;
 
   /** Finds the deployments whose judgement an entry may have changed since the last pass. */
   const findWoken = async (): Promise<(waiting: WaitingDeployment) => boolean> => {
-    const after = seen;
+    const after = lastLength;
     const { length } = (await readHead(store)) ?? { length: 0 };
-    seen = length;
+    lastLength = length;
     if (after === undefined || after > length || length - after > MAX_NEW_ENTRIES) return () => true;
     const entries = await readLaterEntries(store, after, length - after);
-    const news = entries.filter(({ event_type }) => event_type !== "release_checked");
-    if (news.some(({ change_id }) => change_id === "")) return () => true;
-    const records = await readRecords(store, [...new Set(news.map(({ change_id }) => change_id))]);
-    const places = new Set(records.flatMap((record) => (record ? listEntries(record.change).map(targetKey) : [])));
+    const newEntries = entries.filter(({ event_type }) => event_type !== "release_checked");
+    if (newEntries.some(({ change_id }) => change_id === "")) return () => true;
+    const records = await readRecords(store, [...new Set(newEntries.map(({ change_id }) => change_id))]);
+    const changedTargets = new Set(
+      records.flatMap((record) => (record ? listEntries(record.change).map(targetKey) : [])),
+    );
     return (waiting) => {
       const gate = findGate(deps, waiting);
-      return gate !== undefined && places.has(targetKey({ ...gate, target: deploymentTarget(waiting) }));
+      return gate !== undefined && changedTargets.has(targetKey({ ...gate, target: deploymentTarget(waiting) }));
     };
   };
 
@@ -93,7 +95,7 @@ export function githubAnswers(
     // Before the judgement, so that nothing but the answer itself comes after it.
     await gate.app.authorize(waiting, ended);
     const decision = await judge(deps, gate, waiting);
-    const comment = wordDecision(decision, deps.publicUrl);
+    const comment = describeDecision(decision, deps.publicUrl);
     const post = (fields: object) =>
       gate.app.send({
         method: "POST",
@@ -106,7 +108,7 @@ export function githubAnswers(
     const answer = decision.state === "allowed" ? "approved" : "rejected";
     await post({ state: answer });
     await closeDeployment(store, id, answer, clock.now());
-    log.info("a deployment was answered", { ...shown(waiting), answer, change_id: decision.change_id });
+    log.info("a deployment was answered", { ...deploymentFacts(waiting), answer, change_id: decision.change_id });
   };
 
   /** Says once why a deployment waits; a comment that GitHub does not take holds up no decision. */
@@ -137,12 +139,15 @@ export function githubAnswers(
       if (ended?.aborted) return done;
       const { message, status, after } = error;
       if (GONE.has(status) && age > GONE_AFTER_MS && waiting.failures >= GONE_AFTER_FAILURES) {
-        log.warn("GitHub takes no answer for a deployment", { ...shown(waiting), failure: message });
+        log.warn("GitHub takes no answer for a deployment", { ...deploymentFacts(waiting), failure: message });
         await closeDeployment(store, id, "gone", clock.now());
         return done;
       }
       if (message !== problem)
-        log.warn("a deployment could not be answered; it is tried again", { ...shown(waiting), failure: message });
+        log.warn("a deployment could not be answered; it is tried again", {
+          ...deploymentFacts(waiting),
+          failure: message,
+        });
       problem = message;
       const next = clock.now() + retryDelay({ failure: message, after }, waiting.failures, TIMES, random);
       await postponeDeployment(store, id, { failures: waiting.failures + 1, due: next });
@@ -180,12 +185,12 @@ export function githubAnswers(
   };
 
   return {
-    problem: () => problem ?? unswept,
+    problem: () => problem ?? sweepProblem,
     pass: (ended) =>
       deps.mutex("github", async () => {
         const next = await answerDue(ended);
         const { due, failure } = await sweepDeliveries(deps, ended);
-        unswept = failure;
+        sweepProblem = failure;
         await forgetAnswers(store, clock.now());
         return Math.max(0, Math.min(next, due) - clock.now());
       }),
@@ -220,7 +225,7 @@ const judge = (
 const findGate = ({ product }: OperationsDeps, { gate }: WaitingDeployment): GithubGate | undefined =>
   product?.adapter?.githubGates?.find(({ name }) => name === gate);
 
-const shown = ({ repository, environment, head, run_id }: WaitingDeployment): object => ({
+const deploymentFacts = ({ repository, environment, head, run_id }: WaitingDeployment): object => ({
   repository,
   environment,
   head,
@@ -228,5 +233,5 @@ const shown = ({ repository, environment, head, run_id }: WaitingDeployment): ob
 });
 
 /** Answers for as long as the process lives. */
-export const keepAnswering = (deps: OperationsDeps, answers: GithubAnswers): { stop(): Promise<void> } =>
-  keepPassing(deps, answers.pass, (error) => deps.log.warn("deployments wait for the store", { error: String(error) }));
+export const startAnswering = (deps: OperationsDeps, answers: GithubAnswers): { stop(): Promise<void> } =>
+  startPasses(deps, answers.pass, (error) => deps.log.warn("deployments wait for the store", { error: String(error) }));

@@ -56,10 +56,10 @@ export async function acceptDeployment(
   const request = read(gates[0]!.app.api);
   if (!request) return false;
   const target = deploymentTarget(request);
-  const gate = gates.find((one) => covers(product!.adapter!, one, target));
+  const gate = gates.find((one) => isCovered(product!.adapter!, one, target));
   if (!gate) throw invalidField("environment", `makes ${target}, which no gate with this secret covers`);
-  const { callback, ...asked } = request;
-  const { deployment_id, run_id, repository_id, environment, head } = asked;
+  const { callback, ...details } = request;
+  const { deployment_id, run_id, repository_id, environment, head } = details;
   const facts = canonicalJson({ callback, run_id, repository_id, environment, head });
   // GitHub's ids rise: the oldest come first.
   const id = `${String(deployment_id).padStart(16, "0")}\n${sha256(facts)}`;
@@ -67,13 +67,13 @@ export async function acceptDeployment(
   await store.transact(async (tx) => {
     if ((await tx.get("github_waiting", id)) || (await tx.get("github_answered", id))) return;
     const fresh = { gate: gate.name, received: now, due: now, failures: 0, reports: 0, reported: "" };
-    tx.put("github_waiting", id, { ...asked, ...fresh }, 0);
+    tx.put("github_waiting", id, { ...details, ...fresh }, 0);
   });
   return true;
 }
 
 /** Returns true where releases of a target are those of a gate. */
-const covers = (adapter: ProductAdapter, { name, tenant_id }: GithubGate, target: string): boolean =>
+const isCovered = (adapter: ProductAdapter, { name, tenant_id }: GithubGate, target: string): boolean =>
   unlessUncovered(() => {
     const entry = { tenant_id, target, kind: "config", value: undefined } as const;
     return isGate(adapter, entry) && (adapter.locate?.(entry).system ?? name) === name;

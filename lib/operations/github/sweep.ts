@@ -23,19 +23,19 @@ const SWEEP_EVERY_MS = 5 * 60_000;
 /** GitHub delivers nothing again that is older. */
 const MAX_AGE_MS = 3 * DAY_MS;
 /** A delivery may still be under way for so long; and clocks differ. */
-const UNDER_WAY_MS = 60_000;
+const MAX_DELIVERY_MS = 60_000;
 const MAX_PAGES = 20;
 /** Attempts at one delivery. */
 const MAX_ATTEMPTS = 20;
 
-interface Swept {
+interface SweepResult {
   /** When the next sweep is due. */
   due: number;
   failure: string | null;
 }
 
 /** Sweeps the Apps whose time has come. Errors: those of the store. */
-export async function sweepDeliveries(deps: OperationsDeps, ended?: AbortSignal): Promise<Swept> {
+export async function sweepDeliveries(deps: OperationsDeps, ended?: AbortSignal): Promise<SweepResult> {
   const { clock, product, log } = deps;
   const gates = product?.adapter?.githubGates ?? [];
   let next = Infinity;
@@ -98,13 +98,13 @@ async function sweep(
 ): Promise<number> {
   const from = Math.max(since, now - MAX_AGE_MS);
   const deliveries = await listDeliveries(app, from, ended);
-  let open = now - 2 * UNDER_WAY_MS;
+  let open = now - 2 * MAX_DELIVERY_MS;
   for (const attempts of groupByGuid(deliveries)) {
     if (attempts.some(({ status_code }) => status_code >= 200 && status_code < 300)) continue;
     if (attempts.length >= MAX_ATTEMPTS) continue;
     open = Math.min(open, ...attempts.map(({ delivered_at }) => delivered_at));
     const newest = attempts.reduce((one, other) => (other.delivered_at > one.delivered_at ? other : one));
-    if (now - newest.delivered_at < UNDER_WAY_MS) continue;
+    if (now - newest.delivered_at < MAX_DELIVERY_MS) continue;
     await app.send({ method: "POST", path: `/app/hook/deliveries/${newest.id}/attempts`, as: "app", ended });
   }
   return open;

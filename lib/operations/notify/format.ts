@@ -15,21 +15,21 @@ export const formatBody: Readonly<Record<NotifyFormat, (notification: Notificati
 const OPEN = "Open in Countersign";
 
 /** Context of a notification, for readers with several products in one channel. */
-const contextOf = ({ instance_id, type, data }: Notification): string =>
+const formatContext = ({ instance_id, type, data }: Notification): string =>
   [instance_id, type, data.change?.change_id].filter(Boolean).join(" · ");
 
 /** Slack takes 3,000 characters in a block, and `&` takes five of them. */
-const SLACK_MOST = 590;
+const MAX_SLACK_CHARACTERS = 590;
 
 /** An incoming webhook's message. Plain text has no marks, links and mentions; the button is a link. */
 function slackMessage(notification: Notification): object {
   const { text, url } = notification;
-  const plain = (words: string) => ({ type: "plain_text", text: forSlack(words), emoji: false });
+  const plain = (words: string) => ({ type: "plain_text", text: escapeSlack(words), emoji: false });
   return {
-    text: forSlack(text),
+    text: escapeSlack(text),
     blocks: [
       { type: "section", text: plain(text) },
-      { type: "context", elements: [plain(contextOf(notification))] },
+      { type: "context", elements: [plain(formatContext(notification))] },
       ...(url === undefined ? [] : [{ type: "actions", elements: [{ type: "button", text: plain(OPEN), url }] }]),
     ],
   };
@@ -38,9 +38,9 @@ function slackMessage(notification: Notification): object {
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 /** Slack reads `<!channel>`, `<@U1>` and `<https://…|text>` in any text, and three entities. */
-function forSlack(text: string): string {
+function escapeSlack(text: string): string {
   const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);
-  return escaped.length <= SLACK_MOST * 5 ? escaped : forSlack(shorten(text, SLACK_MOST));
+  return escaped.length <= MAX_SLACK_CHARACTERS * 5 ? escaped : escapeSlack(shorten(text, MAX_SLACK_CHARACTERS));
 }
 
 /** The message of a Workflows webhook: an Adaptive Card. Runs of text have no Markdown, unlike text blocks. */
@@ -55,7 +55,7 @@ function teamsMessage(notification: Notification): object {
     type: "AdaptiveCard",
     version: "1.4",
     msteams: { width: "Full" },
-    body: [runs(text, {}), runs(contextOf(notification), { size: "Small", isSubtle: true })],
+    body: [runs(text, {}), runs(formatContext(notification), { size: "Small", isSubtle: true })],
     ...(url === undefined ? {} : { actions: [{ type: "Action.OpenUrl", title: OPEN, url }] }),
   };
   return {

@@ -24,7 +24,7 @@ export const NOTIFICATION_TYPES = [
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
 
 /** Members of a change that are sent. */
-export const SHOWN = [
+export const SENT_FIELDS = [
   "change_id",
   "tenant_id",
   "kind",
@@ -53,7 +53,7 @@ export interface Notification {
   /** Address of the page in the console, if the service knows its own. */
   url?: string;
   data: {
-    change: Pick<Change, (typeof SHOWN)[number]> | null;
+    change: Pick<Change, (typeof SENT_FIELDS)[number]> | null;
     /** Whose consent the change lacks now; empty once it is decided. */
     missing: MissingConsent[];
     /** When its time is over, or its review is due; null where nothing sets it a limit. */

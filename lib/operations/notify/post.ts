@@ -16,7 +16,7 @@ export interface Receiver {
 }
 
 /** Why it was not taken, and how long the receiver asks to be left alone, in milliseconds. */
-export interface Failed {
+export interface FailedAttempt {
   failure: string;
   after?: number | undefined;
 }
@@ -35,7 +35,7 @@ export async function post(
   { url, format, key }: Receiver,
   notification: Notification,
   { send, timeout, ended, now, trace }: Attempt,
-): Promise<Failed | undefined> {
+): Promise<FailedAttempt | undefined> {
   const body = formatBody[format](notification);
   const headers = {
     "content-type": "application/json",
@@ -44,13 +44,13 @@ export async function post(
   };
   const signed = key && format === "json" ? signatureHeaders(key, notification.id, now, body) : {};
   const event = format === "json" ? cloudEventHeaders(notification) : {};
-  const attempt = async (signal: AbortSignal): Promise<Failed | undefined> => {
+  const attempt = async (signal: AbortSignal): Promise<FailedAttempt | undefined> => {
     const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...event, ...signed } } as const;
     const response = await send(url, { ...init, signal });
     if (response.ok && format !== "teams") return void (await response.body?.cancel());
-    const said = (await readCappedText(response, MOST_READ)) ?? "";
-    if (response.ok) return teamsFailure(response.status, said);
-    return { failure: failureOf(format, response.status, said.trim()), after: readRetryDelay(response, now) };
+    const answer = (await readCappedText(response, MAX_READ_BYTES)) ?? "";
+    if (response.ok) return teamsFailure(response.status, answer);
+    return { failure: describeFailure(format, response.status, answer.trim()), after: readRetryDelay(response, now) };
   };
   try {
     return await runUntilStopped(ended, attempt, timeout);
@@ -62,7 +62,7 @@ export async function post(
 }
 
 /** Bytes to read of a rejection: receivers give the reason in a word. */
-const MOST_READ = 1000;
+const MAX_READ_BYTES = 1000;
 
 function signatureHeaders(key: Uint8Array, id: string, now: number, body: string): Record<string, string> {
   const seconds = Math.floor(now / 1000);
@@ -84,15 +84,15 @@ const cloudEventHeaders = ({ id, type, timestamp, instance_id, data }: Notificat
 });
 
 /** Teams answers 200 also where it did not deliver, and says so in the body. */
-function teamsFailure(status: number, said: string): Failed | undefined {
-  if (!/delivery failed/i.test(said)) return undefined;
-  const inner = /HTTP error (\d{3})/i.exec(said)?.[1];
-  const why = inner === undefined ? "" : ` with HTTP error ${inner}`;
-  return { failure: `the receiver answered ${status}, and Teams says that the delivery failed${why}` };
+function teamsFailure(status: number, answer: string): FailedAttempt | undefined {
+  if (!/delivery failed/i.test(answer)) return undefined;
+  const inner = /HTTP error (\d{3})/i.exec(answer)?.[1];
+  const cause = inner === undefined ? "" : ` with HTTP error ${inner}`;
+  return { failure: `the receiver answered ${status}, and Teams says that the delivery failed${cause}` };
 }
 
 /** Meaning of Slack's error words. Other words of a receiver are not repeated: they may hold anything. */
-const SLACK: Readonly<Record<string, string>> = {
+const SLACK_ERRORS: Readonly<Record<string, string>> = {
   no_service: "its webhook was removed or disabled; make a new one in Slack and give its address as --notify-url",
   no_service_id: "the address of the webhook is incomplete; copy it again from Slack",
   no_team: "the workspace is gone or inactive; make a webhook in another one",
@@ -104,10 +104,10 @@ const SLACK: Readonly<Record<string, string>> = {
   user_not_found: "the person whom the webhook writes to is gone; make a webhook for a channel",
 };
 
-function failureOf(format: NotifyFormat, status: number, said: string): string {
-  const known = format === "slack" ? SLACK[said] : undefined;
+function describeFailure(format: NotifyFormat, status: number, answer: string): string {
+  const known = format === "slack" ? SLACK_ERRORS[answer] : undefined;
   const answered = `the receiver answered ${status}`;
-  if (known) return `${answered} ${said}: ${known}`;
+  if (known) return `${answered} ${answer}: ${known}`;
   if (status === 429) return `${answered}: it asks for a pause`;
   if (status === 404 || status === 410)
     return `${answered}: there is nothing at this address any more; give the right one as --notify-url`;

@@ -5,49 +5,50 @@
 import type { MissingConsent } from "../../changes/rules/missing.ts";
 import { label, quote } from "../../kit/quote.ts";
 
-const LONGEST = 200;
-const NAMED = 5;
-const RULES = 3;
+const MAX_QUOTED_LENGTH = 200;
+const MAX_NAMES = 5;
+const MAX_RULES = 3;
 
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
 /** One word that is no plain name: it would be read as a link, or as a call to a whole channel. */
-const CALLS = /^@|\/\//;
+const LINK_OR_MENTION = /^@|\/\//;
 
-const apart = (text: string): string => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
+const isolateDirection = (text: string): string => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
 
 /** Prose that somebody wrote. */
-export const said = (text: string): string => apart(quote(text, LONGEST));
+export const quoteProse = (text: string): string => isolateDirection(quote(text, MAX_QUOTED_LENGTH));
 
 /** The name of a person, a tenant or a target. */
-export const named = (name: string): string => apart(CALLS.test(name) ? quote(name, LONGEST) : label(name));
+export const quoteName = (name: string): string =>
+  isolateDirection(LINK_OR_MENTION.test(name) ? quote(name, MAX_QUOTED_LENGTH) : label(name));
 
 /** Names in a row: `ana, bo and cy`; of many the first, and how many more. */
-export function listed(names: readonly string[], last = "and"): string {
-  const shown = names.slice(0, NAMED).map(named);
+export function joinNames(names: readonly string[], last = "and"): string {
+  const shown = names.slice(0, MAX_NAMES).map(quoteName);
   const more = names.length - shown.length;
   if (more > 0) return `${shown.join(", ")} ${last} ${more} more`;
   return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} ${last} ${shown.at(-1)}`;
 }
 
 /** `3 people`; with a separator between thousands. */
-export const people = (count: number): string =>
+export const countPeople = (count: number): string =>
   `${new Intl.NumberFormat("en").format(count)} ${count === 1 ? "person" : "people"}`;
 
 /** `on 2026-11-24 at 18:00 UTC`. */
-export const on = (time: string): string => `on ${time.slice(0, 10)} at ${time.slice(11, 16)} UTC`;
+export const formatTime = (time: string): string => `on ${time.slice(0, 10)} at ${time.slice(11, 16)} UTC`;
 
 /** Whose consent each rule lacks, by name as far as the intent names them. */
-export function lacking(missing: readonly MissingConsent[]): string {
-  const rules = missing.slice(0, RULES).map(lackOf);
+export function describeMissing(missing: readonly MissingConsent[]): string {
+  const rules = missing.slice(0, MAX_RULES).map(describeMissingRule);
   const more = missing.length - rules.length;
   return `${rules.join("; ")}${more > 0 ? `; and what ${more} more rules ask for` : ""}`;
 }
 
-function lackOf({ rule, count, of, unreachable }: MissingConsent): string {
-  const whose = rule.startsWith("owners ") ? ` (for the owners of ${named(rule.slice("owners ".length))})` : "";
-  if (unreachable) return `${people(count)}${whose}, whom nobody is left to be`;
-  if (of.length === 0) return `${people(count)}${whose}`;
-  if (count === of.length) return `${listed(of)}${whose}`;
-  return `${count === 1 ? "one" : count} of ${listed(of, "or")}${whose}`;
+function describeMissingRule({ rule, count, of, unreachable }: MissingConsent): string {
+  const ownersOf = rule.startsWith("owners ") ? ` (for the owners of ${quoteName(rule.slice("owners ".length))})` : "";
+  if (unreachable) return `${countPeople(count)}${ownersOf}, whom nobody is left to be`;
+  if (of.length === 0) return `${countPeople(count)}${ownersOf}`;
+  if (count === of.length) return `${joinNames(of)}${ownersOf}`;
+  return `${count === 1 ? "one" : count} of ${joinNames(of, "or")}${ownersOf}`;
 }

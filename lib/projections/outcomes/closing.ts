@@ -62,11 +62,14 @@ const ENDED: Readonly<Record<Ending, string>> = {
 
 async function addOutcomeRow(context: ProjectionContext<State>, final: Outcome, at: string): Promise<void> {
   const { change_id: ref, ended_by } = final;
-  const place = { position: context.position, tick: await context.readTick(context.position) };
+  const rowPosition = { position: context.position, tick: await context.readTick(context.position) };
   const title = `The outcome of ${ref} is final: ${describeVerdict(final)}`;
   const detail = `It ended ${ENDED[ended_by!]}. ${describeMovement(final)}`;
   const row = { kind: OUTCOME_KIND, at, title, detail, ref };
-  context.state = { ...context.state, rows: await addRow(context.tx, "outcome_rows", context.state.rows, place, row) };
+  context.state = {
+    ...context.state,
+    rows: await addRow(context.tx, "outcome_rows", context.state.rows, rowPosition, row),
+  };
 }
 
 /** Counts a closed change and the missing items of its record. `final`: `null` when it was never applied. */

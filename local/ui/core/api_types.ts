@@ -16,7 +16,7 @@ import type { Inbox as InboxAnswer } from "../../../lib/operations/inbox.ts";
 import type { intentSummary } from "../../../lib/operations/intent_view.ts";
 import type { Whoami } from "../../../lib/http/whoami.ts";
 import type { identitySchema } from "../../../lib/changes/runtime.ts";
-import type { approvals, changeDetail, ChangePage } from "../../../lib/operations/change_views.ts";
+import type { listApprovals, readChangeDetail, ChangePage } from "../../../lib/operations/change_views.ts";
 import type { Related } from "../../../lib/operations/related.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
@@ -53,7 +53,7 @@ export type ShownKey = ShownKeys[string][number];
 export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
 /** One change with all that belongs to it. */
-export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & {
+export type ChangeDetail = Awaited<ReturnType<typeof readChangeDetail>> & {
   evidence?: Evidence | null;
   /** Present where the change has stages. */
   rollout?: z.infer<ReturnType<typeof rolloutSchema>>;
@@ -63,7 +63,7 @@ export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & {
 /** Waiting items, as the service returns them. */
 export type { InboxAnswer };
 export type InboxItem = InboxAnswer["pending"]["items"][number];
-export type Approvals = Awaited<ReturnType<typeof approvals>>;
+export type Approvals = Awaited<ReturnType<typeof listApprovals>>;
 export type RuntimePage = ChangePage & {
   identity: Identity;
   intent: IntentView;

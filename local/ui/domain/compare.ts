@@ -1,7 +1,7 @@
 /** The values of two environments, target by target. An environment is a tenant or a target system. */
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { findRest } from "../../../lib/changes/rules/target_pattern.ts";
-import type { Governed, Value, ValuePage } from "../../../lib/operations/values.ts";
+import type { GovernedValue, Value, ValuePage } from "../../../lib/operations/values.ts";
 import type { IntentView } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
@@ -108,5 +108,5 @@ export function hasSameValue({ from, to }: ComparedTarget): boolean {
   return comparedFacts(from) === comparedFacts(to);
 }
 
-const comparedFacts = ({ value, exposure }: Governed): string =>
+const comparedFacts = ({ value, exposure }: GovernedValue): string =>
   canonicalJson([value ?? null, (exposure as { share?: number } | undefined)?.share ?? null]);

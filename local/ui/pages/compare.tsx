@@ -1,6 +1,6 @@
 /** The differences between two environments, each with a way to promote it. */
 import { useState } from "preact/hooks";
-import type { Governed } from "../../../lib/operations/values.ts";
+import type { GovernedValue } from "../../../lib/operations/values.ts";
 import type { FindRow, IntentView } from "../core/api_types.ts";
 import { formatCount, formatJson } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
@@ -133,7 +133,7 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
 
 /** Leads to a plan of the chosen differences. */
 function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: string; to: string }) {
-  const values = of.map((row) => row.from as Governed);
+  const values = of.map((row) => row.from as GovernedValue);
   const kinds = new Set(values.map(({ kind }) => kind));
   if (of.length < 2) return <p class="quiet">Choose two or more targets to promote them as one plan.</p>;
   if (kinds.size > 1) return <p class="quiet">A plan has one kind of change; choose targets of one kind.</p>;
@@ -239,7 +239,7 @@ function DifferenceRow({
 
 /** Returns the address of a proposal that promotes a value; one of a plan goes without the plan's other targets. */
 function promotionHref({ from, there }: ComparedTarget, by?: FindRow): string {
-  const { change_id, kind, value } = from as Governed;
+  const { change_id, kind, value } = from as GovernedValue;
   if (by?.targets === undefined) return href(["propose"], { promotes: change_id, ...there });
   return href(["propose"], { kind, ...there, value: JSON.stringify(value) });
 }

@@ -5,7 +5,7 @@ import { runCheckpointLoop, maintainCheckpoint } from "../../../lib/audit/anchor
 import { verifyAgainstAnchor } from "../../../lib/audit/verify_against_anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { LogMissing } from "../../../lib/audit/verify_against_anchor.ts";
-import { readiness } from "../../../lib/operations/readiness.ts";
+import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
@@ -244,7 +244,7 @@ async function setBackTo70() {
   return { state, deps, older: { ...deps, store: older, integrity: {} } };
 }
 
-const readyOf = async (deps: TestDeps) => (await readiness(deps)).ready;
+const readyOf = async (deps: TestDeps) => (await checkReadiness(deps)).ready;
 const anchorShown = async (deps: TestDeps) => (await listCapabilities(deps)).find(({ id }) => id === "audit_anchor");
 
 test("a store that was set back does not get past its anchor by appending an old line to it", async () => {
@@ -291,7 +291,7 @@ test("an anchor that keeps less than it did is degraded, not ready and given not
   expect(await readyOf(deps)).toBe(false);
   const reason = expect.stringMatching(/of 70 entries at most, and one of 140 was kept/);
   expect(await anchorShown(deps)).toMatchObject({ status: "degraded", reason });
-  expect((await readiness(deps)).checks).toMatchObject({ anchor: { ok: false, reason } });
+  expect((await checkReadiness(deps)).checks).toMatchObject({ anchor: { ok: false, reason } });
   await lengthen(deps, 5);
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);

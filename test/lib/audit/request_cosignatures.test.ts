@@ -7,9 +7,9 @@ import { COSIGNATURE, parseVerifierKey } from "../../../lib/audit/note.ts";
 import type { Witness } from "../../../lib/audit/witness.ts";
 import { findMostCosigned, readWitnessStates } from "../../../lib/audit/request_cosignatures.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
-import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
-import { readiness } from "../../../lib/operations/readiness.ts";
+import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
@@ -74,7 +74,9 @@ test("checkpoints are cosigned as the log grows, and returned with what was put 
   await lengthen(deps, 1);
   expect((await body(deps)).checkpoint).not.toContain("w.example");
   expect((await body(deps, "?cosigned=1")).checkpoint).toBe(checkpoint);
-  expect(await businessMetrics(deps)).toContain('countersign_witness_cosigned_entries{witness="w.example/one"} 429');
+  expect(await formatBusinessMetrics(deps)).toContain(
+    'countersign_witness_cosigned_entries{witness="w.example/one"} 429',
+  );
   expect(await shown(deps)).toMatchObject({ status: "available", reason: null });
 });
 
@@ -131,16 +133,16 @@ test("a log that was set back hears it from its witness, and is not ready", asyn
     witnesses: deps.witnesses,
   } as TestDeps;
   setBack.log = { ...setBack.log, error: (message) => void errors.push(message) };
-  expect((await readiness(setBack)).ready).toBe(true);
+  expect((await checkReadiness(setBack)).ready).toBe(true);
   await asked(setBack, 1);
   const reason = expect.stringMatching(/^w\.example\/one: it cosigned 140 entries of this log, which has 71:/);
-  expect((await readiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason } });
+  expect((await checkReadiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason } });
   expect(await shown(setBack)).toMatchObject({ status: "failing", reason });
   expect(errors).toEqual(["a witness refuses the log"]);
   await asked(setBack, 100, 60);
   const rewritten = expect.stringMatching(/the log of 171 entries does not continue the one of 140/);
-  expect((await readiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason: rewritten } });
-  expect((await readiness(deps)).ready).toBe(true);
+  expect((await checkReadiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason: rewritten } });
+  expect((await checkReadiness(deps)).ready).toBe(true);
 });
 
 test.each<[string, { status: number; body: string }, RegExp]>([
@@ -158,7 +160,7 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   one.state.instead = instead;
   await asked(deps, 0);
   expect(await shown(deps)).toMatchObject({ status: "degraded", reason: expect.stringMatching(reason) });
-  expect((await readiness(deps)).ready).toBe(true);
+  expect((await checkReadiness(deps)).ready).toBe(true);
   expect((await body(deps)).checkpoint).not.toContain("— w.example");
   one.state.instead = undefined;
   await asked(deps, 1);

@@ -1,7 +1,7 @@
 /** Facts of an entry other than the action: who did it and how that is known, and what a later decision needs. */
 import { expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
-import { readiness } from "../../../lib/operations/readiness.ts";
+import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -289,8 +289,8 @@ test("an instance with the intent of an earlier epoch writes nothing, and is not
     expect(refused).toMatchObject({ status: 503, body: { code: "intent_outdated" } });
     expect(refused.body.error).toMatch(/update_epoch 3, and the log one of 4/);
   }
-  expect((await readiness(before.deps)).checks.intent).toMatchObject({ ok: false });
-  expect((await readiness(newer.deps)).ready).toBe(true);
+  expect((await checkReadiness(before.deps)).checks.intent).toMatchObject({ ok: false });
+  expect((await checkReadiness(newer.deps)).ready).toBe(true);
   expect(await newer.audit()).toHaveLength(length);
   expect((await newer.act("apply", change_id)).status).toBe(200);
 });

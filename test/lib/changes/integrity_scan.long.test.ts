@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
-import { readiness } from "../../../lib/operations/readiness.ts";
+import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { knownMismatches } from "../../../lib/changes/integrity_scan.ts";
@@ -57,7 +57,7 @@ describe("a record", () => {
     const named = knownMismatches(api.deps.integrity).get(id);
     expect(named).toEqual(expect.arrayContaining(fields.includes("audit") ? ["audit"] : fields));
     expect(await chain(api.deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining(id) });
-    expect((await readiness(api.deps)).ready).toBe(true);
+    expect((await checkReadiness(api.deps)).ready).toBe(true);
     expect((await api.get("/api/metrics")).text).toContain("countersign_evidence_mismatches 1");
 
     const { result } = await runAction(api.deps, "rebuild");
@@ -132,7 +132,7 @@ describe("an entry that was edited far back", () => {
     await cycle(api.deps);
     expect(api.deps.integrity.breach).toMatchObject({ first_invalid: 7 });
     expect((await api.post("/api/product/propose", PROPOSAL)).body.code).toBe("chain_broken");
-    expect((await readiness(other)).checks.chain?.ok).toBe(false);
+    expect((await checkReadiness(other)).checks.chain?.ok).toBe(false);
     expect(await chain(other)).toMatchObject({ status: "failing" });
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { statementText } from "../../../lib/changes/rules/statement.ts";
-import { approvals } from "../../../lib/operations/change_views.ts";
+import { listApprovals } from "../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
@@ -282,7 +282,7 @@ describe("at the apply", () => {
     await forgeConsent(api.deps, change_id, { approver: ana, note: "", authenticated: "signature", key });
     expect((await api.change(change_id)).status).toBe("approved");
     expect((await api.act("apply", change_id)).status).toBe(403);
-    const { approved } = await approvals(api.deps, { limit: 10 });
+    const { approved } = await listApprovals(api.deps, { limit: 10 });
     expect(approved.find((one) => one.change_id === change_id)!.missing).toMatchObject([{ count: 1 }]);
   });
 

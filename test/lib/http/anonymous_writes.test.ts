@@ -8,7 +8,7 @@ import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
-import { refuseAnonymousWrites } from "../../../lib/http/guards.ts";
+import { rejectAnonymousWrites } from "../../../lib/http/guards.ts";
 import { provider } from "../chat/provider.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { opened } from "../../support/deps.ts";
@@ -27,7 +27,7 @@ test.each([
   [{ allowAnonymousWrites: true }, false],
   [{}, false],
 ])("%o refuses every write: %j", (rule, refused) => {
-  const asking = () => refuseAnonymousWrites(rule);
+  const asking = () => rejectAnonymousWrites(rule);
   if (refused) expect(asking).toThrow(/configure SVC_ADMIN_TOKEN/);
   else expect(asking).not.toThrow();
 });

@@ -1,16 +1,16 @@
 /** Outcomes are made once for users with the same arms and share; users with others must not get theirs. */
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
-import { flagChoice, flagsChoice } from "../../../lib/http/flag_choice.ts";
+import { createFlagChoice, createFlagsChoice } from "../../../lib/http/flag_choice.ts";
 import { readContext } from "../../../lib/http/ofrep_schemas.ts";
-import type { Governed } from "../../../lib/operations/values.ts";
+import type { GovernedValue } from "../../../lib/operations/values.ts";
 
-const governed = (tenant_id: string, value: unknown, more: object = {}): Governed => ({
+const governed = (tenant_id: string, value: unknown, more: object = {}): GovernedValue => ({
   ...{ state: "governed", tenant_id, target: "ui.banner", value, change_id: `chg_of_${tenant_id}` },
   ...{ entry: 1, applied_at: "2026-11-28T06:00:00.000Z", kind: "config", digest: "d" },
   ...more,
 });
-const exposed = (tenant: string, value: unknown, before: Governed | null, unit = "userId"): Governed =>
+const exposed = (tenant: string, value: unknown, before: GovernedValue | null, unit = "userId"): GovernedValue =>
   governed(tenant, value, { before, exposure: { unit, salt: `chg_${tenant}`, share: 4000, step: 0, since: "" } });
 const split = (unit: string) => ({
   $split: {
@@ -23,7 +23,7 @@ const split = (unit: string) => ({
   },
 });
 
-const CASES: [name: string, values: Governed[]][] = [
+const CASES: [name: string, values: GovernedValue[]][] = [
   ["one value", [governed("t1", true)]],
   ["a split value", [governed("t1", split("userId"))]],
   ["a rollout", [exposed("t1", "new", governed("t1", "old"))]],
@@ -40,10 +40,10 @@ const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
 }));
 
 test.each(CASES)("%s: a remembered outcome is the one that would be made for the user", (_, values) => {
-  const { choose, outcomes } = flagChoice(values, "ui.banner");
+  const { choose, outcomes } = createFlagChoice(values, "ui.banner");
   const seen = new Set<unknown>();
   for (const context of CONTEXTS) {
-    const fresh = flagChoice(values, "ui.banner");
+    const fresh = createFlagChoice(values, "ui.banner");
     const number = choose(readContext(context));
     expect(outcomes[number]).toEqual(fresh.outcomes[fresh.choose(readContext(context))]);
     seen.add(number);
@@ -51,8 +51,13 @@ test.each(CASES)("%s: a remembered outcome is the one that would be made for the
   expect(seen.size).toBe(outcomes.length);
 });
 
-const named = (target: string, values: Governed[]): Governed[] => values.map((value) => ({ ...value, target }));
-const [SPLIT, ROLLOUT, BY_BOTH] = [1, 2, 5].map((at) => CASES[at]![1]) as [Governed[], Governed[], Governed[]];
+const named = (target: string, values: GovernedValue[]): GovernedValue[] =>
+  values.map((value) => ({ ...value, target }));
+const [SPLIT, ROLLOUT, BY_BOTH] = [1, 2, 5].map((at) => CASES[at]![1]) as [
+  GovernedValue[],
+  GovernedValue[],
+  GovernedValue[],
+];
 
 test.each([
   ["one attribute", [named("a", SPLIT), named("b", ROLLOUT)]],
@@ -60,8 +65,8 @@ test.each([
   ["no attribute", [named("a", [governed("t1", 1)])]],
 ])("answers by %s: a user who asks again, and a user with the same unit, gets their own", (_, flags) => {
   const make = () =>
-    flagsChoice(
-      flags.map((values) => flagChoice(values)),
+    createFlagsChoice(
+      flags.map((values) => createFlagChoice(values)),
       { sha256: portableSha256, mayKeep: () => true },
     );
   const choose = make();

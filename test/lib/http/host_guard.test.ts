@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createDeps } from "../../../lib/deps.ts";
-import { hostGuard } from "../../../lib/http/host_guard.ts";
+import { createHostGuard } from "../../../lib/http/host_guard.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 
 const deps = createDeps({ store: memoryStore(), allowedHosts: ["gov.example"] });
-const guarded = hostGuard(deps)(async () => new Response("inside"));
+const guarded = createHostGuard(deps)(async () => new Response("inside"));
 
 function ask(host: string | undefined, url = "http://somewhere.example/api/state") {
   const request = new Request(url);

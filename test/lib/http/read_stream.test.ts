@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { steppedStream, wholeLogStream } from "../../../lib/http/read_stream.ts";
-import { letWritesPass, withPriority } from "../../../lib/http/write_priority.ts";
+import { createSteppedStream, streamLog } from "../../../lib/http/read_stream.ts";
+import { letWritesPass, runWithPriority } from "../../../lib/http/write_priority.ts";
 import { service } from "../../support/service.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -21,7 +21,7 @@ describe("a stream of the whole log", () => {
       if (!isOver) setImmediate(count);
     };
     setImmediate(count);
-    const text = await textOf(wholeLogStream({}, () => numbers(100)));
+    const text = await textOf(streamLog({}, () => numbers(100)));
     isOver = true;
     expect(text.split("\n")).toHaveLength(101);
     expect(turns).toBeGreaterThanOrEqual(100);
@@ -29,25 +29,25 @@ describe("a stream of the whole log", () => {
 
   test("has the one place of its service: another is 503 reads_busy until it has ended", async () => {
     const deps = {};
-    const first = wholeLogStream(deps, () => numbers(3));
-    expect(() => wholeLogStream(deps, () => numbers(3))).toThrow(expect.objectContaining({ code: "reads_busy" }));
-    expect(await textOf(wholeLogStream({}, () => numbers(1)))).toBe("0\n");
+    const first = streamLog(deps, () => numbers(3));
+    expect(() => streamLog(deps, () => numbers(3))).toThrow(expect.objectContaining({ code: "reads_busy" }));
+    expect(await textOf(streamLog({}, () => numbers(1)))).toBe("0\n");
     await textOf(first);
-    await wholeLogStream(deps, () => numbers(3)).cancel();
-    const failing = wholeLogStream(deps, async function* () {
+    await streamLog(deps, () => numbers(3)).cancel();
+    const failing = streamLog(deps, async function* () {
       yield* numbers(1);
       throw new Error("the store is gone");
     });
     await expect(textOf(failing)).rejects.toThrow("the store is gone");
-    expect(await textOf(wholeLogStream(deps, () => numbers(1)))).toBe("0\n");
+    expect(await textOf(streamLog(deps, () => numbers(1)))).toBe("0\n");
   });
 
   test("waits for a governed write that is under way, and for each write once", async () => {
     const deps = {};
     let finish: (() => void) | undefined;
-    const write = withPriority(deps, () => new Promise<void>((resolve) => (finish = resolve)));
+    const write = runWithPriority(deps, () => new Promise<void>((resolve) => (finish = resolve)));
     const order: string[] = [];
-    const read = textOf(wholeLogStream(deps, () => numbers(2))).then(() => order.push("read"));
+    const read = textOf(streamLog(deps, () => numbers(2))).then(() => order.push("read"));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     order.push("write");
     finish!();
@@ -58,7 +58,7 @@ describe("a stream of the whole log", () => {
   test("goes on during a write that takes longer than a second", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const deps = {};
-    void withPriority(deps, () => new Promise<never>(() => {}));
+    void runWithPriority(deps, () => new Promise<never>(() => {}));
     const passed = new WeakSet();
     const first = letWritesPass(deps, passed);
     await vi.advanceTimersByTimeAsync(1000);
@@ -78,7 +78,7 @@ describe("a stream of the whole log", () => {
       }
       return undefined;
     }
-    const reader = steppedStream(pieces(), { before: async () => {}, end: () => void ended++ }).getReader();
+    const reader = createSteppedStream(pieces(), { before: async () => {}, end: () => void ended++ }).getReader();
     await reader.read();
     await vi.advanceTimersByTimeAsync(29_999);
     await reader.read();

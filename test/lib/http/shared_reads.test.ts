@@ -1,6 +1,6 @@
 /** Reads that ask at once are answered by one; none is answered by what was looked at before it asked. */
 import { expect, test } from "vitest";
-import { sharedReads } from "../../../lib/http/shared_reads.ts";
+import { createSharedReads } from "../../../lib/http/shared_reads.ts";
 import { opened } from "../../support/deps.ts";
 import { makeService } from "../../support/service.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -20,7 +20,7 @@ function turns() {
 
 test("callers in one turn are answered by one read, which comes after all of them have asked", async () => {
   const { nextTurn, come } = turns();
-  const read = sharedReads<number>(nextTurn);
+  const read = createSharedReads<number>(nextTurn);
   let now = 1;
   let looks = 0;
   const look = async () => (looks++, now);
@@ -35,7 +35,7 @@ test("callers in one turn are answered by one read, which comes after all of the
 
 test("a caller who asks while it is looked is answered by a look of their own", async () => {
   const { nextTurn, come } = turns();
-  const read = sharedReads<number>(nextTurn);
+  const read = createSharedReads<number>(nextTurn);
   let now = 1;
   let end = () => {};
   const slow = () => {
@@ -53,7 +53,7 @@ test("a caller who asks while it is looked is answered by a look of their own", 
 
 test("an error is everybody's, and the next look is rebuilt", async () => {
   const { nextTurn, come } = turns();
-  const read = sharedReads<number>(nextTurn);
+  const read = createSharedReads<number>(nextTurn);
   const failing = [read("a", () => Promise.reject(new Error("no"))), read("a", async () => 1)];
   const reported = Promise.allSettled(failing);
   await come();

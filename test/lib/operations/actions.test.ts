@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ACTIONS, ACTIONS_KEPT, actionSchema } from "../../../lib/operations/action_log.ts";
+import { ACTIONS, MAX_STORED_ACTIONS, actionSchema } from "../../../lib/operations/action_log.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { gate } from "../../support/scripted_adapter.ts";
@@ -111,12 +111,12 @@ test("a failure is kept as one, and says nothing of the inside", async () => {
 
 test("the newest 500 are kept, long results in short", async () => {
   const service = await openOperations({ checkpoint: { make: async () => "x".repeat(20_000) } });
-  for (let made = 0; made < ACTIONS_KEPT + 3; made++) await runAction(service.deps, "run_next_task");
+  for (let made = 0; made < MAX_STORED_ACTIONS + 3; made++) await runAction(service.deps, "run_next_task");
   expect((await run(service, "checkpoint")).body.result).toHaveLength(20_000);
   const { actions } = (await service.get("/api/action/list?limit=500")).body;
-  expect(actions).toHaveLength(ACTIONS_KEPT);
+  expect(actions).toHaveLength(MAX_STORED_ACTIONS);
   expect(actions[0].result).toEqual({ omitted: "a result of 20002 characters is not kept" });
-  expect(await service.deps.store.list("actions", { limit: 1000 })).toHaveLength(ACTIONS_KEPT);
+  expect(await service.deps.store.list("actions", { limit: 1000 })).toHaveLength(MAX_STORED_ACTIONS);
 });
 
 test("with a token configured, running an action needs it, and reading the list does not", async () => {

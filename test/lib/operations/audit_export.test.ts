@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { readExportHeaders, logsAddress } from "../../../lib/operations/audit_export/options.ts";
-import { promptedAuditExport, startAuditExport } from "../../../lib/operations/audit_export/sender.ts";
-import type { SendTimes } from "../../../lib/operations/keep_sending.ts";
+import { createPromptedAuditExport, startAuditExport } from "../../../lib/operations/audit_export/sender.ts";
+import type { SendTimes } from "../../../lib/operations/send_loop.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { version } from "../../../lib/kit/version.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -91,7 +91,7 @@ test("an entry is a log record with its time, its sentence and its hash", async 
   const { entries } = (await api.get("audit")).body;
   const otel = collector();
   const headers = readExportHeaders("authorization=Basic%20YTpi,x-scope-orgid=acme");
-  const exporting = promptedAuditExport(api.deps, { url: URL, headers, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: URL, headers, fetch: otel.fetch });
   await exporting.send();
   const [{ url, headers: sent, body }] = otel.requests as [(typeof otel.requests)[0]];
   expect([url, sent.get("content-type")]).toEqual([URL, "application/json"]);
@@ -126,7 +126,7 @@ test("while a collector is down for an hour under load, nothing is lost, delayed
     () => Response.json({ partialSuccess: { rejectedLogRecords: "1", errorMessage: "too old" } }),
   ];
   const otel = collector();
-  const exporting = promptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
   api.deps.auditExport = exporting;
   let isUp = true;
   const healthy = otel.manner;
@@ -226,7 +226,7 @@ test.each([
     read = 0;
     return Response.json({});
   });
-  await promptedAuditExport({ ...deps, store: counting }, { url: URL, fetch: otel.fetch }).send();
+  await createPromptedAuditExport({ ...deps, store: counting }, { url: URL, fetch: otel.fetch }).send();
   expect(otel.ids()).toEqual(upTo(110));
   expect(most.sent).toBeGreaterThan(900_000);
   expect(most.sent).toBeLessThanOrEqual(1_001_000);
@@ -255,7 +255,10 @@ test.each<[string, string, string | null]>([
 ])("entries count as taken only where the answer says so: %s", async (_, answer, problem) => {
   const api = await service();
   await api.post("propose", PROPOSAL);
-  const exporting = promptedAuditExport(api.deps, { url: URL, fetch: collector(() => new Response(answer)).fetch });
+  const exporting = createPromptedAuditExport(api.deps, {
+    url: URL,
+    fetch: collector(() => new Response(answer)).fetch,
+  });
   await exporting.send();
   const { length } = (await api.get("audit/checkpoint")).body;
   const cursor = (await api.deps.store.get("meta", "audit_export"))?.value.after;
@@ -267,7 +270,7 @@ test("a delivery that could not be recorded is not sent again by the same proces
   const api = await service({ store });
   await api.post("propose", PROPOSAL);
   const otel = collector();
-  const exporting = promptedAuditExport(api.deps, { url: URL, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: URL, fetch: otel.fetch });
   store.fail();
   await exporting.send();
   await exporting.send();

@@ -2,10 +2,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { countersign, type ServiceOptions } from "../../../handlers/index.ts";
 import { runCheckpointLoop } from "../../../lib/audit/anchor.ts";
-import { LONGEST_IDLE_MS } from "../../../lib/operations/due_cycle.ts";
-import { presentCursor } from "../../../lib/operations/event_cursor.ts";
-import { eventStream } from "../../../lib/operations/event_stream.ts";
-import { nextDue } from "../../../lib/operations/next_due.ts";
+import { MAX_IDLE_MS } from "../../../lib/operations/due_cycle.ts";
+import { readPresentCursor } from "../../../lib/operations/event_cursor.ts";
+import { createEventStream } from "../../../lib/operations/event_stream.ts";
+import { findNextDue } from "../../../lib/operations/next_due.ts";
 import { startNotifier } from "../../../lib/operations/notify.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -114,7 +114,7 @@ test("an idle cycle is one request, and everything is looked at now and then", a
   }
   const whole = asked.filter(({ length }) => length > 1);
   expect(asked.filter(({ length }) => length === 1).every(([what]) => what === "others")).toBe(true);
-  expect(whole).toHaveLength((10 * MINUTE) / LONGEST_IDLE_MS);
+  expect(whole).toHaveLength((10 * MINUTE) / MAX_IDLE_MS);
   for (const requests of whole) expect(requests.length, requests.join(", ")).toBeLessThan(97);
 });
 
@@ -123,13 +123,13 @@ test("rows of another version of a projection are not used", async () => {
   const one = await process(on);
   const id = await one.bring("pending_consent");
   await settled(on, one);
-  expect(await nextDue(one.deps)).toBeGreaterThan(on.clock.now());
+  expect(await findNextDue(one.deps)).toBeGreaterThan(on.clock.now());
   await one.deps.store.transact(async (tx) => {
     const { value } = (await tx.get("cursors", "waiting"))!;
     tx.put("cursors", "waiting", { ...value, version: 3 });
     tx.put("waiting", `pending_consent:${id}`, { since: on.clock.iso() } as never);
   });
-  expect(await nextDue(one.deps)).toBe(-Infinity);
+  expect(await findNextDue(one.deps)).toBe(-Infinity);
 });
 
 test("a store that tells of nobody is looked at whole in each cycle", async () => {
@@ -252,7 +252,7 @@ test("what waits between cycles asks once for all of it what others committed", 
   const notifier = startNotifier(deps, { url: "http://127.0.0.1:9/", fetch: send as typeof fetch });
   const reported: string[] = [];
   const listen = async (): Promise<void> => {
-    const reader = eventStream(deps, await presentCursor(deps.store)).getReader();
+    const reader = createEventStream(deps, await readPresentCursor(deps.store)).getReader();
     stop.signal.addEventListener("abort", () => void reader.cancel());
     const decoder = new TextDecoder();
     for (let read = await reader.read(); !read.done; read = await reader.read())

@@ -1,8 +1,8 @@
 import { onTestFinished, expect, test } from "vitest";
 import { serveHttp } from "../../../local/node_http.ts";
 import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
-import { readEventsSince, parseCursor, presentCursor, resumed } from "../../../lib/operations/event_cursor.ts";
-import { eventStream } from "../../../lib/operations/event_stream.ts";
+import { readEventsSince, parseCursor, readPresentCursor, resumeCursor } from "../../../lib/operations/event_cursor.ts";
+import { createEventStream } from "../../../lib/operations/event_stream.ts";
 import { catchUp } from "../../../lib/projections/catch_up.ts";
 import type { Projection } from "../../../lib/projections/projection.ts";
 import { projectAll } from "../../../lib/projections/projector.ts";
@@ -118,12 +118,14 @@ test("each id is a place to go on from", async () => {
   const service = await openOperations();
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
-  const all = reader(eventStream(service.deps, BEGINNING));
+  const all = reader(createEventStream(service.deps, BEGINNING));
   const seen: Received[] = [];
   while (seen.at(-1)?.event !== "tick") seen.push((await all.next())!);
   await all.leave();
   for (const [index, { id }] of seen.slice(0, -1).entries()) {
-    const rest = reader(eventStream(service.deps, resumed(await presentCursor(service.deps.store), parseCursor(id)!)));
+    const rest = reader(
+      createEventStream(service.deps, resumeCursor(await readPresentCursor(service.deps.store), parseCursor(id)!)),
+    );
     expect(await rest.next()).toEqual(seen[index + 1]);
     await rest.leave();
   }
@@ -133,7 +135,7 @@ test("a sleeping stream is woken by a commit of its process, not by the clock", 
   const commits = createCommitSignal();
   const service = await openOperations({ commits });
   const { next, leave } = reader(
-    eventStream(service.deps, BEGINNING, undefined, {
+    createEventStream(service.deps, BEGINNING, undefined, {
       heartbeat: NEVER,
       poll: NEVER,
       lifetime: NEVER,
@@ -160,7 +162,7 @@ test("a commit between the look and the wait is not missed", async () => {
 test("what another process wrote to a shared store is found by looking now and then", async () => {
   const service = await openOperations();
   const { next, leave } = reader(
-    eventStream(service.deps, BEGINNING, undefined, {
+    createEventStream(service.deps, BEGINNING, undefined, {
       heartbeat: NEVER,
       poll: 5,
       lifetime: NEVER,
@@ -174,7 +176,7 @@ test("what another process wrote to a shared store is found by looking now and t
 
 test("while nothing happens a comment keeps the connection, and after its lifetime the stream ends", async () => {
   const { deps } = await openOperations();
-  const stream = eventStream(deps, BEGINNING, undefined, {
+  const stream = createEventStream(deps, BEGINNING, undefined, {
     heartbeat: 5,
     poll: 1,
     lifetime: 500,
@@ -276,7 +278,7 @@ test("a reader whose stream failed with the store does not count any more", asyn
 test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
   const commits = createCommitSignal();
   const service = await openOperations({ commits });
-  const stream = eventStream(service.deps, BEGINNING).getReader();
+  const stream = createEventStream(service.deps, BEGINNING).getReader();
   await stream.read();
   // The first proposal brings the intent's own entry with it.
   for (let made = 1; made < 250; made++) await service.propose();
@@ -314,11 +316,11 @@ test("rows that are being rebuilt are not sent a second time, nor is the reader 
   await service.bring("rolled_back", { kpi: "csat" });
   await service.cycle();
   const { store } = service.deps;
-  const seen = await presentCursor(store);
+  const seen = await readPresentCursor(store);
   await store.transact((tx) =>
     tx.put("cursors", "growth", { entry: 0, step: "", state: { rows: { seq: 0, count: 0 } } }),
   );
-  expect(resumed(await presentCursor(store), seen)).toEqual(seen);
+  expect(resumeCursor(await readPresentCursor(store), seen)).toEqual(seen);
   expect(await readEventsSince(store, seen, 100)).toEqual([]);
   await service.bring("rolled_back", { target: "ui.other", kpi: "csat" });
   await projectAll(service.deps);

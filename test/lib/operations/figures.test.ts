@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
 import { checkRecord } from "../../../lib/projections/outcomes/record_keeping.ts";
-import { computeReliability, wilson } from "../../../lib/operations/reliability.ts";
+import { computeReliability, computeWilsonInterval } from "../../../lib/operations/reliability.ts";
 import { inLong } from "../../support/length.ts";
 import { openOperations } from "./operations_service.ts";
 
@@ -16,8 +16,8 @@ describe("R", () => {
     [0, 10, 0, 0.2775],
     [81, 263, 0.2553, 0.3662],
   ])("Wilson's interval for %i of %i is %f to %f", (successes, n, low, high) => {
-    expect(wilson(successes, n).low).toBeCloseTo(low, 4);
-    expect(wilson(successes, n).high).toBeCloseTo(high, 4);
+    expect(computeWilsonInterval(successes, n).low).toBeCloseTo(low, 4);
+    expect(computeWilsonInterval(successes, n).high).toBeCloseTo(high, 4);
   });
 
   test("nothing attempted is no data", () => {

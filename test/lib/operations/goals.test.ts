@@ -1,7 +1,7 @@
 /** Goals: where a KPI stands, as far as anybody knows. */
 import { expect, test } from "vitest";
 import { listGoals } from "../../../lib/operations/goals.ts";
-import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { NO_KPIS, type KpiState } from "../../../lib/changes/rules/kpi.ts";
 import { DAY } from "../../support/clock.ts";
 import { openOperations } from "./operations_service.ts";
@@ -48,7 +48,7 @@ test.each<[number, "met" | "behind", 0 | 1]>([
 test("a progress beyond the range of numbers is left out of the metrics", async () => {
   const svc = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 4.000001 } } } });
   await svc.post("kpi", { csat: -1e308 });
-  const text = await businessMetrics(svc.deps);
+  const text = await formatBusinessMetrics(svc.deps);
   expect(text).toContain("countersign_kpi_value");
   expect(text).not.toContain("countersign_kpi_goal_progress_ratio{");
   expect(text).not.toMatch(/Inf$/m);

@@ -6,8 +6,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startNotifier } from "../../../lib/operations/notify.ts";
-import type { SendTimes } from "../../../lib/operations/keep_sending.ts";
-import { promptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
+import type { SendTimes } from "../../../lib/operations/send_loop.ts";
+import { createPromptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
 import type { NotifyFormat } from "../../../lib/operations/notify/format.ts";
 import { NOTIFICATION_TYPES } from "../../../lib/operations/notify/notification.ts";
 import { parseWebhookKey, signWebhook } from "../../../lib/kit/webhook_signature.ts";
@@ -523,7 +523,7 @@ test("a store that takes no writes has nothing sent twice, and the log has one l
 describe("a host that runs only when it is called", () => {
   const decided = async ({ propose, act }: OperationsService) => act("approve", (await propose()).change_id);
   const prompted = async (of: OperationsService, url: string) => {
-    const notifier = promptedNotifier(of.deps, { url, secret: SECRET });
+    const notifier = createPromptedNotifier(of.deps, { url, secret: SECRET });
     await notifier.send(); // begins with what happens from now on
     return notifier;
   };
@@ -553,7 +553,7 @@ describe("a host that runs only when it is called", () => {
     expect(notifier.problem()).toBe("the receiver answered 500");
     await notifier.send();
     expect(deliveries).toHaveLength(2);
-    const restarted = promptedNotifier(svc.deps, { url, secret: SECRET });
+    const restarted = createPromptedNotifier(svc.deps, { url, secret: SECRET });
     await restarted.send();
     expect(types(deliveries.slice(1))).toEqual([
       "change.waiting_for_consent",

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { projectAll } from "../../../lib/projections/projector.ts";
-import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.ts";
 import type { OperationsDeps } from "../../../lib/operations/deps.ts";
-import { stateSchema, stateView } from "../../../lib/operations/state.ts";
+import { stateSchema, readState } from "../../../lib/operations/state.ts";
 import type { Reads, Store } from "../../../lib/store/store.ts";
 import { handMade } from "../projections/hand_made.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -92,8 +92,8 @@ test("state, metrics and the projection of a feed read no more with more open ou
     await log.feed({ kpi0: 4 });
     const reads: number[] = [];
     // First with a feed that is not stored yet, then with one that is.
-    const state = () => stateView(deps);
-    const metrics = () => businessMetrics(deps);
+    const state = () => readState(deps);
+    const metrics = () => formatBusinessMetrics(deps);
     for (const run of [state, metrics, () => projectAll(log), state, metrics]) {
       looked.length = 0;
       await run();

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { StoreFaults } from "../../../lib/store/faults.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { businessMetrics } from "../../../lib/operations/business_metrics.ts";
+import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { opened } from "../../support/deps.ts";
 import { makeService } from "../../support/service.ts";
@@ -18,7 +18,7 @@ async function withFaults() {
   const capability = async (name: string) =>
     (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === name);
   const metric = async (name: string) =>
-    new RegExp(`^countersign_${name} (\\S+)$`, "m").exec(await businessMetrics(deps))?.[1];
+    new RegExp(`^countersign_${name} (\\S+)$`, "m").exec(await formatBusinessMetrics(deps))?.[1];
   return {
     api,
     deps,

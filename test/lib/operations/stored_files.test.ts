@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { evolvedFile } from "../../../handlers/evolved_file.ts";
 import { evolved } from "../../../handlers/evolved.ts";
-import { storedFiles } from "../../../lib/operations/stored_files.ts";
+import { createStoredFiles } from "../../../lib/operations/stored_files.ts";
 import { opened } from "../../support/deps.ts";
 
 /** A store with files in it, and what the endpoints show of them. */
 async function stored() {
   const deps = await opened({});
-  const files = storedFiles(deps);
+  const files = createStoredFiles(deps);
   const ask = (path: string) => {
     const handler = path === "/api/evolved" ? evolved : evolvedFile;
     return handler({ ...deps, evolved: files })(new Request(`http://127.0.0.1:8420${path}`));
@@ -51,7 +51,7 @@ test("what is written is listed with its size, hash and kind, newest first, and 
   });
   const answer = await ask("/api/evolved/retrospective-chg_1.md");
   expect([answer.headers.get("content-type"), await answer.text()]).toEqual(["text/markdown; charset=utf-8", "één\n"]);
-  expect(await storedFiles({ store, clock, sha256 }).read("notes.txt")).toBe("x");
+  expect(await createStoredFiles({ store, clock, sha256 }).read("notes.txt")).toBe("x");
 });
 
 test("a file is replaced whole, and is the newest then", async () => {

@@ -1,6 +1,6 @@
 /** Tasks are bounded like everything else that requests can make. */
 import { expect, test } from "vitest";
-import { ENDED_TASKS, OPEN_TASKS, saveTask, type Task } from "../../../lib/operations/tasks.ts";
+import { MAX_ENDED_TASKS, MAX_OPEN_TASKS, saveTask, type Task } from "../../../lib/operations/tasks.ts";
 import { inBatches } from "../../support/batches.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
@@ -36,7 +36,7 @@ const ended = (status: "completed" | "failed") => (index: number) => ({
 test("of the tasks that ended the oldest goes first, and takes its rating out of the figures", async () => {
   const service = await openOperations();
   const { store } = service.deps;
-  await keep(service, ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
+  await keep(service, MAX_ENDED_TASKS - 1, (index) => ended(index === 1 ? "failed" : "completed")(index));
   const rate = (task_id: string, rating: number) => service.post("/api/task/feedback", { task_id, rating });
   expect((await rate("tsk_000000", 1)).status).toBe(200);
   expect((await rate("tsk_000002", 4)).status).toBe(200);
@@ -47,16 +47,16 @@ test("of the tasks that ended the oldest goes first, and takes its rating out of
   const stats = async () => (await service.get("/api/state")).body.tasks;
 
   await ranNow();
-  expect(await stats()).toMatchObject({ completed: ENDED_TASKS - 1, failed: 1, rated: 2, mean_rating: 2.5 });
+  expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS - 1, failed: 1, rated: 2, mean_rating: 2.5 });
   await ranNow();
-  expect(await stats()).toMatchObject({ completed: ENDED_TASKS - 1, failed: 1, rated: 1, mean_rating: 4 });
+  expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS - 1, failed: 1, rated: 1, mean_rating: 4 });
   expect((await rate("tsk_000000", 5)).body.code).toBe("task_not_found");
   await ranNow();
-  expect(await stats()).toMatchObject({ completed: ENDED_TASKS, failed: 0, rated: 1, mean_rating: 4 });
+  expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS, failed: 0, rated: 1, mean_rating: 4 });
 
-  const kept = await store.list("tasks", { limit: 2 * ENDED_TASKS });
-  const places = await store.list("tasks_order", { limit: 2 * ENDED_TASKS });
-  expect(kept).toHaveLength(ENDED_TASKS);
+  const kept = await store.list("tasks", { limit: 2 * MAX_ENDED_TASKS });
+  const places = await store.list("tasks_order", { limit: 2 * MAX_ENDED_TASKS });
+  expect(kept).toHaveLength(MAX_ENDED_TASKS);
   expect(places.map(({ value }) => value).sort()).toEqual(kept.map(({ id }) => id));
   expect(kept.map(({ id }) => id)).not.toContain("tsk_000001");
   // What the figures say is what the records say.
@@ -66,12 +66,12 @@ test("of the tasks that ended the oldest goes first, and takes its rating out of
 
 test("no more tasks are taken while as many are open as may be", async () => {
   const service = await openOperations();
-  await keep(service, OPEN_TASKS, () => ({}));
+  await keep(service, MAX_OPEN_TASKS, () => ({}));
   const submit = () => service.post("/api/tasks", { title: "one more" });
   const refused = await submit();
   expect([refused.status, refused.body.code]).toEqual([503, "too_many_tasks"]);
   expect(refused.headers.get("retry-after")).toBe("60");
-  expect((await service.get("/api/state")).body.tasks.queued).toBe(OPEN_TASKS);
+  expect((await service.get("/api/state")).body.tasks.queued).toBe(MAX_OPEN_TASKS);
   await service.post("/api/action/run-now", { action: "run_next_task" });
   expect((await submit()).status).toBe(201);
   expect((await submit()).status).toBe(503);

@@ -1,8 +1,8 @@
 /** The trace of a request in what the request causes. */
 import { expect, test } from "vitest";
-import { promptedAuditExport } from "../../../lib/operations/audit_export/sender.ts";
+import { createPromptedAuditExport } from "../../../lib/operations/audit_export/sender.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
-import { promptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
+import { createPromptedNotifier } from "../../../lib/operations/prompted_notifier.ts";
 import { etcdTarget } from "../../../local/targets/etcd.ts";
 import { unleashTarget } from "../../../local/targets/unleash.ts";
 import { parseTraceparent, runInTrace } from "../../../lib/kit/trace.ts";
@@ -49,10 +49,10 @@ async function tracedService() {
   const note = (message: string, fields?: object) => void lines.push({ message, ...fields });
   const api = await service({ adapter, clock, log: { info: () => {}, warn: note, error: note } });
   const chat = receiver(() => ({}));
-  const notifier = promptedNotifier(api.deps, { url: "https://chat.example", fetch: chat.fetch });
+  const notifier = createPromptedNotifier(api.deps, { url: "https://chat.example", fetch: chat.fetch });
   await notifier.begin();
   const otel = receiver(() => ({}));
-  const exporting = promptedAuditExport(api.deps, { url: "https://otel.example/v1/logs", fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: "https://otel.example/v1/logs", fetch: otel.fetch });
   return { api, host, chat, notifier, otel, exporting, lines };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readStatus } from "../../../lib/projections/catch_up.ts";
-import { keepProjecting, PROJECTIONS } from "../../../lib/projections/projector.ts";
+import { startProjecting, PROJECTIONS } from "../../../lib/projections/projector.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
@@ -29,7 +29,7 @@ async function service(store: Store = memoryStore()) {
 
 test("each commit is followed, those of a burst together, until it is stopped", async () => {
   const { deps, bring, caughtUp, behind } = await service();
-  const projecting = keepProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
+  const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
   await caughtUp();
   await Promise.all([bring("denied", { target: "ui.a" }), bring("applied", { target: "ui.b" })]);
@@ -42,7 +42,7 @@ test("each commit is followed, those of a burst together, until it is stopped", 
 test("what another process wrote is found by looking now and then", async () => {
   const base = memoryStore();
   const { deps, caughtUp } = await service(base);
-  const projecting = keepProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
+  const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   const other = await openOperations({ store: base });
   await other.bring("rolled_back");
   await caughtUp();
@@ -51,7 +51,7 @@ test("what another process wrote is found by looking now and then", async () => 
 
 test("a process that stops lets it go, and waits for the slice under way", async () => {
   const { deps, bring, commits } = await service();
-  const projecting = keepProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
+  const projecting = startProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
   commits.close();
   await projecting.stop();
@@ -61,7 +61,7 @@ test("a log that does not hold is not followed, and is again once it holds", asy
   const { deps, bring, caughtUp, behind } = await service();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
-  const projecting = keepProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
+  const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect((await behind()).every((count) => count === 4)).toBe(true);
   delete deps.integrity.breach;
@@ -76,7 +76,7 @@ test("a process than which another was faster leaves the work to it for a while"
   const conflict = new RevisionConflict("cursors", "tally", 1, 2);
   const transact: Store["transact"] = (decide) =>
     conflicts-- > 0 ? Promise.reject(conflict) : deps.store.transact(decide);
-  const projecting = keepProjecting(
+  const projecting = startProjecting(
     { ...deps, store: { ...deps.store, transact } },
     { pause: NEVER, yielding: 0, poll: 0 },
   );

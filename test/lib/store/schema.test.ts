@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { PROJECTIONS } from "../../../lib/projections/projector.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
-import { storedFiles } from "../../../lib/operations/stored_files.ts";
+import { createStoredFiles } from "../../../lib/operations/stored_files.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import {
   type CollectionSchema,
@@ -124,7 +124,7 @@ async function holding(store: Store, word: string): Promise<string[]> {
 test("words of a change stand only in collections from which an erasure removes them", async () => {
   const store = memoryStore();
   const evolved = (await service({ store, intent: null })).deps;
-  const api = await service({ store, evolved: storedFiles({ ...evolved, store }) });
+  const api = await service({ store, evolved: createStoredFiles({ ...evolved, store }) });
   const word = "wombat";
   const words = { summary: `A ${word}`, rationale: `The ${word} asks`, value: JSON.stringify({ [word]: 1 }) };
   const key = { "idempotency-key": "one" };

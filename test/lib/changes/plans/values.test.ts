@@ -1,13 +1,13 @@
 /** The values that readers get while a plan is in force, and when a part of it was taken back. */
 import { expect, test } from "vitest";
-import { valuePage } from "../../../../lib/operations/values.ts";
+import { readValuePage } from "../../../../lib/operations/values.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
 test("each entry is a value of its own, and what a failed rollback took back is one no more", async () => {
   const world = await planBench(memorySystems(["a", "b", "c"]));
   const { api, systems } = world;
   const listed = async () =>
-    (await valuePage(api.deps, { limit: 100 })).values.map(
+    (await readValuePage(api.deps, { limit: 100 })).values.map(
       (one) => `${one["target"]} ${one.state === "governed" ? JSON.stringify(one["value"]) : one.state}`,
     );
   const first = await bringPlan(api, "applied", [planEntry("a", 1, 1), planEntry("b", 1, 1), planEntry("c", 1, 1)]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { rebuildRecords } from "../../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../../lib/changes/reconcile.ts";
 import { decideRollouts } from "../../../../lib/changes/rollouts/decide_rollouts.ts";
-import { changeDetail } from "../../../../lib/operations/change_views.ts";
+import { readChangeDetail } from "../../../../lib/operations/change_views.ts";
 import { PROPOSAL } from "../../../support/client.ts";
 import { core, makeCore } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
@@ -143,7 +143,7 @@ describe("a rollout", () => {
 
 test("a rollout shows its estimate before consent, then bounds and what it waits for", async () => {
   const { api, change_id, feedNow, hours } = await rollout({ stages: { users_a_day: 10_000 } });
-  const view = async (id = change_id) => (await changeDetail(api.deps, id)).rollout;
+  const view = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
   const waiting = await api.bring("pending_consent", { value: "1", target: "ui.other", stages });
   // 10 · ¼ · (0.5 / 0.05)² / 0.9 users at 1,000 a day, and 10 · ¼ · (1 / 0.05)² / 0.5 at 5,000.

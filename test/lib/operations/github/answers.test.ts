@@ -1,6 +1,6 @@
 /** Deployments on GitHub: what is accepted, judged and answered, and what a failure leaves. */
 import { beforeAll, expect, test } from "vitest";
-import { githubAnswers } from "../../../../lib/operations/github/answers.ts";
+import { createGithubAnswers } from "../../../../lib/operations/github/answers.ts";
 import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { DAY, HOUR, MINUTE, testClock } from "../../../support/clock.ts";
 import { type TestDeps, opened } from "../../../support/deps.ts";
@@ -34,7 +34,7 @@ const fetchOf = (api: TestService) => async (request: Request) => {
   return new Response(text, { status });
 };
 
-const answers = (deps: TestDeps) => githubAnswers(deps, { random: () => 1 });
+const answers = (deps: TestDeps) => createGithubAnswers(deps, { random: () => 1 });
 
 async function release(api: TestService, head: string, approve = true): Promise<string> {
   const value = JSON.stringify({ repository_id: 42, environment: "production", head });

@@ -3,7 +3,7 @@
  * writes. A judgement that the test makes itself of the log holds each release against its consent, and no deployment may be forgotten.
  */
 import { expect, test } from "vitest";
-import { githubAnswers } from "../../../../lib/operations/github/answers.ts";
+import { createGithubAnswers } from "../../../../lib/operations/github/answers.ts";
 import { runCycle } from "../../../../lib/operations/cycle.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import type { Store } from "../../../../lib/store/store.ts";
@@ -126,7 +126,7 @@ async function life(seed: number) {
   const start = async () => {
     const mortal = mortalStore(base);
     const deps = await opened({ store: mortal.dying, clock, ids, targets });
-    deps.github = githubAnswers(deps, { random: () => roll(1000) / 1000 });
+    deps.github = createGithubAnswers(deps, { random: () => roll(1000) / 1000 });
     const handle = app(deps);
     return { ...mortal, deps, api: client(handle), hook: handle };
   };

@@ -4,8 +4,8 @@ import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { dealt } from "../../../support/length.ts";
 import { formatBody } from "../../../../lib/operations/notify/format.ts";
 import { NOTIFICATION_TYPES, type Notification } from "../../../../lib/operations/notify/notification.ts";
-import { describeMatter, type Matter } from "../../../../lib/operations/notify/sentence.ts";
-import { lacking } from "../../../../lib/operations/notify/words.ts";
+import { describeNotification, type NotificationFacts } from "../../../../lib/operations/notify/sentence.ts";
+import { describeMissing } from "../../../../lib/operations/notify/words.ts";
 
 const CHANGE = {
   change_id: "chg_1",
@@ -21,8 +21,8 @@ const CHANGE = {
   approvals: [],
 } as unknown as Change;
 
-const describeOver = (over: Partial<Matter> = {}, change: Partial<Change> = {}): string =>
-  describeMatter({
+const describeOver = (over: Partial<NotificationFacts> = {}, change: Partial<Change> = {}): string =>
+  describeNotification({
     type: "change.waiting_for_consent",
     change: { ...CHANGE, ...change },
     missing: [{ rule: "required_approvers", count: 1, of: ["ana", "bo"] }],
@@ -52,7 +52,7 @@ test("a sentence says who, what, for whom, how grave it is, whose word is missin
   );
 });
 
-test.each<[string, Partial<Matter>, Partial<Change>, string]>([
+test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
   [
     "approved",
     { type: "change.decided", entry: decided({ decision: "approved", approver: "ana", note: "Fine." }) },
@@ -132,10 +132,10 @@ test.each<[string, Partial<Matter>, Partial<Change>, string]>([
 
 test("who is missing is named, of many the first", () => {
   const names = ["a", "b", "c", "d", "e", "f", "g"];
-  expect(lacking([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }])).toBe("ana and bo");
-  expect(lacking([{ rule: "required_approvers", count: 2, of: names }])).toBe("2 of a, b, c, d, e or 2 more");
-  expect(lacking([{ rule: "required_approvers", count: 2, of: [] }])).toBe("2 people");
-  expect(lacking([{ rule: "owners billing.*", count: 1, of: ["fin@acme.example"] }])).toBe(
+  expect(describeMissing([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }])).toBe("ana and bo");
+  expect(describeMissing([{ rule: "required_approvers", count: 2, of: names }])).toBe("2 of a, b, c, d, e or 2 more");
+  expect(describeMissing([{ rule: "required_approvers", count: 2, of: [] }])).toBe("2 people");
+  expect(describeMissing([{ rule: "owners billing.*", count: 1, of: ["fin@acme.example"] }])).toBe(
     "fin@acme.example (for the owners of “billing.*”)",
   );
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { entryKey } from "../../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../../lib/audit/entry.ts";
 import { runCycle } from "../../../../lib/operations/cycle.ts";
-import { readEventsSince, presentCursor, resumed } from "../../../../lib/operations/event_cursor.ts";
+import { readEventsSince, readPresentCursor, resumeCursor } from "../../../../lib/operations/event_cursor.ts";
 import { noticeExpiring } from "../../../../lib/operations/expiring.ts";
 import { noticeMismatches } from "../../../../lib/operations/mismatches.ts";
 import { buildNotification } from "../../../../lib/operations/notifications.ts";
@@ -271,14 +271,14 @@ inShort(test).each([
 inShort(test)("an entry that says it is another moves no reader past what comes after it", async () => {
   const svc = await openOperations();
   await svc.bring("applied");
-  const { audit } = await presentCursor(svc.deps.store);
+  const { audit } = await readPresentCursor(svc.deps.store);
   const key = entryKey(audit);
   const sound = (await svc.deps.store.get("audit", key))!.value;
   await svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, id: 1e9 }));
   const seen = await readEventsSince(svc.deps.store, BEGINNING, 100);
   await wait(svc.deps, MINUTE);
-  const present = await presentCursor(svc.deps.store);
-  const later = await readEventsSince(svc.deps.store, resumed(present, seen.at(-1)!.cursor), 100);
+  const present = await readPresentCursor(svc.deps.store);
+  const later = await readEventsSince(svc.deps.store, resumeCursor(present, seen.at(-1)!.cursor), 100);
   const notifications = await Promise.all(later.map((event) => buildNotification(svc.deps, event)));
   expect(notifications.map((one) => one?.type)).toContain("breach.found");
 });
@@ -291,7 +291,7 @@ inShort(test).each([
 ])("an entry of which %s is left holds back nothing that comes after it", async (_what, broken) => {
   const svc = await openOperations();
   await svc.bring("applied");
-  const { audit } = await presentCursor(svc.deps.store);
+  const { audit } = await readPresentCursor(svc.deps.store);
   for (let id = 1; id <= audit; id++) {
     const sound = (await svc.deps.store.get("audit", entryKey(id)))!.value;
     await svc.deps.store.transact((tx) => tx.put("audit", entryKey(id), broken(sound) as never));

@@ -10,7 +10,7 @@ const PAUSE_MS = 50;
 const FAILED_MS = 10_000;
 
 /** Begins with a pass; each resolves with the milliseconds until something is due. `failed` learns of a pass that throws. */
-export function keepPassing(
+export function startPasses(
   { commits = createCommitSignal() }: { commits?: CommitSignal | undefined },
   pass: (ended: AbortSignal) => Promise<number>,
   failed: (error: unknown) => void,

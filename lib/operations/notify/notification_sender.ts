@@ -6,12 +6,18 @@ import { findTrace } from "../../audit/entry_traces.ts";
 import { newTrace, type Trace } from "../../kit/trace.ts";
 import { parseWebhookKey } from "../../kit/webhook_signature.ts";
 import type { OperationsDeps } from "../deps.ts";
-import { type EventCursor, presentCursor, readEventsSince, resumed, type StreamEvent } from "../event_cursor.ts";
-import { SEND_TIMES, type SendTimes } from "../keep_sending.ts";
+import {
+  type EventCursor,
+  readPresentCursor,
+  readEventsSince,
+  resumeCursor,
+  type StreamEvent,
+} from "../event_cursor.ts";
+import { SEND_TIMES, type SendTimes } from "../send_loop.ts";
 import { buildNotification } from "../notifications.ts";
 import type { NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
-import { type Failed, post } from "./post.ts";
+import { type FailedAttempt, post } from "./post.ts";
 
 declare module "../../store/store.ts" {
   interface Meta {
@@ -29,7 +35,7 @@ export interface NotifyOptions {
 }
 
 /** A notification, with the trace of what caused it. */
-interface Sent {
+interface TracedNotification {
   notification: Notification;
   trace: Trace | undefined;
 }
@@ -38,34 +44,34 @@ const BATCH = 50;
 const NO_STORE = "the store cannot be used";
 
 /** Returns the cursor, one attempt at a notification, and the next step. */
-export function sending(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
+export function createNotificationSender(deps: OperationsDeps, options: NotifyOptions, ended: AbortSignal) {
   const { url, format = "json", secret, times = SEND_TIMES, fetch: send = fetch } = options;
   const { store, clock, log } = deps;
   const receiver = { url, format, key: secret === undefined ? undefined : parseWebhookKey(secret) };
   let problem: string | null = null;
   /** Delivered and not kept yet. A store that takes no writes must not have it sent over and over. */
-  let unkept: EventCursor | undefined;
+  let unstored: EventCursor | undefined;
 
-  const keep = async (cursor: EventCursor): Promise<void> => {
-    unkept = cursor;
+  const storeCursor = async (cursor: EventCursor): Promise<void> => {
+    unstored = cursor;
     await store.transact((tx) => tx.put("meta", "notify", cursor));
-    unkept = undefined;
+    unstored = undefined;
   };
 
   /** Reads the stored cursor and the present one; the very first time it begins at the present. */
-  const standing = async (): Promise<{ kept: EventCursor; present: EventCursor }> => {
-    const kept = (await store.get("meta", "notify"))?.value;
-    const present = await presentCursor(store);
-    if (!kept) await keep(present);
-    return { kept: kept ?? present, present };
+  const readCursors = async (): Promise<{ stored: EventCursor; present: EventCursor }> => {
+    const stored = (await store.get("meta", "notify"))?.value;
+    const present = await readPresentCursor(store);
+    if (!stored) await storeCursor(present);
+    return { stored: stored ?? present, present };
   };
 
   return {
     problem: () => problem,
-    begin: async () => void (await standing()),
+    begin: async () => void (await readCursors()),
 
     /** Tries once to hand it over; resolves with nothing when it was taken, with why not otherwise. */
-    async attempt({ notification, trace }: Sent): Promise<Failed | undefined> {
+    async attempt({ notification, trace }: TracedNotification): Promise<FailedAttempt | undefined> {
       const { id } = notification;
       const failed = await post(receiver, notification, {
         send,
@@ -87,20 +93,20 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
      * Hands the next events to `deliver` and keeps the cursor after each that it has delivered; false when there is no more to
      * do.
      */
-    async sendNext(deliver: (sent: Sent) => Promise<boolean>): Promise<boolean> {
-      if (unkept) await keep(unkept);
-      const { kept, present } = await standing();
-      const events = await readEventsSince(store, resumed(present, kept), BATCH);
-      const nothing = events.every(({ type }) => type === "tick");
-      if (nothing || problem === NO_STORE) problem = null;
-      if (nothing) return false;
+    async sendNext(deliver: (sent: TracedNotification) => Promise<boolean>): Promise<boolean> {
+      if (unstored) await storeCursor(unstored);
+      const { stored, present } = await readCursors();
+      const events = await readEventsSince(store, resumeCursor(present, stored), BATCH);
+      const isEmpty = events.every(({ type }) => type === "tick");
+      if (isEmpty || problem === NO_STORE) problem = null;
+      if (isEmpty) return false;
       for (const event of events) {
         const notification = await buildNotification(deps, event);
         if (!notification) continue;
-        if (!(await deliver({ notification, trace: traceOf(deps, event) }))) return false;
-        await keep(event.cursor);
+        if (!(await deliver({ notification, trace: findEventTrace(deps, event) }))) return false;
+        await storeCursor(event.cursor);
       }
-      await keep(events.at(-1)!.cursor);
+      await storeCursor(events.at(-1)!.cursor);
       return true;
     },
 
@@ -113,5 +119,5 @@ export function sending(deps: OperationsDeps, options: NotifyOptions, ended: Abo
 }
 
 /** A row is left by a cycle, which has a trace of its own; the trace of an entry is known to the process that appended it. */
-const traceOf = ({ integrity }: OperationsDeps, event: StreamEvent): Trace | undefined =>
+const findEventTrace = ({ integrity }: OperationsDeps, event: StreamEvent): Trace | undefined =>
   event.type === "audit" ? findTrace(integrity, event.data) : newTrace();

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
-import { serveConsole, unpackedConsole } from "../../../lib/http/with_console.ts";
+import { serveConsole, unpackConsole } from "../../../lib/http/serve_console.ts";
 
 const FILES = {
   "index.html": { text: "<!doctype html>", etag: '"1"' },
@@ -12,7 +12,7 @@ const FILES = {
 
 test("the files are those that were packed", async () => {
   const packed = gzipSync(JSON.stringify(FILES)).toString("base64");
-  expect(await unpackedConsole(packed)).toEqual(FILES);
+  expect(await unpackConsole(packed)).toEqual(FILES);
 });
 
 describe.each(["", "/governance"])("the console below %j", (base) => {

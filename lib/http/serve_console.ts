@@ -1,15 +1,15 @@
 /** Serves the console's files from memory, in front of an API: for hosts that have no folder to serve. */
 import { consoleHeaders } from "./console_headers.ts";
 import type { Handler } from "./endpoint.ts";
-import { typeOfFile } from "./file_types.ts";
-import { alreadyHas } from "./if_none_match.ts";
+import { findFileType } from "./file_types.ts";
+import { parseIfNoneMatch } from "./if_none_match.ts";
 import { requestPath } from "./path.ts";
 
 /** The built files by their names (`index.html`, `chunks/…`), each with its ETag. */
 export type ConsoleFiles = Readonly<Record<string, { text: string; etag: string }>>;
 
 /** Unpacks the files that the build packed as base64 of gzipped JSON, which takes a third of the room. */
-export async function unpackedConsole(packed: string): Promise<ConsoleFiles> {
+export async function unpackConsole(packed: string): Promise<ConsoleFiles> {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   const unzipped = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return (await new Response(unzipped).json()) as ConsoleFiles;
@@ -37,8 +37,8 @@ export function serveConsole(
     if (!Object.hasOwn(all, name)) return api(request);
     const { text, etag } = all[name]!;
     const guarded = { ...consoleHeaders(name), etag };
-    if (alreadyHas(request)?.(etag)) return new Response(null, { status: 304, headers: guarded });
-    const headers = { ...guarded, "content-type": typeOfFile(name) };
+    if (parseIfNoneMatch(request)?.(etag)) return new Response(null, { status: 304, headers: guarded });
+    const headers = { ...guarded, "content-type": findFileType(name) };
     return new Response(request.method === "HEAD" ? null : text, { headers });
   };
 }

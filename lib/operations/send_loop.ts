@@ -1,6 +1,6 @@
 /** Sends items one after the other and in order, for as long as the process lives. They never stand in a request's way. */
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
-import type { Failed } from "./notify/post.ts";
+import type { FailedAttempt } from "./notify/post.ts";
 
 /** Times in milliseconds. */
 export interface SendTimes {
@@ -28,7 +28,7 @@ export interface Sender<T> {
   /** Why nothing gets through at present; `null` when it does. */
   problem(): string | null;
   /** Tries once to hand an item over; resolves with nothing when it was taken. */
-  attempt(item: T): Promise<Failed | undefined>;
+  attempt(item: T): Promise<FailedAttempt | undefined>;
   /** Hands the next items to `deliver` and moves the cursor over what it has delivered; false when there is no more to do. */
   sendNext(deliver: (item: T) => Promise<boolean>): Promise<boolean>;
   /** Notes that the store failed it. */
@@ -44,13 +44,13 @@ export interface Sending {
 }
 
 /** The wait after so many failures: chance shortens it, and the receiver's own wish lengthens it. */
-export function retryDelay(failed: Failed, failures: number, times: SendTimes, random: () => number): number {
+export function retryDelay(failed: FailedAttempt, failures: number, times: SendTimes, random: () => number): number {
   const doubled = Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30));
   return Math.max(random() * doubled, Math.min(failed.after ?? 0, times.longestPause));
 }
 
 /** Begins where the cursor is. */
-export function keepSending<T>(
+export function startSending<T>(
   { commits = createCommitSignal() }: { commits?: CommitSignal | undefined },
   makeSender: (ended: AbortSignal) => Sender<T>,
   { times, random = Math.random }: { times: SendTimes; random?: (() => number) | undefined },
