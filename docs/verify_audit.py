@@ -45,7 +45,7 @@ HEX = re.compile(r"[0-9a-f]{64}")
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 100
 WHOLE = 2**53 - 1
-MOST_LISTED = 100
+MAX_LISTED_MISMATCHES = 100
 EXIT = {"valid": 0, "bad": 1, "consistent": 2}
 
 
@@ -914,7 +914,7 @@ class Contents:
             message = f"what is left of {entry['change_id']} is not what its erasure left"
             return self.finding(line, entry["id"], "content", message)
         self.counts["erased"] += 1
-        if self.counts["erased"] <= MOST_LISTED:
+        if self.counts["erased"] <= MAX_LISTED_MISMATCHES:
             self.counts["erased_changes"].append(entry["change_id"])
         return None
 
@@ -1519,7 +1519,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         nonlocal total, found
         for one in filter(None, told):
             total += 1
-            found += [one] if total <= MOST_LISTED else []
+            found += [one] if total <= MAX_LISTED_MISMATCHES else []
 
     def judge(line, number):
         if carried and is_carried(line):
@@ -1566,7 +1566,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         "entries": chain.lines,
         "origin": chain.origin or "",
         "head": chain.last["current_hash"] if chain.last else "",
-        "findings": (found + outside)[:MOST_LISTED],
+        "findings": (found + outside)[:MAX_LISTED_MISMATCHES],
         "findings_total": total,
         "held_against": [item["description"] for item in kept],
         "witnessed": list(witnessed),

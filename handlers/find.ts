@@ -3,7 +3,7 @@ import { findSchema } from "../lib/find/answer.ts";
 import { isTimeZone } from "../lib/find/dates.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../lib/find/parse.ts";
 import { runQuery } from "../lib/find/run.ts";
-import { callerName } from "../lib/changes/caller.ts";
+import { findCallerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -37,6 +37,6 @@ export const find = endpoint(
   async ({ q, limit, after, tz, person }, call: Call<ChangesDeps>) => {
     const deps = addRequestCache(call.deps);
     const query = parseQuery(q, { now: deps.clock.now(), zone: tz });
-    return answer(await runQuery(deps, query, { limit, after, zone: tz, caller: callerName(call, person) }));
+    return answer(await runQuery(deps, query, { limit, after, zone: tz, caller: findCallerName(call, person) }));
   },
 );

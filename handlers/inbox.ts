@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { addRequestCache } from "../lib/kit/request_cache.ts";
-import { callerName } from "../lib/changes/caller.ts";
+import { findCallerName } from "../lib/changes/caller.ts";
 import type { ChangesDeps } from "../lib/changes/deps.ts";
 import { answer } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -26,5 +26,5 @@ export const inbox = endpoint(
     errors: ["identity_mismatch", "reads_busy"],
   },
   async ({ person, limit }, call: Call<ChangesDeps>) =>
-    answer(await buildInbox(addRequestCache(call.deps), { person: callerName(call, person), limit })),
+    answer(await buildInbox(addRequestCache(call.deps), { person: findCallerName(call, person), limit })),
 );

@@ -1,7 +1,7 @@
 /** Reads from a store which changes would lack a consent under an intent that is not in force. */
 import { systemClock } from "../lib/kit/platform.ts";
 import { entryKey } from "../lib/audit/chain.ts";
-import { listOngoing, listUnconsented, type Unconsented } from "../lib/changes/unconsented.ts";
+import { listOngoing, listUnconsented, type UnconsentedChange } from "../lib/changes/unconsented_changes.ts";
 import type { Intent } from "../lib/changes/rules/intent.ts";
 import { readRecords } from "../lib/changes/records.ts";
 import { memoryStore } from "../lib/store/memory.ts";
@@ -24,7 +24,7 @@ export async function listLacking(
   state: string,
   name: StoreName,
   env: Environment,
-): Promise<Unconsented[]> {
+): Promise<UnconsentedChange[]> {
   const { from, close } = await storeAddress(state, env, name).copied();
   const store = memoryStore();
   const load = async (isWanted: (key: Key) => boolean): Promise<void> => {

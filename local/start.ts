@@ -9,7 +9,7 @@ import type { Deps } from "../lib/deps.ts";
 import { IdentityMismatch, IntentOutdated } from "../lib/changes/open.ts";
 import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
-import { listUnconsented } from "../lib/changes/unconsented.ts";
+import { listUnconsented } from "../lib/changes/unconsented_changes.ts";
 import { describeRules } from "../lib/changes/rules/describe_rules.ts";
 import { createHostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";

@@ -3,7 +3,7 @@ import { addRequestCache } from "../../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, integer } from "../../lib/kit/fields.ts";
-import { awaitingChange, changeToReview } from "../../lib/changes/awaiting.ts";
+import { awaitingChangeSchema, changeToReviewSchema } from "../../lib/changes/awaiting.ts";
 import { listApprovals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -25,9 +25,9 @@ export const approvals = endpoint(
       }),
     output: () =>
       z.object({
-        pending: z.array(awaitingChange()).describe("Changes that wait for consent, oldest first."),
-        approved: z.array(awaitingChange()).describe("Changes that wait for their apply, oldest first."),
-        review_due: z.array(changeToReview()).describe("Changes whose emergency consent is to be reviewed."),
+        pending: z.array(awaitingChangeSchema()).describe("Changes that wait for consent, oldest first."),
+        approved: z.array(awaitingChangeSchema()).describe("Changes that wait for their apply, oldest first."),
+        review_due: z.array(changeToReviewSchema()).describe("Changes whose emergency consent is to be reviewed."),
         next: z.string().nullable().describe("after of the next page; null at the end."),
       }),
   },

@@ -3,12 +3,12 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { writeCsv } from "../../lib/audit/csv.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { writeJsonLines } from "../../lib/audit/rows.ts";
-import { contentsExport } from "../../lib/changes/contents_export.ts";
+import { exportContents } from "../../lib/changes/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, line, integer, word } from "../../lib/kit/fields.ts";
-import { ownReadsOnly } from "../../lib/changes/read_scope.ts";
-import { logPage } from "../../lib/changes/views.ts";
+import { createOwnReadsError } from "../../lib/changes/read_scope.ts";
+import { readLogPage } from "../../lib/changes/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
 import { streamLog } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
@@ -74,7 +74,7 @@ export const audit = endpoint(
   async ({ format, contents, ...query }, { deps, request }: Call<ChangesDeps>) => {
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");
     const isFile = format === "csv" || format === "jsonl";
-    if (isFile && deps.reader) throw ownReadsOnly(deps.reader.name);
+    if (isFile && deps.reader) throw createOwnReadsError(deps.reader.name);
     if (isFile)
       for (const filter of FILTERS)
         if (query[filter] !== undefined)
@@ -84,8 +84,8 @@ export const audit = endpoint(
         type: "text/csv",
         name: "audit.csv",
       });
-    if (format !== "jsonl") return answer(await logPage(deps, mergeTenantNames(query)));
-    const exportLog = contents ? contentsExport : writeJsonLines;
+    if (format !== "jsonl") return answer(await readLogPage(deps, mergeTenantNames(query)));
+    const exportLog = contents ? exportContents : writeJsonLines;
     return download(request, () => streamLog(deps, () => exportLog(deps.store)), {
       type: "application/x-ndjson",
       name: "audit.jsonl",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { addRequestCache } from "../../lib/kit/request_cache.ts";
-import { awaitStatus, LONGEST_WAIT } from "../../lib/changes/await_status.ts";
-import { callerName, findActor } from "../../lib/changes/caller.ts";
+import { awaitStatus, MAX_WAIT_SECONDS } from "../../lib/changes/await_status.ts";
+import { findCallerName, findActor } from "../../lib/changes/caller.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { episodeSchema } from "../../lib/changes/drift.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
@@ -20,7 +20,7 @@ import { signerSchema } from "../../lib/changes/rules/signers.ts";
 import { isFinal } from "../../lib/changes/rules/transitions.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
-import { recordedRevision } from "../../lib/changes/views.ts";
+import { findRecordedRevision } from "../../lib/changes/views.ts";
 import { readChangeDetail, readObservedValues } from "../../lib/operations/change_views.ts";
 import { relatedSchema } from "../../lib/operations/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
@@ -43,7 +43,7 @@ export const change = endpoint(
     input: () =>
       z.object({
         change_id: changeId().describe("Id of the change."),
-        wait: integer(0, LONGEST_WAIT)
+        wait: integer(0, MAX_WAIT_SECONDS)
           .optional()
           .describe("Seconds to wait until the status moves, or with If-None-Match the revision."),
         person: personName().optional().describe("The reader; absent: whom the proxy names."),
@@ -72,12 +72,12 @@ export const change = endpoint(
   },
   async ({ change_id, wait, person, seen: includesSeen }, call: Call<ChangesDeps>) => {
     const { deps, request } = call;
-    const reader = findActor(call, callerName(call, person) ?? undefined);
+    const reader = findActor(call, findCallerName(call, person) ?? undefined);
     if (wait !== undefined) {
       const has = parseIfNoneMatch(request);
       const { change: now, moved } = await awaitStatus(deps, change_id, {
         seconds: wait,
-        from: has && (({ revision }) => has(etag(revision))),
+        isKnown: has && (({ revision }) => has(etag(revision))),
         name: findWaiterName(call),
         signal: request.signal,
       });
@@ -88,7 +88,7 @@ export const change = endpoint(
     // Results of peers are other proposers' changes.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
     const read = includesSeen ? await readObservedValues(deps, detail) : {};
-    const revision = recordedRevision(detail);
+    const revision = findRecordedRevision(detail);
     return answer({ ...detail, evidence, ...read }, 200, revision === undefined ? {} : { etag: etag(revision) });
   },
 );

@@ -7,7 +7,7 @@ import { changeId, finiteNumber, flag, freeText, personName, time, integer, word
 import { observedDigestsField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
 import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
-import { consentStatement } from "../../lib/changes/consent_statement.ts";
+import { makeConsentStatement } from "../../lib/changes/consent_statement.ts";
 import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
 import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
 import { DECISIONS } from "../../lib/changes/rules/statement.ts";
@@ -82,7 +82,7 @@ export const consentStatementEndpoint = endpoint(
       }),
     errors: ["change_not_found", "mandate_not_found", "evidence_mismatch", "identity_mismatch"],
   },
-  async (input, call: Call<ChangesDeps>) => answer(await consentStatement(call, input)),
+  async (input, call: Call<ChangesDeps>) => answer(await makeConsentStatement(call, input)),
 );
 
 const areKpiNames = ({ product }: ChangesDeps, feed: object): boolean =>

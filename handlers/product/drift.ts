@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { driftReport, driftSchema } from "../../lib/changes/drift.ts";
+import { readDriftReport, driftSchema } from "../../lib/changes/drift.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/drift: targets that no longer hold the applied value, as of the last check. */
@@ -18,5 +18,5 @@ export const drift = endpoint(
     input: () => z.object({}),
     output: driftSchema,
   },
-  async (_input, { deps }: Call<ChangesDeps>) => answer(await driftReport(deps)),
+  async (_input, { deps }: Call<ChangesDeps>) => answer(await readDriftReport(deps)),
 );

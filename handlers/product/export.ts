@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { contentsExport } from "../../lib/changes/contents_export.ts";
+import { exportContents } from "../../lib/changes/contents_export.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { download } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
@@ -25,7 +25,7 @@ export const exported = endpoint(
     errors: ["reads_busy"],
   },
   async (_input, { deps, request }: Call<ChangesDeps>) =>
-    download(request, () => streamLog(deps, () => contentsExport(deps.store)), {
+    download(request, () => streamLog(deps, () => exportContents(deps.store)), {
       type: "application/x-ndjson",
       name: "evidence.jsonl",
     }),

@@ -3,7 +3,7 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { addLateNote } from "../../lib/changes/commands/add_note.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { changeSchema, LATE_ITEMS } from "../../lib/changes/rules/change.ts";
-import type { Enacted } from "../../lib/changes/transaction.ts";
+import type { CommandResult } from "../../lib/changes/transaction.ts";
 import { ACTION_ERRORS, actionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
@@ -42,7 +42,7 @@ export const note = endpoint(
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => addLateNote(caller, input), noteReply),
 );
 
-function noteReply({ record, change, entry }: Enacted): Reply {
+function noteReply({ record, change, entry }: CommandResult): Reply {
   const { change_id, revision } = record.change;
   return { members: { change_id, change }, entry, revision };
 }

@@ -5,7 +5,7 @@ import { packFiles } from "../../lib/changes/pack/files.ts";
 import { PACK_STYLE, packPage } from "../../lib/changes/pack/page.ts";
 import type { Scope } from "../../lib/changes/pack/scope.ts";
 import { writeTar } from "../../lib/changes/pack/tar.ts";
-import { findVisibleChange, ownReadsOnly } from "../../lib/changes/read_scope.ts";
+import { findVisibleChange, createOwnReadsError } from "../../lib/changes/read_scope.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, time, word } from "../../lib/kit/fields.ts";
 import { toBase64 } from "../../lib/kit/base64.ts";
@@ -46,7 +46,7 @@ export const pack = endpoint(
   async ({ format, ...asked }, { deps, request }: Call<OperationsDeps>) => {
     const scope = parseScope(asked);
     if ("change_id" in scope) await findVisibleChange(deps, scope.change_id);
-    else if (deps.reader) throw ownReadsOnly(deps.reader.name);
+    else if (deps.reader) throw createOwnReadsError(deps.reader.name);
     // Errors that would cut the pack off are raised before its first byte.
     await readCheckpoint(deps);
     const createChunks = () =>

@@ -1,9 +1,14 @@
 import * as z from "zod";
 import { findActor } from "../../lib/changes/caller.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
-import { type Preview, type Previewed, previewProposal, previewSchema } from "../../lib/changes/preview_proposal.ts";
+import {
+  type Preview,
+  type PreviewedProposal,
+  previewProposal,
+  previewSchema,
+} from "../../lib/changes/preview_proposal.ts";
 import { KINDS } from "../../lib/changes/rules/change.ts";
-import { type ValueQuestion, valuePolicy, valuePolicySchema } from "../../lib/changes/value_policy.ts";
+import { type ValueQuestion, readValuePolicy, valuePolicySchema } from "../../lib/changes/value_policy.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { proposalFields } from "../../lib/http/proposal_fields.ts";
@@ -15,7 +20,7 @@ const tierFields = () => {
   return { tier, risk, affected_users, reversible, apply_when, proposer };
 };
 
-type PreviewInput = ValueQuestion & Partial<Omit<Previewed, keyof ValueQuestion>>;
+type PreviewInput = ValueQuestion & Partial<Omit<PreviewedProposal, keyof ValueQuestion>>;
 
 function preview({ kind, tenant_id = "", ...rest }: PreviewInput, call: Call<ChangesDeps>): Preview | null {
   if (kind === undefined) return null;
@@ -48,5 +53,5 @@ export const policy = endpoint(
       }),
   },
   async (input, call: Call<ChangesDeps>) =>
-    answer({ ...(await valuePolicy(call.deps, input)), preview: preview(input, call) }),
+    answer({ ...(await readValuePolicy(call.deps, input)), preview: preview(input, call) }),
 );

@@ -3,7 +3,7 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { recordReview } from "../../lib/changes/commands/review.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { changeSchema, REVIEW_VERDICTS, STATUSES } from "../../lib/changes/rules/change.ts";
-import type { Enacted } from "../../lib/changes/transaction.ts";
+import type { CommandResult } from "../../lib/changes/transaction.ts";
 import { changeReply } from "../../lib/http/change_replies.ts";
 import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/http/decision_declaration.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
@@ -45,4 +45,4 @@ export const review = endpoint(
   (input, call: Call<ChangesDeps>) => respond(call, (caller) => recordReview(caller, input), reviewReply),
 );
 
-const reviewReply = (result: Enacted) => changeReply(result, { verdict: result.record.change.review!.verdict });
+const reviewReply = (result: CommandResult) => changeReply(result, { verdict: result.record.change.review!.verdict });

@@ -5,7 +5,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, integer, word } from "../../lib/kit/fields.ts";
 import { changeSchema, STATUSES } from "../../lib/changes/rules/change.ts";
 import { intentSummary, readIntentView } from "../../lib/operations/intent_view.ts";
-import { logPage } from "../../lib/changes/views.ts";
+import { readLogPage } from "../../lib/changes/views.ts";
 import { identitySchema } from "../../lib/changes/runtime.ts";
 import { filterFields } from "../../lib/find/list_changes.ts";
 import { listChanges } from "../../lib/operations/change_views.ts";
@@ -57,7 +57,7 @@ export const runtime = endpoint(
   async ({ entries: limit, ...input }, call: Call<ChangesDeps>) => {
     const deps = addRequestCache(call.deps);
     const [{ origin, length, head, entries }, intent, changes] = await Promise.all([
-      logPage(deps, { limit }),
+      readLogPage(deps, { limit }),
       readIntentView(deps),
       listChanges(deps, input),
     ]);

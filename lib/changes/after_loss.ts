@@ -6,13 +6,13 @@ import { longestKnownEnd, findNewLoss, rememberEnd } from "../audit/known_end.ts
 import { verifyNewestEntries } from "../audit/verify.ts";
 import { findSubjects } from "./subjects.ts";
 
-type Losing = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
+type LossDeps = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
 /** The newest entries that are verified before writes go on; the rest is read when a decision needs it. */
-const TAIL = 1000;
+const RECENT_ENTRIES = 1000;
 
 /** Goes on where an accepted loss was recorded that this process does not know; resolves to whether one was. */
-export async function learnOfLoss(deps: Losing): Promise<boolean> {
+export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
   const { store, integrity, sha256, log } = deps;
   const entry = await findNewLoss(store, integrity);
   if (!entry || !hasValidHash(entry, sha256) || (await store.get("meta", "breach"))) return false;
@@ -20,16 +20,16 @@ export async function learnOfLoss(deps: Losing): Promise<boolean> {
     entry: entry.id,
     known: longestKnownEnd(integrity) ?? null,
   });
-  await deps.mutex("after_loss", () => goOn(deps));
+  await deps.mutex("after_loss", () => reloadLog(deps));
   return true;
 }
 
 /** Reads the newest entries, where a process that was started on a broken log has read none. */
-export const readTail = (deps: Losing): Promise<void> =>
-  verifyNewestEntries(deps, { count: TAIL, subjectsOf: findSubjects });
+export const verifyRecentEntries = (deps: LossDeps): Promise<void> =>
+  verifyNewestEntries(deps, { count: RECENT_ENTRIES, subjectsOf: findSubjects });
 
 /** Forgets what was read before the loss, and reads the log as it is now. */
-async function goOn(deps: Losing): Promise<void> {
+async function reloadLog(deps: LossDeps): Promise<void> {
   const { store, integrity } = deps;
   const head = (await readHead(store))!;
   if (head.loss?.head === integrity.knownEnd?.loss?.head) return;
@@ -37,6 +37,6 @@ async function goOn(deps: Losing): Promise<void> {
   delete integrity.lastPass;
   delete integrity.scan;
   delete integrity.drift;
-  await readTail(deps);
+  await verifyRecentEntries(deps);
   rememberEnd(integrity, head);
 }

@@ -1,6 +1,6 @@
 /** How much an agent may have waiting and propose in a day, counted within the transaction that proposes. */
 import { AppError } from "../kit/errors.ts";
-import { agentKey } from "./records.ts";
+import { formatAgentKey } from "./records.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { normalizeName } from "./rules/names.ts";
 import { findAgentLimits } from "./rules/principals.ts";
@@ -10,27 +10,27 @@ import type { Transaction } from "./transaction.ts";
  * The 429 `too_many_open` of an agent that has as many live changes as it may, or proposed as many on this UTC day, of which each
  * entry of a plan is one.
  */
-export async function limitReached(
+export async function findReachedLimit(
   { tx, at, now, product }: Transaction,
   agent: string,
   input: ChangeEntry,
 ): Promise<AppError | undefined> {
   const { max_open, max_per_day } = findAgentLimits(agent, product.intent);
   const open = await tx.list("live_by_agent", {
-    prefix: agentKey(agent),
+    prefix: formatAgentKey(agent),
     limit: Math.max(1, max_open),
     keysOnly: true,
   });
   if (open.length >= max_open)
-    return tooMany(
+    return createLimitError(
       "max_open",
       max_open,
       `${agent} has ${max_open} changes that wait; have some decided, or withdraw them`,
     );
-  const today = await proposedToday(tx, agent, at);
+  const today = await countProposedToday(tx, agent, at);
   if (today + listEntries(input).length <= max_per_day) return undefined;
-  const seconds = Math.max(1, Math.ceil((nextDay(at) - now) / 1000));
-  return tooMany(
+  const seconds = Math.max(1, Math.ceil((findNextDay(at) - now) / 1000));
+  return createLimitError(
     "max_per_day",
     max_per_day,
     `${agent} may propose ${max_per_day} changes a UTC day, and has proposed ${today} on this one`,
@@ -40,18 +40,18 @@ export async function limitReached(
 
 /** Counts a proposal of an agent. */
 export async function countProposal({ tx, at }: Transaction, agent: string, input: ChangeEntry): Promise<void> {
-  const count = (await proposedToday(tx, agent, at)) + listEntries(input).length;
+  const count = (await countProposedToday(tx, agent, at)) + listEntries(input).length;
   tx.put("proposed_by_agent", normalizeName(agent), { day: at.slice(0, 10), count });
 }
 
-async function proposedToday(tx: Transaction["tx"], agent: string, at: string): Promise<number> {
+async function countProposedToday(tx: Transaction["tx"], agent: string, at: string): Promise<number> {
   const counted = (await tx.get("proposed_by_agent", normalizeName(agent)))?.value;
   return counted?.day === at.slice(0, 10) ? counted.count : 0;
 }
 
-const nextDay = (at: string): number => Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + 24 * 3_600_000;
+const findNextDay = (at: string): number => Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + 24 * 3_600_000;
 
-const tooMany = (limit: string, max: number, message: string, seconds?: number): AppError =>
+const createLimitError = (limit: string, max: number, message: string, seconds?: number): AppError =>
   new AppError(
     "too_many_open",
     message,

@@ -1,22 +1,22 @@
 /** Applies approved changes by themselves (`apply_when`), by the same sequence of operations as a request for it. */
 import { AppError } from "../kit/errors.ts";
 import { listPages } from "../store/pages.ts";
-import { certainNow, msUntilCertain } from "./certain_time.ts";
+import { readCertainTime, computeMsUntilCertain } from "./certain_time.ts";
 import { runOperation } from "./commands/run_operation.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { type AutomationEnd, endAutomation } from "./end_automation.ts";
-import { type FindHolds, heldNow } from "./freeze.ts";
-import { unlessMismatched } from "./mismatch.ts";
-import { applyKey, readRecords } from "./records.ts";
+import { type FindHolds, createHoldFinder } from "./freeze.ts";
+import { ignoreMismatch } from "./mismatch.ts";
+import { formatDueApplyKey, readRecords } from "./records.ts";
 import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
 import { isScheduled, MAX_POSTPONED_MS } from "./rules/apply_when.ts";
 import { isEmergencyApproved } from "./rules/break_glass.ts";
 import type { Change } from "./rules/change.ts";
-import { governed } from "./transaction.ts";
+import { runTransaction } from "./transaction.ts";
 
 const PAGE_SIZE = 100;
 /** How long one pass starts further applies. */
-const LIMIT_MS = 30_000;
+const MAX_PASS_MS = 30_000;
 /** When a postponed apply is tried again, if nobody commits anything; a busy target system is asked no more often. */
 const RETRY_MS = 60_000;
 const BUSY_RETRY_MS = 10_000;
@@ -40,12 +40,12 @@ export type BusyTargets = Map<string, number>;
 
 /** Applies what is due, oldest first; at most one pass at a time runs in a process. */
 export const applyDue = (deps: ChangesDeps, busy: BusyTargets = new Map()): Promise<AutomaticPass> =>
-  deps.mutex("automatic applies", () => takePass(deps, busy));
+  deps.mutex("automatic applies", () => runPass(deps, busy));
 
-async function takePass(deps: ChangesDeps, busy: BusyTargets): Promise<AutomaticPass> {
+async function runPass(deps: ChangesDeps, busy: BusyTargets): Promise<AutomaticPass> {
   const { store, clock } = deps;
   const pass: AutomaticPass = { applied: 0, wait: Infinity };
-  const end = clock.now() + LIMIT_MS;
+  const end = clock.now() + MAX_PASS_MS;
   let holds: FindHolds | undefined;
   for await (const page of listPages(store, "applies_due", { limit: PAGE_SIZE, keysOnly: true })) {
     const rows = page.map(({ id }) => parseRow(id));
@@ -56,17 +56,17 @@ async function takePass(deps: ChangesDeps, busy: BusyTargets): Promise<Automatic
     );
     for (const [index, row] of rows.entries()) {
       const now = clock.now();
-      if (!isDue[index] || now >= end) return waitAtMost(pass, Math.max(0, row.at - now));
-      holds ??= await heldNow(deps);
-      const wait = await attempt(deps, row, { change: records[index]?.change, holds, busy });
+      if (!isDue[index] || now >= end) return lowerWait(pass, Math.max(0, row.at - now));
+      holds ??= await createHoldFinder(deps);
+      const wait = await tryApply(deps, row, { change: records[index]?.change, holds, busy });
       if (wait === undefined) pass.applied++;
-      else waitAtMost(pass, wait);
+      else lowerWait(pass, wait);
     }
   }
   return pass;
 }
 
-function waitAtMost(pass: AutomaticPass, wait: number): AutomaticPass {
+function lowerWait(pass: AutomaticPass, wait: number): AutomaticPass {
   pass.wait = Math.min(pass.wait, wait);
   return pass;
 }
@@ -85,18 +85,18 @@ function parseRow(id: string): DueApply {
 }
 
 /** Applies a change that is due; returns in how many milliseconds to try again where it was not applied. */
-async function attempt(
+async function tryApply(
   deps: ChangesDeps,
   { id, changeId, at }: DueApply,
   { change, holds, busy }: { change: Change | undefined; holds: FindHolds; busy: BusyTargets },
 ): Promise<number | undefined> {
   const { clock, product, log, store } = deps;
   // The integrity scan reports a row that does not match its change.
-  if (!change || applyKey(change) !== id) return RETRY_MS;
+  if (!change || formatDueApplyKey(change) !== id) return RETRY_MS;
   const end = at + MAX_POSTPONED_MS;
   const isOver = clock.now() > end;
-  const certain = await certainNow(deps, store, isOver ? end + 1 : at);
-  if (isScheduled(change) && certain < at) return msUntilCertain(deps, at);
+  const certain = await readCertainTime(deps, store, isOver ? end + 1 : at);
+  if (isScheduled(change) && certain < at) return computeMsUntilCertain(deps, at);
   if (isOver) {
     if (certain > end) await stopAutomation(deps, changeId, TOO_LONG);
     return RETRY_MS;
@@ -124,8 +124,8 @@ async function attempt(
 
 /** Ends the automation of a change that still applies by itself; one whose record does not match the log stays as it is. */
 async function stopAutomation(deps: ChangesDeps, changeId: string, end: AutomationEnd): Promise<void> {
-  await governed<void>({ deps }, async (transaction) => {
-    const record = await unlessMismatched(transaction.change(changeId, "closing"));
-    if (record && applyKey(record.change) !== undefined) endAutomation(transaction, record, end);
+  await runTransaction<void>({ deps }, async (transaction) => {
+    const record = await ignoreMismatch(transaction.change(changeId, "closing"));
+    if (record && formatDueApplyKey(record.change) !== undefined) endAutomation(transaction, record, end);
   });
 }

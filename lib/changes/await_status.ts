@@ -2,17 +2,17 @@
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { showAtTime } from "./expiry.ts";
+import { previewExpiry } from "./expiry.ts";
 import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { isFinal } from "./rules/transitions.ts";
 
 /** The longest wait that may be asked for, in seconds. */
-export const LONGEST_WAIT = 60;
+export const MAX_WAIT_SECONDS = 60;
 
 /** How many wait in one process at a time, and how many of them under one name. */
-const WAITING_AT_MOST = 256;
-const WAITING_OF_ONE = 32;
+const MAX_WAITING = 256;
+const MAX_WAITING_PER_CALLER = 32;
 
 /**
  * Times in milliseconds. `pause`: however much is committed, nobody looks again sooner; `poll`: as often as it is looked
@@ -21,11 +21,11 @@ const WAITING_OF_ONE = 32;
 const TIMES = { pause: 100, poll: 1_000 };
 
 /** How one waits. */
-export interface Waiting {
+export interface WaitOptions {
   /** The longest wait; 0 does not wait. */
   seconds: number;
   /** Returns true while the change is as the caller knows it; by default, while it has the status that was read first. */
-  from?: ((change: Change) => boolean) | undefined;
+  isKnown?: ((change: Change) => boolean) | undefined;
   /** Who waits: a person, an agent, or an address. */
   name?: string | undefined;
   /** Aborted when the caller goes. */
@@ -37,16 +37,16 @@ export interface Waiting {
  * closes; immediately where its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
-  deps: Pick<ChangesDeps, "commits" | "longestWait" | "reader"> & Parameters<typeof showAtTime>[0],
+  deps: Pick<ChangesDeps, "commits" | "maxWaitSeconds" | "reader"> & Parameters<typeof previewExpiry>[0],
   changeId: string,
-  { seconds, from, name, signal }: Waiting,
+  { seconds, isKnown, name, signal }: WaitOptions,
   { pause, poll } = TIMES,
 ): Promise<{ change: Change; moved: boolean }> {
-  const { commits = createCommitSignal(), longestWait = LONGEST_WAIT } = deps;
+  const { commits = createCommitSignal(), maxWaitSeconds = MAX_WAIT_SECONDS } = deps;
   const never = createCommitSignal();
   const ended = new AbortController();
   const end = (): void => ended.abort();
-  let seen = from;
+  let isUnchanged = isKnown;
   let leave: (() => void) | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   if (signal?.aborted || seconds === 0) end();
@@ -55,14 +55,14 @@ export async function awaitStatus(
     for (;;) {
       const { count } = commits;
       const isLast = ended.signal.aborted || commits.closed;
-      const [record] = await showAtTime(deps, [await findVisibleChange(deps, changeId)]);
+      const [record] = await previewExpiry(deps, [await findVisibleChange(deps, changeId)]);
       const { change } = record!;
       const { status } = change;
-      seen ??= (now) => now.status === status;
-      const moved = !seen(change);
+      isUnchanged ??= (now) => now.status === status;
+      const moved = !isUnchanged(change);
       if (moved || isLast || isFinal(status)) return { change, moved };
-      leave ??= takePlace(commits, name);
-      timer ??= setTimeout(end, Math.min(seconds, longestWait) * 1000);
+      leave ??= joinWaiting(commits, name);
+      timer ??= setTimeout(end, Math.min(seconds, maxWaitSeconds) * 1000);
       await never.wait(0, pause, ended.signal);
       while (!(await commits.wait(count, poll, ended.signal)));
     }
@@ -74,12 +74,12 @@ export async function awaitStatus(
 }
 
 /** Errors: 503 `too_many_waiting`. */
-function takePlace(commits: CommitSignal, name: string | undefined): () => void {
-  const leave = commits.join(WAITING_AT_MOST, WAITING_OF_ONE, name, "waiting");
+function joinWaiting(commits: CommitSignal, name: string | undefined): () => void {
+  const leave = commits.join(MAX_WAITING, MAX_WAITING_PER_CALLER, name, "waiting");
   if (leave) return leave;
   throw new AppError(
     "too_many_waiting",
-    `${WAITING_AT_MOST} may wait for a change at a time, ${WAITING_OF_ONE} of them as one person, agent or address; ask without wait, or try again later`,
+    `${MAX_WAITING} may wait for a change at a time, ${MAX_WAITING_PER_CALLER} of them as one person, agent or address; ask without wait, or try again later`,
     {},
     { "retry-after": "5" },
   );

@@ -6,7 +6,7 @@ import { gateSchema } from "./rules/gates.ts";
 import { missingSchema } from "./rules/missing.ts";
 
 /** One that waits for consent or for its apply. */
-export const awaitingChange = once(() =>
+export const awaitingChangeSchema = once(() =>
   changeSchema()
     .pick({
       change_id: true,
@@ -34,7 +34,7 @@ export const awaitingChange = once(() =>
 );
 
 /** One whose emergency consent is to be reviewed. */
-export const changeToReview = once(() =>
+export const changeToReviewSchema = once(() =>
   changeSchema().pick({
     change_id: true,
     status: true,

@@ -79,7 +79,7 @@ export function requirePerson(
 }
 
 /** Returns the caller's name: an agent's, the proxy's or the stated one; null without any. Errors: 403 `identity_mismatch`. */
-export function callerName(
+export function findCallerName(
   caller: Pick<Caller, "identity" | "deps"> & { identity: Identity },
   stated: string | undefined,
 ): string | null {

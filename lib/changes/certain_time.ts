@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
 declare module "../audit/integrity.ts" {
   interface Integrity {
     /** Clock samples of this process. */
-    sightings?: readonly ClockSample[];
+    clockSamples?: readonly ClockSample[];
   }
 }
 
@@ -26,14 +26,14 @@ export interface ClockSample {
   elapsed: number;
 }
 
-const APART_MS = 10 * 60_000;
+const MIN_SAMPLE_DISTANCE_MS = 10 * 60_000;
 /** Looks that are closer than this are not all kept. */
-const KEPT_MS = 60_000;
+const SAMPLE_INTERVAL_MS = 60_000;
 
 /** The moment that has certainly passed, by the looks that were kept and one more; `-Infinity`: none. */
-export function certainly(kept: readonly ClockSample[], look: ClockSample): number {
-  const since = firstThatCounts(kept, look);
-  return since === -1 ? -Infinity : Math.min(look.at, ...kept.slice(since).map(({ at }) => at));
+export function computeCertainTime(samples: readonly ClockSample[], sample: ClockSample): number {
+  const since = findFirstCounted(samples, sample);
+  return since === -1 ? -Infinity : Math.min(sample.at, ...samples.slice(since).map(({ at }) => at));
 }
 
 /**
@@ -41,25 +41,26 @@ export function certainly(kept: readonly ClockSample[], look: ClockSample): numb
  * kept, so that the moment has certainly passed ten minutes later.
  */
 export function addClockSample(
-  kept: readonly ClockSample[],
-  look: ClockSample,
+  samples: readonly ClockSample[],
+  sample: ClockSample,
   moment = Infinity,
 ): readonly ClockSample[] {
   // A clock that was set back drops its samples of times that are future now.
-  const past = kept.filter(({ elapsed }) => elapsed <= look.elapsed);
+  const past = samples.filter(({ elapsed }) => elapsed <= sample.elapsed);
   const last = past.at(-1);
-  const isFirst = last && last.at < moment && look.at >= moment;
-  if (past.length === kept.length && last && !isFirst && look.elapsed - last.elapsed < KEPT_MS) return kept;
-  return [...past.slice(Math.max(0, firstThatCounts(past, look))), look];
+  const isFirst = last && last.at < moment && sample.at >= moment;
+  if (past.length === samples.length && last && !isFirst && sample.elapsed - last.elapsed < SAMPLE_INTERVAL_MS)
+    return samples;
+  return [...past.slice(Math.max(0, findFirstCounted(past, sample))), sample];
 }
 
 /** Returns the index of the newest sample that is old enough; earlier ones add nothing. */
-const firstThatCounts = (kept: readonly ClockSample[], look: ClockSample): number =>
-  kept.findLastIndex(({ elapsed }) => look.elapsed - elapsed >= APART_MS);
+const findFirstCounted = (samples: readonly ClockSample[], sample: ClockSample): number =>
+  samples.findLastIndex(({ elapsed }) => sample.elapsed - elapsed >= MIN_SAMPLE_DISTANCE_MS);
 
-type Looking = Pick<ChangesDeps, "clock" | "integrity" | "store">;
+type ClockDeps = Pick<ChangesDeps, "clock" | "integrity" | "store">;
 
-function lookAt({ clock }: Looking): ClockSample {
+function takeSample({ clock }: ClockDeps): ClockSample {
   const at = clock.now();
   return { at, elapsed: clock.monotonic?.() ?? at };
 }
@@ -67,34 +68,35 @@ function lookAt({ clock }: Looking): ClockSample {
 /**
  * The moment that has certainly passed; `-Infinity` while it cannot be said of any. `moment`: one whose first look is kept.
  */
-export async function certainNow(
-  deps: Looking,
+export async function readCertainTime(
+  deps: ClockDeps,
   reads: Pick<Reads, "get"> = deps.store,
   moment?: number,
 ): Promise<number> {
-  const look = lookAt(deps);
-  if (!deps.clock.monotonic) return certainly((await reads.get("meta", "clock"))?.value.sightings ?? [], look);
-  const { sightings = [] } = deps.integrity;
-  deps.integrity.sightings = addClockSample(sightings, look, moment);
-  return certainly(sightings, look);
+  const sample = takeSample(deps);
+  if (!deps.clock.monotonic)
+    return computeCertainTime((await reads.get("meta", "clock"))?.value.sightings ?? [], sample);
+  const { clockSamples: sightings = [] } = deps.integrity;
+  deps.integrity.clockSamples = addClockSample(sightings, sample, moment);
+  return computeCertainTime(sightings, sample);
 }
 
 /** Milliseconds until a look shows that a moment which has passed by the clock has certainly passed. */
-export function msUntilCertain(deps: Looking, moment: number): number {
-  const look = lookAt(deps);
-  const looks = deps.integrity.sightings ?? [];
-  const first = looks[looks.findLastIndex(({ at }) => at < moment) + 1];
-  return first ? Math.max(0, first.elapsed + APART_MS - look.elapsed) : APART_MS;
+export function computeMsUntilCertain(deps: ClockDeps, moment: number): number {
+  const sample = takeSample(deps);
+  const samples = deps.integrity.clockSamples ?? [];
+  const first = samples[samples.findLastIndex(({ at }) => at < moment) + 1];
+  return first ? Math.max(0, first.elapsed + MIN_SAMPLE_DISTANCE_MS - sample.elapsed) : MIN_SAMPLE_DISTANCE_MS;
 }
 
 /** Looks at the clock, as each cycle does. */
-export async function sampleClock(deps: Looking): Promise<void> {
-  if (deps.clock.monotonic) return void (await certainNow(deps));
-  const look = lookAt(deps);
-  const kept = (await deps.store.get("meta", "clock"))?.value.sightings ?? [];
-  if (addClockSample(kept, look) === kept) return;
+export async function sampleClock(deps: ClockDeps): Promise<void> {
+  if (deps.clock.monotonic) return void (await readCertainTime(deps));
+  const sample = takeSample(deps);
+  const samples = (await deps.store.get("meta", "clock"))?.value.sightings ?? [];
+  if (addClockSample(samples, sample) === samples) return;
   await deps.store.transact(async (tx) => {
     const sightings = (await tx.get("meta", "clock"))?.value.sightings ?? [];
-    tx.put("meta", "clock", { sightings: addClockSample(sightings, look) });
+    tx.put("meta", "clock", { sightings: addClockSample(sightings, sample) });
   });
 }

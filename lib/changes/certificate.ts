@@ -23,7 +23,7 @@ import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
 import { readMandateEntries } from "./mandates/read_mandate.ts";
 import { consultLog } from "./evidence.ts";
-import { refuseBroken } from "./reading.ts";
+import { requireIntactChain } from "./run_with_log.ts";
 import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent, contentDigest } from "./rules/content.ts";
@@ -52,11 +52,11 @@ const DECIDING: readonly string[] = [
 export async function makeCertificate(deps: WitnessDeps, changeId: string): Promise<string> {
   // The record before the checkpoint, which then covers all its entries.
   const { change, audit } = await findVisibleChange(deps, changeId);
-  return certifier(deps)({ change, entries: await readEntriesById(deps.store, audit) });
+  return createCertifier(deps)({ change, entries: await readEntriesById(deps.store, audit) });
 }
 
 /** A change as it is recorded, with all its entries. */
-export interface Recorded {
+export interface RecordedChange {
   change: Change;
   entries: readonly AuditEntry[];
 }
@@ -65,36 +65,38 @@ export interface Recorded {
  * Makes certificates, one after the other: checkpoint, tree and intents are read once for as many as they are of.
  * `withIntents: false`: the intents are files next to the certificates.
  */
-export function certifier(
+export function createCertifier(
   deps: WitnessDeps,
   { withIntents = true }: { withIntents?: boolean } = {},
-): (recorded: Recorded) => Promise<string> {
+): (recorded: RecordedChange) => Promise<string> {
   const { store, sha256 } = deps;
-  const checkpointOver = covering(deps);
-  const manifestsOf = manifestReader(store);
+  const findCheckpoint = createCheckpointFinder(deps);
+  const readManifests = createManifestReader(store);
   const newestLoss = once(async () => (await readHead(store))?.loss?.length ?? 0);
   const view = once(() => openTreeView(store));
   let node: NodeReader | undefined;
   return async ({ change, entries: all }) => {
     const { change_id } = change;
     const own = all.filter(({ event_type }) => DECIDING.includes(event_type));
-    if (own[0] === undefined || loggedDigest(own) !== contentDigest(change, sha256))
+    if (own[0] === undefined || findLoggedDigest(own) !== contentDigest(change, sha256))
       throw new AppError(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
       );
     const mandates = await listMandateEntries(deps, own);
-    const losses = await lossesWithin(deps, change, [...mandates, ...own], await newestLoss());
+    const losses = await listRelevantLosses(deps, change, [...mandates, ...own], await newestLoss());
     const entries = [...own, ...losses, ...mandates].sort((a, b) => a.id - b.id);
     const last = entries.at(-1)!.id;
-    const { length, note } = await checkpointOver(last);
-    if (length < last) throw notCovered(deps, change_id, length);
+    const { length, note } = await findCheckpoint(last);
+    if (length < last) throw createNotCoveredError(deps, change_id, length);
     const proofs = await runWithCompleteTree(
       deps,
       (reads) => {
         const path = (node ??= createNodeReader(reads));
         return Promise.all(
-          entries.map(async (entry) => proofOf(entry, await computeInclusionPath(reads, entry.id, length, path), note)),
+          entries.map(async (entry) =>
+            formatProof(entry, await computeInclusionPath(reads, entry.id, length, path), note),
+          ),
         ).catch((error: unknown) => {
           // An incomplete tree is read again after it is grown again.
           node = undefined;
@@ -103,12 +105,12 @@ export function certifier(
       },
       await view(),
     );
-    const manifests = withIntents ? await manifestsOf(entries) : [];
+    const manifests = withIntents ? await readManifests(entries) : [];
     return [
       "countersign-certificate/v1\n",
-      part(change.erased ? "erased" : "content", `${canonicalContent(change)}\n`),
-      ...manifests.map((manifest) => part("intent", `${manifest}\n`)),
-      ...proofs.map((proof) => part("proof", proof)),
+      formatPart(change.erased ? "erased" : "content", `${canonicalContent(change)}\n`),
+      ...manifests.map((manifest) => formatPart("intent", `${manifest}\n`)),
+      ...proofs.map((proof) => formatPart("proof", proof)),
     ].join("");
   };
 }
@@ -117,7 +119,7 @@ export function certifier(
  * The accepted losses of the log's end that ended consents of a change: those between the first signature of its mandate, or its
  * proposal, and its apply, or up to now where it is not applied yet.
  */
-async function lossesWithin(
+async function listRelevantLosses(
   deps: WitnessDeps,
   { status }: Change,
   own: readonly AuditEntry[],
@@ -125,10 +127,10 @@ async function lossesWithin(
 ): Promise<AuditEntry[]> {
   const first = own[0]!.id;
   if (newestLoss < first) return [];
-  if (!deps.integrity.logIndex) refuseBroken(deps.integrity.breach);
+  if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
   const applied = own.find(({ event_type }) => event_type === "change_applied");
   const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
-  const losses = await consultLog(deps, (evidence) => evidence.allOf("loss_accepted", first));
+  const losses = await consultLog(deps, (evidence) => evidence.entriesOfType("loss_accepted", first));
   return losses.filter(({ id }) => id < end);
 }
 
@@ -136,7 +138,7 @@ async function lossesWithin(
 async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
   const ids = new Set(own.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];
-  if (!deps.integrity.logIndex) refuseBroken(deps.integrity.breach);
+  if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
   const last = own.at(-1)!.id;
   const listed = await consultLog(deps, (evidence) =>
     Promise.all([...ids].map((id) => readMandateEntries({ tx: deps.store, evidence }, id))),
@@ -148,14 +150,14 @@ async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[])
 }
 
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */
-function loggedDigest(entries: readonly AuditEntry[]): string | undefined {
+function findLoggedDigest(entries: readonly AuditEntry[]): string | undefined {
   const erased = entries.find(({ event_type }) => event_type === "content_erased");
   const { digest, remaining_digest } = parseDetail((erased ?? entries[0]!).detail);
   return erased ? remaining_digest : digest;
 }
 
 /** Gives the checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
-function covering(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
+function createCheckpointFinder(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
   const known = once(() => readWitnessStates(deps));
   let own: Checkpoint | undefined;
   return async (entry) => {
@@ -167,24 +169,28 @@ function covering(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
 }
 
 /** No checkpoint is made while the log is broken or another process signs. */
-function notCovered({ integrity: { breach, displaced } }: WitnessDeps, changeId: string, length: number): AppError {
+function createNotCoveredError(
+  { integrity: { breach, displaced } }: WitnessDeps,
+  changeId: string,
+  length: number,
+): AppError {
   const covers = `the last checkpoint, of ${length} entries, does not cover ${changeId}`;
   if (breach) return new AppError("chain_broken", `${covers}, and none is made of a broken log`, { ...breach });
   return new AppError("store_unavailable", `${covers}; ${displaced ?? "ask again"}`);
 }
 
 /** A part behind its name and its length in bytes of UTF-8. */
-const part = (name: string, text: string): string => `${name} ${new TextEncoder().encode(text).length}\n${text}`;
+const formatPart = (name: string, text: string): string => `${name} ${new TextEncoder().encode(text).length}\n${text}`;
 
 /** C2SP `tlog-proof@v1`; the leaf is the entry's `current_hash`, which is that of the entry in `extra`. */
-function proofOf(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
+function formatProof(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
   const extra = toBase64(new TextEncoder().encode(entryLine(JSON.stringify(entry)).slice(0, -1)));
   const lines = ["c2sp.org/tlog-proof@v1", `extra ${extra}`, `index ${entry.id - 1}`, ...hashes, "", checkpoint];
   return lines.join("\n");
 }
 
 /** Gives the intents that decisions were made under, in that order, as far as the store has them. */
-function manifestReader(store: Pick<Reads, "getMany">): (entries: readonly AuditEntry[]) => Promise<string[]> {
+function createManifestReader(store: Pick<Reads, "getMany">): (entries: readonly AuditEntry[]) => Promise<string[]> {
   let known = new Map<string, string | undefined>();
   return async (entries) => {
     const hashes = [...new Set(entries.flatMap(({ detail }) => parseDetail(detail).manifest_hash ?? []))];

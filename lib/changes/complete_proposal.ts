@@ -2,7 +2,7 @@
 import { invalidField, invalidFields } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { mismatch } from "./mismatch.ts";
+import { createMismatchError } from "./mismatch.ts";
 import { changeNotFound } from "./records.ts";
 import type { ProposeInput, RequestedProposal } from "./rules/command.ts";
 import type { Change } from "./rules/change.ts";
@@ -15,7 +15,7 @@ import { isSameTarget } from "./rules/target_key.ts";
  * of that. Errors: 400 `invalid_field`, 404 `change_not_found`, 409 `evidence_mismatch`.
  */
 export async function completeProposal(deps: ChangesDeps, requested: RequestedProposal): Promise<ProposeInput> {
-  if (requested.promotes === undefined) return requireWhole(requested);
+  if (requested.promotes === undefined) return requireKindAndTarget(requested);
   for (const field of ["kind", "value", "sets"] as const)
     if (requested[field] !== undefined)
       throw invalidField(field, "belongs to the change that is promoted; leave it out");
@@ -23,7 +23,7 @@ export async function completeProposal(deps: ChangesDeps, requested: RequestedPr
   const { change } = record;
   const { change_id } = change;
   if (!canRead(deps.reader, change)) throw changeNotFound(change_id);
-  if (fields.length > 0) throw mismatch(change_id, fields);
+  if (fields.length > 0) throw createMismatchError(change_id, fields);
   if (change.erased) throw invalidField("promotes", `names ${change_id}, whose content was erased`);
   const { kind, value } = change;
   if (isPlan(change)) return promotePlan(requested, change);
@@ -48,7 +48,7 @@ function promotePlan(requested: RequestedProposal, { change_id, kind, target, se
   return { ...requested, kind, target, sets: promoted };
 }
 
-function requireWhole({ kind, target, ...rest }: RequestedProposal): ProposeInput {
+function requireKindAndTarget({ kind, target, ...rest }: RequestedProposal): ProposeInput {
   if (kind !== undefined && target !== undefined) return { kind, target, ...rest };
   const missing = [...(kind === undefined ? ["kind"] : []), ...(target === undefined ? ["target"] : [])];
   throw invalidFields(missing.map((field) => ({ field, message: "is required" })));

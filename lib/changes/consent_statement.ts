@@ -9,7 +9,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { consultLog } from "./evidence.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { examineProposal } from "./examine_proposal.ts";
-import { proposalFacts } from "./proposal_facts.ts";
+import { readProposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
 import { mandateFacts } from "./mandates/mandate_facts.ts";
 import { findMandate } from "./mandates/read_mandate.ts";
@@ -60,7 +60,7 @@ export interface Statement {
  * Returns the statement that would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong
  * to the decision.
  */
-export async function consentStatement(caller: Caller, input: StatementInput): Promise<Statement> {
+export async function makeConsentStatement(caller: Caller, input: StatementInput): Promise<Statement> {
   const { deps } = caller;
   const {
     decision,
@@ -74,15 +74,17 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
   } = input;
   const head = await readHead(deps.store);
   if (!head) throw new Error("a statement needs an opened product runtime");
-  refuseStrayFields(input);
-  const mandate = isMandateDecision(decision) ? await factsOfMandate(deps, { ...input, decision }) : undefined;
+  rejectStrayFields(input);
+  const mandate = isMandateDecision(decision) ? await readMandateFacts(deps, { ...input, decision }) : undefined;
   const decided =
-    isAct(decision) || isMandateDecision(decision) ? undefined : await contentOf(deps, { ...input, decision });
+    isServiceAction(decision) || isMandateDecision(decision)
+      ? undefined
+      : await readDecisionFacts(deps, { ...input, decision });
   if (decision === "accept_loss" && (length === undefined || end === undefined))
     throw invalidField(length === undefined ? "length" : "head", "is required");
   if (decision === "feed_kpis" && Object.keys(kpis ?? {}).length === 0)
     throw invalidField("kpis", "must name one KPI at least");
-  const erased = decision === "erase" ? await contentToErase(deps, input) : {};
+  const erased = decision === "erase" ? await readContentToErase(deps, input) : {};
   requirePerson(caller, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
   const statement = mandate
@@ -99,19 +101,19 @@ export async function consentStatement(caller: Caller, input: StatementInput): P
           kpis,
           ...erased,
         });
-  const challenge = passkeyChallenge(statement, deps.sha256);
+  const challenge = computePasskeyChallenge(statement, deps.sha256);
   return { statement, challenge, ...(decided?.content && { content: decided.content }) };
 }
 
-type Signed = Decision | ServiceAction | MandateDecision;
+type SignedDecision = Decision | ServiceAction | MandateDecision;
 
-const isAct = (decision: Signed): decision is ServiceAction =>
+const isServiceAction = (decision: SignedDecision): decision is ServiceAction =>
   (SERVICE_ACTIONS as readonly string[]).includes(decision);
-const isMandateDecision = (decision: Signed): decision is MandateDecision =>
+const isMandateDecision = (decision: SignedDecision): decision is MandateDecision =>
   (MANDATE_DECISIONS as readonly string[]).includes(decision);
 
 /** Returns the facts of a decision on a mandate. Errors: 404 `mandate_not_found`, 400 `invalid_field`. */
-async function factsOfMandate(
+async function readMandateFacts(
   deps: ChangesDeps,
   { decision, mandate_id, narrow }: StatementInput & { decision: MandateDecision },
 ) {
@@ -123,9 +125,9 @@ async function factsOfMandate(
 }
 
 /** Fields that belong to some of the decisions only. */
-const BELONGS: Readonly<Record<string, (decision: Signed) => boolean>> = {
+const BELONGS: Readonly<Record<string, (decision: SignedDecision) => boolean>> = {
   change_id: (decision) =>
-    decision === "erase" || (decision !== "propose" && !isAct(decision) && !isMandateDecision(decision)),
+    decision === "erase" || (decision !== "propose" && !isServiceAction(decision) && !isMandateDecision(decision)),
   mandate_id: isMandateDecision,
   narrow: (decision) => decision === "mandate_narrow",
   note: (decision) => decision !== "propose",
@@ -143,19 +145,19 @@ const BELONGS: Readonly<Record<string, (decision: Signed) => boolean>> = {
   followup: (decision) => decision === "propose",
 };
 
-function refuseStrayFields(input: StatementInput): void {
+function rejectStrayFields(input: StatementInput): void {
   for (const [field, belongs] of Object.entries(BELONGS))
     if (input[field as keyof StatementInput] !== undefined && !belongs(input.decision))
       throw invalidField(field, `does not belong to the decision ${input.decision}`);
 }
 
-async function contentToErase({ store }: ChangesDeps, { change_id }: StatementInput) {
+async function readContentToErase({ store }: ChangesDeps, { change_id }: StatementInput) {
   if (change_id === undefined) throw invalidField("change_id", "is required");
   return { change_id, digest: (await findChange(store, change_id)).change.digest };
 }
 
 /** Returns the decision and its subject; of a proposal also its content. */
-async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
+async function readDecisionFacts(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = deps;
   const { decision, approver, change_id, verdict, item, seen, step, action } = input;
   const over_drift = input.over_drift || undefined;
@@ -168,14 +170,14 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
     const { change } = await findChange(store, change_id);
     return { about: { decision, verdict, item, seen, step, action, over_drift, ...changeFacts(decision, change) } };
   }
-  const stated = await completeProposal(deps, proposalIn(input));
+  const stated = await completeProposal(deps, requireProposal(input));
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
   const { seen: found, readings } = await examineProposal(deps, proposal);
   const { policy } = product!.intent;
   const { facts: known } = await readLedger(deps, (ledger, evidence) =>
-    proposalFacts({ ledger, evidence, policy, at: now, readings }, proposal),
+    readProposalFacts({ ledger, evidence, policy, at: now, readings }, proposal),
   );
   const facts = { ...known, seen: found };
   // A signature makes its signer known, which a minor change may need.
@@ -184,7 +186,7 @@ async function contentOf(deps: ChangesDeps, input: StatementInput & { decision: 
   return { about: { decision, digest: contentDigest(content, sha256) }, content };
 }
 
-function proposalIn({ proposal, followup }: StatementInput): RequestedProposal {
+function requireProposal({ proposal, followup }: StatementInput): RequestedProposal {
   if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not together with it");
   if (followup) return crmFollowup(followup);
   if (!proposal) throw invalidField("proposal", "is required");
@@ -192,5 +194,5 @@ function proposalIn({ proposal, followup }: StatementInput): RequestedProposal {
 }
 
 /** Returns the SHA-256 of a statement in base64url, which a passkey is asked to sign. */
-export const passkeyChallenge = (statement: string, sha256: Sha256): string =>
+export const computePasskeyChallenge = (statement: string, sha256: Sha256): string =>
   toBase64Url(Uint8Array.from(sha256(statement).match(/../g)!, (byte) => parseInt(byte, 16)));

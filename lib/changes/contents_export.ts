@@ -11,46 +11,47 @@ import { parseDetail } from "./rules/event.ts";
 import { readRecords } from "./records.ts";
 
 /** Contents that are read together: of 64 KB each, a megabyte. */
-const CONTENTS = 16;
+const CONTENTS_PER_SLICE = 16;
 
 /** Yields the whole chain in order with its contents; memory stays flat. */
-export async function* contentsExport(store: Store): AsyncGenerator<string, undefined> {
+export async function* exportContents(store: Store): AsyncGenerator<string, undefined> {
   for await (const rows of readLogRows(store))
     for (let begin = 0; begin < rows.length;) {
-      const end = endOfSlice(rows, begin);
-      yield await linesOf(store, rows.slice(begin, end));
+      const end = findSliceEnd(rows, begin);
+      yield await formatLines(store, rows.slice(begin, end));
       begin = end;
     }
   return undefined;
 }
 
-const CARRIES = /"event_type":"(?:change_proposed|intent_in_force)"/;
+const HAS_CONTENT = /"event_type":"(?:change_proposed|intent_in_force)"/;
 
 /** Returns the index at which a slice ends, so that it reads a bounded number of contents. */
-function endOfSlice(rows: readonly Row[], begin: number): number {
+function findSliceEnd(rows: readonly Row[], begin: number): number {
   let end = begin;
-  for (let contents = 0; end < rows.length && contents < CONTENTS; end++) if (CARRIES.test(rows[end]!.text)) contents++;
+  for (let contents = 0; end < rows.length && contents < CONTENTS_PER_SLICE; end++)
+    if (HAS_CONTENT.test(rows[end]!.text)) contents++;
   return end;
 }
 
-async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
-  const entries = rows.map(({ text }) => (CARRIES.test(text) ? (JSON.parse(text) as AuditEntry) : undefined));
+async function formatLines(store: Store, rows: readonly Row[]): Promise<string> {
+  const entries = rows.map(({ text }) => (HAS_CONTENT.test(text) ? (JSON.parse(text) as AuditEntry) : undefined));
   const proposals = entries.flatMap((entry) => (entry?.event_type === "change_proposed" ? [entry.change_id] : []));
   const intents = entries.flatMap((entry) =>
     entry?.event_type === "intent_in_force" ? (parseDetail(entry.detail).manifest_hash ?? []) : [],
   );
   const [changes, manifests] = await Promise.all([readRecords(store, proposals), store.getMany("manifests", intents)]);
-  const contentOf = new Map(
+  const changeById = new Map(
     changes.flatMap((found, index) => (found ? [[proposals[index]!, found.change] as const] : [])),
   );
-  const manifestOf = new Map(manifests.flatMap((found) => (found ? [[found.id, found.value] as const] : [])));
+  const manifestByHash = new Map(manifests.flatMap((found) => (found ? [[found.id, found.value] as const] : [])));
   return rows
     .map(({ text }, index) => {
       const entry = entries[index];
-      const change = entry && contentOf.get(entry.change_id);
+      const change = entry && changeById.get(entry.change_id);
       if (change) return entryLine(text) + contentLine(change);
       const hash = entry?.event_type === "intent_in_force" ? parseDetail(entry.detail).manifest_hash : undefined;
-      const manifest = hash && manifestOf.get(hash);
+      const manifest = hash && manifestByHash.get(hash);
       return entryLine(text) + (manifest ? manifestLine(hash, manifest) : "");
     })
     .join("");

@@ -12,7 +12,7 @@ export interface ChangesDeps extends AuditDeps {
   /** Signalled after every commit of this process. */
   commits?: CommitSignal | undefined;
   /** How long a request may wait for something to happen, in seconds, where the host answers sooner than a minute. */
-  longestWait?: number | undefined;
+  maxWaitSeconds?: number | undefined;
   /** This process lasts, so that what it saw of target systems counts for what its cycle restores. */
   longLived?: boolean | undefined;
   /** Limits a request to the changes that its caller may read; absent: all. */

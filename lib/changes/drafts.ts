@@ -6,67 +6,70 @@ import type { Change, PlanEntry, Resolution } from "./rules/change.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Open drafts of models at most: what nobody looks at must not pile up. */
-export const OPEN_DRAFTS = 5;
+export const MAX_OPEN_DRAFTS = 5;
 
 /** A rejected draft is not filed again unchanged for this time; later, circumstances may have changed. */
-const TURNED_DOWN_MS = 90 * 86_400_000;
-const TURNED_DOWN: readonly (Resolution | null)[] = ["denied", "withdrawn", "revoked", "expired"];
+const REJECTION_VALID_MS = 90 * 86_400_000;
+const REJECTED: readonly (Resolution | null)[] = ["denied", "withdrawn", "revoked", "expired"];
 
 /** Why a draft was not put on record: so many wait already, or this very change does, or it was turned down. */
-export type NotFiled = { open: string[] } | { waits: string } | { turned_down: TurnedDown };
+export type DraftProblem = { open: string[] } | { waits: string } | { turned_down: RejectedDraft };
 
 /** The earlier draft, and who turned it down, when and why. */
-export type TurnedDown = Pick<Change, "change_id" | "resolution" | "approver" | "approval_note" | "decided_at">;
+export type RejectedDraft = Pick<Change, "change_id" | "resolution" | "approver" | "approval_note" | "decided_at">;
 
 /** The effect of a draft, without its wording: a model easily words it differently. */
 type DraftedChange = ChangeEntry & Pick<Change, "kind">;
 
 /** Why this draft of a model is not to be filed, if so. */
-export async function whyNotFiled(transaction: Transaction, drafted: DraftedChange): Promise<NotFiled | undefined> {
-  const last = await lastOf(transaction, drafted);
+export async function findDraftProblem(
+  transaction: Transaction,
+  drafted: DraftedChange,
+): Promise<DraftProblem | undefined> {
+  const last = await findLastDraft(transaction, drafted);
   // Beside itself it would outlive its own denial.
   if (last?.status === "pending_consent") return { waits: last.change_id };
-  const turned_down = last && turnedDown(last, transaction.now);
+  const turned_down = last && findRejection(last, transaction.now);
   if (turned_down) return { turned_down };
-  const open = await openDrafts(transaction);
-  return open.length >= OPEN_DRAFTS ? { open } : undefined;
+  const open = await listOpenDrafts(transaction);
+  return open.length >= MAX_OPEN_DRAFTS ? { open } : undefined;
 }
 
 /** Keeps in mind that a model's draft was filed. */
-export function keepDraft({ tx, sha256 }: Transaction, change: Change): void {
+export function storeDraft({ tx, sha256 }: Transaction, change: Change): void {
   tx.put("llm_drafts", change.change_id, true);
   tx.put("llm_drafted", digestDraft(change, sha256), change.change_id);
 }
 
 /** The last draft of the same change. */
-async function lastOf({ tx, sha256 }: Transaction, drafted: DraftedChange): Promise<Change | undefined> {
-  const kept = await tx.get("llm_drafted", digestDraft(drafted, sha256));
-  return kept && (await readRecord(tx, kept.value))?.change;
+async function findLastDraft({ tx, sha256 }: Transaction, drafted: DraftedChange): Promise<Change | undefined> {
+  const stored = await tx.get("llm_drafted", digestDraft(drafted, sha256));
+  return stored && (await readRecord(tx, stored.value))?.change;
 }
 
 /** Returns the record of a rejection, unless it is too old. */
-function turnedDown(change: Change, now: number): TurnedDown | undefined {
+function findRejection(change: Change, now: number): RejectedDraft | undefined {
   const { change_id, resolution, approver, approval_note, decided_at } = change;
-  if (!TURNED_DOWN.includes(resolution)) return undefined;
-  if (decided_at !== null && now - Date.parse(decided_at) > TURNED_DOWN_MS) return undefined;
+  if (!REJECTED.includes(resolution)) return undefined;
+  if (decided_at !== null && now - Date.parse(decided_at) > REJECTION_VALID_MS) return undefined;
   return { change_id, resolution, approver, approval_note, decided_at };
 }
 
 /** A tenant as people read it: spaces around it and wide letters make it no other. Case may. */
 function digestDraft({ kind, sets, ...change }: DraftedChange, sha256: Transaction["sha256"]): string {
-  const compared = { ...asCompared(change), kind, ...(sets && { sets: sets.map(asCompared) }) };
+  const compared = { ...toComparable(change), kind, ...(sets && { sets: sets.map(toComparable) }) };
   return sha256(canonicalJson(compared));
 }
 
-const asCompared = ({ tenant_id, target, value }: PlanEntry): PlanEntry => ({
+const toComparable = ({ tenant_id, target, value }: PlanEntry): PlanEntry => ({
   tenant_id: tenant_id.normalize("NFKC").trim(),
   target: target.toLowerCase(),
   value,
 });
 
 /** The drafts that still wait for consent; others are taken off the list. */
-async function openDrafts({ tx }: Transaction): Promise<string[]> {
-  const ids = (await tx.list("llm_drafts", { limit: OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
+async function listOpenDrafts({ tx }: Transaction): Promise<string[]> {
+  const ids = (await tx.list("llm_drafts", { limit: MAX_OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
   const records = await readRecords(tx, ids);
   const open = ids.filter((_, index) => records[index]?.change.status === "pending_consent");
   for (const id of ids) if (!open.includes(id)) tx.delete("llm_drafts", id);

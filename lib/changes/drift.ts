@@ -78,7 +78,7 @@ export async function listEpisodes(reads: Pick<Reads, "list">, changeId: string)
 }
 
 /** The episodes under way, and when the last check was. */
-export async function driftReport(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
+export async function readDriftReport(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
   const { store } = deps;
   const check = (await store.get("meta", "drift"))?.value;
   const all = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);

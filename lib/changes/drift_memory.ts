@@ -20,34 +20,34 @@ interface DriftMemory {
   edited: Set<string>;
 }
 
-type Remembering = Pick<ChangesDeps, "integrity" | "longLived"> & { integrity: Integrity };
+type DriftMemoryDeps = Pick<ChangesDeps, "integrity" | "longLived"> & { integrity: Integrity };
 
 /** Returns the memory of a process that lasts; undefined where processes come and go. */
-export const driftMemory = ({ integrity, longLived }: Remembering): DriftMemory | undefined =>
+export const findDriftMemory = ({ integrity, longLived }: DriftMemoryDeps): DriftMemory | undefined =>
   longLived ? (integrity.drift ??= { inForce: new Set(), edited: new Set() }) : undefined;
 
 /** Notes that this process saw a change's value in its place. */
-export function noteInForce(deps: Remembering, changeId: string): void {
-  const memory = driftMemory(deps);
+export function noteInForce(deps: DriftMemoryDeps, changeId: string): void {
+  const memory = findDriftMemory(deps);
   memory?.inForce.add(changeId);
   memory?.edited.delete(changeId);
 }
 
 /** Notes that a place holds something else than its change set. */
-export function noteEdited(deps: Remembering, changeId: string): void {
-  const memory = driftMemory(deps);
+export function noteEdited(deps: DriftMemoryDeps, changeId: string): void {
+  const memory = findDriftMemory(deps);
   if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
 }
 
 /** Forgets changes that own no place any more. */
-export function keepOwners(deps: Remembering, owners: ReadonlySet<string>): void {
-  const memory = driftMemory(deps);
-  for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetPlace(deps, id);
+export function forgetFormerOwners(deps: DriftMemoryDeps, owners: ReadonlySet<string>): void {
+  const memory = findDriftMemory(deps);
+  for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetOperands(deps, id);
 }
 
 /** Forgets a change that no longer owns its place; of a plan all of its places. */
-export function forgetPlace(deps: Remembering, changeId: string): void {
-  const memory = driftMemory(deps);
+export function forgetOperands(deps: DriftMemoryDeps, changeId: string): void {
+  const memory = findDriftMemory(deps);
   for (const ids of [memory?.inForce, memory?.edited])
     for (const id of ids ?? []) if (id === changeId || toChangeId(id) === changeId) ids!.delete(id);
 }

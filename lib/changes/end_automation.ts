@@ -5,7 +5,7 @@ import { findAutomationTime } from "./rules/apply_when.ts";
 import { POLICY_APPLY_WHEN } from "./rules/approver_name.ts";
 import type { Change } from "./rules/change.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import type { Enacted, Transaction } from "./transaction.ts";
+import type { CommandResult, Transaction } from "./transaction.ts";
 
 /** The reason why a change no longer applies by itself: a code for programs, and a sentence without its stop. */
 export interface AutomationEnd {
@@ -21,10 +21,10 @@ export const CONSENT_TOO_LATE: AutomationEnd = {
 
 /** Records that a change no longer applies by itself; from then on a person applies it. */
 export const endAutomation = (
-  transaction: Pick<Transaction, "enact">,
+  transaction: Pick<Transaction, "execute">,
   before: ChangeRecord,
   end: AutomationEnd,
-): Enacted => transaction.enact(before, { type: "stop_automation", ...end }, serviceActor(POLICY_APPLY_WHEN));
+): CommandResult => transaction.execute(before, { type: "stop_automation", ...end }, serviceActor(POLICY_APPLY_WHEN));
 
 /** Asks for a cycle where one applies an approved change by itself; a process that lasts has a timer of its own. */
 export function wakeForApply({ wake, longLived }: ChangesDeps, change: Change): void {

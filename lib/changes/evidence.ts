@@ -7,26 +7,26 @@ import type { SubjectQuery } from "../audit/log_segment.ts";
 import { LogNotIndexed, requireIndexed } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
-import { reading, type Reading } from "./reading.ts";
-import type { Place } from "./records.ts";
+import { runWithLog, type LogDeps } from "./run_with_log.ts";
+import type { TargetKey } from "./records.ts";
 import { parseDetail, findTargetFacts, isRolledBack } from "./rules/event.ts";
 import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
-import { mandateConsents, minor, named, type OfTarget, onTarget } from "./subjects.ts";
+import { mandateConsentQuery, MINOR_QUERY, nameQuery, type TargetRelation, targetQuery } from "./subjects.ts";
 
 /** Decision after decision goes by the newest entries of a target and of the KPIs. */
 const isSound = createCachedHashCheck();
 
 /** Number of entries read at a time where the number needed is not known. */
-const STRETCH = 4096;
+const READ_BACK_SIZE = 4096;
 
 /** The log as a decision may rely on it. */
-export type Evidence = ReturnType<typeof makeEvidence>;
+export type Evidence = ReturnType<typeof createEvidence>;
 
 /** Gives the next of some entries each time that it is asked, the newest first; undefined behind the last. */
-export type Walk = () => Promise<AuditEntry | undefined>;
+export type NextEntry = () => Promise<AuditEntry | undefined>;
 
 /** Errors of all its members: `LogNotIndexed`, on which the transaction begins again once the log is read. */
-export function makeEvidence(
+export function createEvidence(
   reads: Pick<Reads, "getMany" | "list">,
   log: { outline: LogIndex; head: ChainHead; sha256: Sha256 },
 ) {
@@ -37,9 +37,9 @@ export function makeEvidence(
   const get = async (ids: readonly number[]): Promise<AuditEntry[]> => {
     const unknown = ids.filter((id) => !known.has(id));
     const stored = unknown.length === 0 ? [] : await reads.getMany("audit", unknown.map(entryKey));
-    for (const [index, kept] of stored.entries()) {
+    for (const [index, found] of stored.entries()) {
       const id = unknown[index]!;
-      const entry = kept?.value;
+      const entry = found?.value;
       // Entries before the indexed part cannot be verified here and are taken as they are.
       if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.hasEntry(entry)))
         throw new LogNotIndexed(id);
@@ -55,32 +55,32 @@ export function makeEvidence(
     return get(ids);
   };
 
-  const isOne = (id: unknown): id is number =>
+  const isEntryId = (id: unknown): id is number =>
     typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
 
   /** Looks in what is held of the log from an entry on. */
-  const held = async <T>(from: number, look: () => T): Promise<T> => {
+  const queryIndex = async <T>(from: number, query: () => T): Promise<T> => {
     await requireIndexed(reads, log, from);
     // A concurrent reader may have dropped this meanwhile: nothing may come between this line and the check.
     if (!outline.covers(head)) throw new LogNotIndexed(from);
-    return look();
+    return query();
   };
 
-  const heldIds = (look: (after: number) => number[]): Promise<number[]> =>
-    held(outline.after + 1, () => look(outline.after));
+  const queryIds = (query: (after: number) => number[]): Promise<number[]> =>
+    queryIndex(outline.after + 1, () => query(outline.after));
 
-  const allFrom = async (from: number, name: string, isAbout: (entry: AuditEntry) => boolean) => {
-    const ids = await held(from, () => [...outline.find(named(name), head.length, from - 1)].reverse());
+  const listFrom = async (from: number, name: string, isAbout: (entry: AuditEntry) => boolean) => {
+    const ids = await queryIndex(from, () => [...outline.find(nameQuery(name), head.length, from - 1)].reverse());
     return (await get(ids)).filter(isAbout);
   };
 
   /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
-  const newest = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean): Walk => {
+  const walk = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean): NextEntry => {
     const from = outline.after + 1;
     const ids = outline.find(query, head.length, from - 1);
     return async () => {
       for (;;) {
-        const { done, value: id } = await held(from, () => ids.next());
+        const { done, value: id } = await queryIndex(from, () => ids.next());
         if (done) return undefined;
         const [entry] = await get([id]);
         if (isAbout(entry!)) return entry;
@@ -88,24 +88,24 @@ export function makeEvidence(
     };
   };
   /** As `newest`, down to a moment: reads the log as far back as that. */
-  const newestSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): Walk => {
+  const walkSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): NextEntry => {
     // A concurrent reader may read further back: where the walk ended is what counts.
     const { after } = outline;
-    const next = newest(query, isAbout);
+    const next = walk(query, isAbout);
     return async () => {
       const entry = await next();
       if (entry) return entry.timestamp < moment ? undefined : entry;
       if (after <= outline.lowest) return undefined;
       const [lowest] = after < head.length ? await entries([after + 1]) : [];
-      if (!lowest || lowest.timestamp >= moment) throw new LogNotIndexed(Math.max(1, after + 1 - STRETCH));
+      if (!lowest || lowest.timestamp >= moment) throw new LogNotIndexed(Math.max(1, after + 1 - READ_BACK_SIZE));
       return undefined;
     };
   };
-  const isOn = (place: Place) => (entry: AuditEntry) => {
-    const found = findTargetFacts(entry, place);
+  const isAboutTarget = (target: TargetKey) => (entry: AuditEntry) => {
+    const found = findTargetFacts(entry, target);
     return found !== undefined && (entry.event_type !== "change_rollback_failed" || isRolledBack(found));
   };
-  const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);
+  const walkType = (type: EventType): NextEntry => walk(nameQuery(type), ({ event_type }) => event_type === type);
 
   return {
     /** The log as this process has read it, and its length in these reads. */
@@ -116,90 +116,99 @@ export function makeEvidence(
     entries,
     /** The entry with this id; undefined where the log has none. */
     async entry(id: unknown): Promise<AuditEntry | undefined> {
-      return isOne(id) ? (await entries([id]))[0] : undefined;
+      return isEntryId(id) ? (await entries([id]))[0] : undefined;
     },
     /** The entry with this id as it is kept, of one from before all that was read; undefined where the log has none. */
-    async kept(id: unknown): Promise<AuditEntry | undefined> {
-      return isOne(id) ? (await get([id]))[0] : undefined;
+    async storedEntry(id: unknown): Promise<AuditEntry | undefined> {
+      return isEntryId(id) ? (await get([id]))[0] : undefined;
     },
     /** All entries about a change from an id on, the lowest first. */
-    about: (changeId: string, from: number) => allFrom(from, changeId, ({ change_id }) => change_id === changeId),
+    entriesAbout: (changeId: string, from: number) =>
+      listFrom(from, changeId, ({ change_id }) => change_id === changeId),
     /** All entries of a type that is about no change from an id on, the lowest first. */
-    allOf: (type: EventType, from: number) => allFrom(from, type, ({ event_type }) => event_type === type),
+    entriesOfType: (type: EventType, from: number) => listFrom(from, type, ({ event_type }) => event_type === type),
     /** The entries of a type that is about no change, as far as the log was read. */
-    newest: newestOf,
+    walkType,
     /** The last entry of one of these types, of those that are about no change, as far as the log was read. */
-    async lastOf(...types: readonly EventType[]): Promise<AuditEntry | undefined> {
+    async lastEntryOfType(...types: readonly EventType[]): Promise<AuditEntry | undefined> {
       let last: AuditEntry | undefined;
       for (const type of types) {
-        const entry = await newestOf(type)();
+        const entry = await walkType(type)();
         if (entry && (!last || entry.id > last.id)) last = entry;
       }
       return last;
     },
     /** The newest entry about a target, as far as the log was read. */
-    onTarget: (of: OfTarget, place: Place): Walk => newest(onTarget(of, place), isOn(place)),
+    walkTarget: (relation: TargetRelation, target: TargetKey): NextEntry =>
+      walk(targetQuery(relation, target), isAboutTarget(target)),
     /** The newest of these, so many at most, read at once. */
-    async lastOnTarget(of: OfTarget, place: Place, most: number): Promise<AuditEntry[]> {
-      const ids = await heldIds((after) => take(outline.find(onTarget(of, place), head.length, after), most));
-      return (await get(ids)).filter(isOn(place));
+    async newestAboutTarget(relation: TargetRelation, target: TargetKey, limit: number): Promise<AuditEntry[]> {
+      const ids = await queryIds((after) =>
+        takeFirst(outline.find(targetQuery(relation, target), head.length, after), limit),
+      );
+      return (await get(ids)).filter(isAboutTarget(target));
     },
     /** For each of these changes the last entry that may be about it, as far as the log was read; 0 for none. Reads none. */
-    lastAbout: (changeIds: readonly string[]): Promise<number[]> =>
-      heldIds((after) => changeIds.map((id) => take(outline.find(named(id), head.length, after), 1)[0] ?? 0)),
+    lastEntryIds: (changeIds: readonly string[]): Promise<number[]> =>
+      queryIds((after) => changeIds.map((id) => takeFirst(outline.find(nameQuery(id), head.length, after), 1)[0] ?? 0)),
     /** Reads the entries about these changes at once, as far as the log was read, for `about`. */
-    async readAbout(changeIds: readonly string[]): Promise<void> {
-      const ids = await heldIds((after) => changeIds.flatMap((id) => [...outline.find(named(id), head.length, after)]));
+    async prefetchAbout(changeIds: readonly string[]): Promise<void> {
+      const ids = await queryIds((after) =>
+        changeIds.flatMap((id) => [...outline.find(nameQuery(id), head.length, after)]),
+      );
       await get([...new Set(ids)]);
     },
     /** The applies and rollbacks of a target since a moment. */
-    heldSince: (place: Place, moment: string): Walk => newestSince(onTarget("held", place), isOn(place), moment),
+    walkOwnershipSince: (target: TargetKey, moment: string): NextEntry =>
+      walkSince(targetQuery("held", target), isAboutTarget(target), moment),
     /** The restores of a target since a moment. */
-    restoredSince: (place: Place, moment: string): Walk =>
-      newestSince(onTarget("restored", place), isOn(place), moment),
+    walkRestoresSince: (target: TargetKey, moment: string): NextEntry =>
+      walkSince(targetQuery("restored", target), isAboutTarget(target), moment),
     /** The entries about a mandate from an id on, and all that the log was read of, the lowest first. */
-    aboutMandate: (mandateId: string, from = Infinity) =>
-      allFrom(
+    entriesAboutMandate: (mandateId: string, from = Infinity) =>
+      listFrom(
         Math.max(1, Math.min(from, outline.after + 1)),
         mandateId,
-        ({ event_type, detail }) => isMandateEvent(event_type) && mandateIdIn(detail) === mandateId,
+        ({ event_type, detail }) => isMandateEvent(event_type) && parseMandateId(detail) === mandateId,
       ),
     /** The consents of a mandate: since a moment, or as far as the log was read. */
-    mandateConsents(name: string, moment?: string): Walk {
-      const isBy = isConsentOf(name);
+    walkMandateConsents(name: string, moment?: string): NextEntry {
+      const isConsent = createConsentTest(name);
       return moment === undefined
-        ? newest(mandateConsents(name), isBy)
-        : newestSince(mandateConsents(name), isBy, moment);
+        ? walk(mandateConsentQuery(name), isConsent)
+        : walkSince(mandateConsentQuery(name), isConsent, moment);
     },
     /** The consents of a mandate from an id on, the lowest first. */
-    async consentsOf(name: string, from: number): Promise<AuditEntry[]> {
-      const ids = await held(from, () => [...outline.find(mandateConsents(name), head.length, from - 1)].reverse());
-      return (await get(ids)).filter(isConsentOf(name));
+    async consentsOfMandate(name: string, from: number): Promise<AuditEntry[]> {
+      const ids = await queryIndex(from, () =>
+        [...outline.find(mandateConsentQuery(name), head.length, from - 1)].reverse(),
+      );
+      return (await get(ids)).filter(createConsentTest(name));
     },
     /** The minor changes since a moment. */
-    minorSince: (moment: string): Walk =>
-      newestSince(minor, ({ event_type }) => event_type === "change_proposed", moment),
+    walkMinorSince: (moment: string): NextEntry =>
+      walkSince(MINOR_QUERY, ({ event_type }) => event_type === "change_proposed", moment),
   };
 }
 
-const isConsentOf =
+const createConsentTest =
   (name: string) =>
   ({ event_type, detail }: AuditEntry): boolean =>
     event_type === "consent_decision" && parseDetail(detail).approver === name;
 
-const mandateIdIn = (detail: string): string | undefined =>
+const parseMandateId = (detail: string): string | undefined =>
   (parseDetail(detail) as unknown as MandateDetail).mandate_id;
 
-function take(ids: Iterable<number>, most: number): number[] {
+function takeFirst(ids: Iterable<number>, limit: number): number[] {
   const taken: number[] = [];
-  for (const id of ids) if (taken.push(id) === most) break;
+  for (const id of ids) if (taken.push(id) === limit) break;
   return taken;
 }
 
 /** Reads the log outside a transaction. */
-export const consultLog = <T>(deps: Reading, run: (evidence: Evidence, head: ChainHead) => Promise<T>): Promise<T> =>
-  reading(deps, async () => {
+export const consultLog = <T>(deps: LogDeps, run: (evidence: Evidence, head: ChainHead) => Promise<T>): Promise<T> =>
+  runWithLog(deps, async () => {
     const { store, sha256, integrity } = deps;
     const head = (await readHead(store))!;
-    return run(makeEvidence(store, { outline: integrity.logIndex!, head, sha256 }), head);
+    return run(createEvidence(store, { outline: integrity.logIndex!, head, sha256 }), head);
   });

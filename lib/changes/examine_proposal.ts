@@ -3,15 +3,15 @@ import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
-import { readUnowned, type SystemReading } from "./judge_values.ts";
+import { readUnownedTargets, type SystemReading } from "./judge_values.ts";
 import { listLimits } from "./mandates/limit_rules.ts";
-import { findCarrier } from "./places.ts";
+import { findCarrier } from "./locations.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { describeSplitProblem, readSplit } from "../rollout/split_value.ts";
-import { examinePlaces } from "./seen.ts";
+import { examineTargets } from "./target_readings.ts";
 
-type Placed = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
+type ProposedChange = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
 
 /** Findings of the target systems about a proposal. */
 export interface Findings {
@@ -23,45 +23,45 @@ export interface Findings {
   readings?: readonly SystemReading[] | undefined;
 }
 
-type Stated = Placed & { tier?: string | undefined };
+type StatedProposal = ProposedChange & { tier?: string | undefined };
 
 /**
  * Checks the values of a proposal, and reads its targets where their steps are limited, the intent or a mandate of its agent may
  * approve it, or a system needs that.
  */
-export async function examineProposal(deps: ChangesDeps, stated: Stated, agent?: string): Promise<Findings> {
+export async function examineProposal(deps: ChangesDeps, stated: StatedProposal, agent?: string): Promise<Findings> {
   const limits = agent !== undefined && deps.product?.intent.policy.mandates && (await listLimits(deps.store, agent));
   const rules = [...(deps.product?.intent.policy.targets ?? []), ...(limits || [])];
-  const readings = await readUnowned(deps, stated, [], rules);
-  return { ...(await askSystems(deps, stated, Array.isArray(limits))), ...(readings.length > 0 && { readings }) };
+  const readings = await readUnownedTargets(deps, stated, [], rules);
+  return { ...(await examineOnSystems(deps, stated, Array.isArray(limits))), ...(readings.length > 0 && { readings }) };
 }
 
-async function askSystems(deps: ChangesDeps, stated: Stated, mayBeMandated: boolean): Promise<Findings> {
+async function examineOnSystems(deps: ChangesDeps, stated: StatedProposal, mayBeMandated: boolean): Promise<Findings> {
   const adapter = deps.product?.adapter;
-  const needsSeen = stated.tier === "minor" || mayBeMandated;
+  const needsReading = stated.tier === "minor" || mayBeMandated;
   try {
     const not_allowed = checkValues(adapter, stated);
     const isJudged = judgesByReading(adapter, stated);
-    if (not_allowed || !adapter?.reader || !(needsSeen || isJudged)) return { not_allowed };
+    if (not_allowed || !adapter?.reader || !(needsReading || isJudged)) return { not_allowed };
     const spelled = await readLedger(deps, (ledger) => ledger.respell(stated));
     // An apply may have come since the last reading: a consent that no person gives records what the place holds now.
-    const examined = await examinePlaces(deps, spelled, true);
+    const examined = await examineTargets(deps, spelled, true);
     const unfit = examined?.find(({ problem }) => problem !== undefined);
     return {
-      ...(needsSeen && { seen: examined?.map(({ seen }) => seen.digest) }),
+      ...(needsReading && { seen: examined?.map(({ observed: seen }) => seen.digest) }),
       not_allowed: unfit && createNotAllowed(unfit.target, unfit.problem!),
     };
   } catch (error) {
     // The proposal itself is rejected for it.
     if (error instanceof AppError || error instanceof NoTargetSystem) return {};
-    return needsSeen ? { seen: null } : {};
+    return needsReading ? { seen: null } : {};
   }
 }
 
 type Adapter = ProductAdapter | undefined;
 
 /** Lists the entries of a change that the adapter sets, or that others ask for. */
-function listJudged(adapter: Adapter, { kind, stages, ...change }: Placed) {
+function listSystemEntries(adapter: Adapter, { kind, stages, ...change }: ProposedChange) {
   const entries = listEntries(change).map((entry) => ({ ...entry, kind, stages }));
   if (!adapter) return [];
   return entries.filter(
@@ -69,15 +69,15 @@ function listJudged(adapter: Adapter, { kind, stages, ...change }: Placed) {
   );
 }
 
-const judgesByReading = (adapter: Adapter, change: Placed): boolean =>
-  listJudged(adapter, change).some((entry) => adapter!.judgesByReading?.(entry));
+const judgesByReading = (adapter: Adapter, change: ProposedChange): boolean =>
+  listSystemEntries(adapter, change).some((entry) => adapter!.judgesByReading?.(entry));
 
-function checkValues(adapter: Adapter, change: Placed): AppError | undefined {
+function checkValues(adapter: Adapter, change: ProposedChange): AppError | undefined {
   for (const { target, value } of listEntries(change)) {
     const problem = describeSplitProblem(value);
     if (problem !== undefined) return createNotAllowed(target, problem);
   }
-  for (const entry of listJudged(adapter, change)) {
+  for (const entry of listSystemEntries(adapter, change)) {
     const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
     const problem = findRolloutProblem(adapter!, entry) ?? (isSplit ? NO_SPLIT : adapter!.check?.(entry));
     if (problem !== undefined) return createNotAllowed(entry.target, problem);

@@ -1,9 +1,9 @@
 /** Time limits: a change that waits too long for its consent, or approved for its apply, is denied. */
 import { AppError } from "../kit/errors.ts";
-import { certainNow } from "./certain_time.ts";
+import { readCertainTime } from "./certain_time.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { unlessMismatched } from "./mismatch.ts";
-import { leaseKeys, readLease } from "./operations/lease.ts";
+import { ignoreMismatch } from "./mismatch.ts";
+import { listLeaseKeys, readLease } from "./operations/lease.ts";
 import { readRecords } from "./records.ts";
 import { POLICY_EXPIRY, serviceActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
@@ -14,13 +14,13 @@ import { canRead } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { decide } from "./rules/state_machine.ts";
 import { listAllowedActions } from "./rules/transitions.ts";
-import { governed, type Transaction } from "./transaction.ts";
+import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Changes denied in one transaction: each takes three writes. */
 const BATCH_SIZE = 15;
 
 /** The part of a change that is shown in lists. */
-interface Shown {
+interface ShownChange {
   change: Omit<Change, "value" | "rationale">;
 }
 
@@ -29,7 +29,7 @@ interface Shown {
  * or the next request about it will record, decided at its deadline; its revision and entries stay those of the record. An approved
  * change does not lapse while it is being applied. Writes nothing.
  */
-export async function showAtTime<S extends Shown>(
+export async function previewExpiry<S extends ShownChange>(
   deps: Pick<ChangesDeps, "clock" | "integrity" | "product" | "sha256" | "store">,
   shown: readonly S[],
 ): Promise<readonly S[]> {
@@ -38,17 +38,17 @@ export async function showAtTime<S extends Shown>(
   const isOverdue = (at: number) => (one: S) => findOverdueStep(one.change as Change, intent.policy, at) !== undefined;
   const overdue = shown.filter(isOverdue(clock.now()));
   if (overdue.length === 0) return shown;
-  const due = new Set(overdue.filter(isOverdue(await certainNow(deps))));
-  const lapsing = [...due].filter(({ change }) => change.status === "approved");
+  const due = new Set(overdue.filter(isOverdue(await readCertainTime(deps))));
+  const approved = [...due].filter(({ change }) => change.status === "approved");
   const leases =
-    lapsing.length === 0
+    approved.length === 0
       ? []
       : await store.getMany(
           "leases",
-          lapsing.flatMap(({ change }) => leaseKeys(change as Change)),
+          approved.flatMap(({ change }) => listLeaseKeys(change as Change)),
         );
   const busy = new Set(leases.flatMap((lease) => lease?.value.change_id ?? []));
-  for (const one of lapsing) if (busy.has(one.change.change_id)) due.delete(one);
+  for (const one of approved) if (busy.has(one.change.change_id)) due.delete(one);
   const context = { intent, manifest_hash, sha256, actor: serviceActor(POLICY_EXPIRY) };
   return shown.map((one) => {
     if (!due.has(one)) return one;
@@ -62,12 +62,12 @@ export async function showAtTime<S extends Shown>(
 }
 
 /** Returns the records of these changes as time has left them, in their order, without those that are missing, invalid or hidden. */
-export async function readRecordsAtTime(
-  deps: Parameters<typeof showAtTime>[0] & Pick<ChangesDeps, "reader">,
+export async function readRecordsWithExpiry(
+  deps: Parameters<typeof previewExpiry>[0] & Pick<ChangesDeps, "reader">,
   changeIds: readonly string[],
 ): Promise<readonly ChangeRecord[]> {
   const records = await readRecords(deps.store, changeIds);
-  return showAtTime(
+  return previewExpiry(
     deps,
     records.flatMap((record) => (record && canRead(deps.reader, record.change) ? record : [])),
   );
@@ -84,9 +84,9 @@ export async function expireIfDue(
 ): Promise<AppError | undefined> {
   const { policy } = transaction.product.intent;
   if (findOverdueStep(before.change, policy, transaction.now) === undefined) return undefined;
-  const type = findOverdueStep(before.change, policy, await certainNow(deps, transaction.tx));
+  const type = findOverdueStep(before.change, policy, await readCertainTime(deps, transaction.tx));
   if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change)))) return undefined;
-  const { change } = transaction.enact(before, { type }, serviceActor(POLICY_EXPIRY)).record;
+  const { change } = transaction.execute(before, { type }, serviceActor(POLICY_EXPIRY)).record;
   return new AppError(
     "illegal_transition",
     `${change.change_id} ${OVERDUE_TEXTS[type]} longer than the intent allows and is denied; propose it again`,
@@ -102,7 +102,7 @@ export async function expireIfDue(
 export async function expireDue(deps: ChangesDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
   if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;
-  const certain = await certainNow(deps);
+  const certain = await readCertainTime(deps);
   let expired = 0;
   for (let start = 0; start < changeIds.length; start += BATCH_SIZE) {
     const ids = changeIds.slice(start, start + BATCH_SIZE);
@@ -118,10 +118,10 @@ export async function expireDue(deps: ChangesDeps, changeIds: readonly string[])
 }
 
 const expireAll = (deps: ChangesDeps, changeIds: readonly string[]): Promise<number> =>
-  governed<number>({ deps }, async (transaction) => {
+  runTransaction<number>({ deps }, async (transaction) => {
     let expired = 0;
     for (const changeId of changeIds) {
-      const record = await unlessMismatched(transaction.change(changeId, "closing"));
+      const record = await ignoreMismatch(transaction.change(changeId, "closing"));
       if (record && (await expireIfDue(transaction, deps, record))) expired++;
     }
     return expired;

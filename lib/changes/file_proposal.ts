@@ -1,13 +1,13 @@
 /** Records a proposal within a transaction, of a caller and of a model alike. */
 import { AppError, invalidField } from "../kit/errors.ts";
-import { countProposal, limitReached } from "./agent_limits.ts";
+import { countProposal, findReachedLimit } from "./agent_limits.ts";
 import { decideByMandate, type Outside } from "./mandates/approve_change.ts";
-import { findPlaces, requireFreePlaces } from "./places.ts";
-import { actorBehind, present, type ProofInput } from "./proof_input.ts";
-import { proposalFacts } from "./proposal_facts.ts";
+import { listLocations, requireFreeLocations } from "./locations.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "./proof_input.ts";
+import { readProposalFacts } from "./proposal_facts.ts";
 import { listVisibleIds } from "./read_scope.ts";
-import { LISTED, listLiveChanges, readRecord } from "./records.ts";
-import { recordRefusal } from "./refusals.ts";
+import { MAX_LISTED_CHANGES, listLiveChanges, readRecord } from "./records.ts";
+import { recordRejection } from "./rejections.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
 import { requireApplyWhen } from "./rules/apply_when.ts";
@@ -22,10 +22,10 @@ import { canRead } from "./rules/reader.ts";
 import type { SignatureResult } from "./rules/require_signature.ts";
 import { findSupersedeProblem } from "./rules/supersede.ts";
 import type { Findings } from "./examine_proposal.ts";
-import type { Enacted, Transaction } from "./transaction.ts";
+import type { CommandResult, Transaction } from "./transaction.ts";
 
 /** A recorded proposal. */
-export interface ProposalResult extends Enacted {
+export interface ProposalResult extends CommandResult {
   /** Ids of other live changes on the same tenant and target. */
   conflicts: string[];
   /** Consents that it needs before it can be applied. */
@@ -42,11 +42,11 @@ export async function fileProposal(
   requested: ProposeInput,
   stated: Actor,
   proof: ProofInput,
-  { asked, seen, not_allowed, readings }: Findings & { asked?: DraftRequester } = {},
+  { asked: requester, seen, not_allowed, readings }: Findings & { asked?: DraftRequester } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at, ledger, evidence, reader } = transaction;
   const { policy } = transaction.product.intent;
-  const { facts: found, values } = await proposalFacts({ ledger, evidence, policy, at, readings }, requested);
+  const { facts: found, values } = await readProposalFacts({ ledger, evidence, policy, at, readings }, requested);
   const facts = { ...found, seen };
   const { input } = facts;
   const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
@@ -54,11 +54,11 @@ export async function fileProposal(
   // A forbidden target is rejected and recorded, whatever system covers it.
   const forbidden = { targets: policy.forbidden_targets };
   const isForbidden = findCoveredTarget(input, forbidden) !== undefined;
-  const places = isForbidden ? undefined : findPlaces(transaction.product.adapter, input);
+  const locations = isForbidden ? undefined : listLocations(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const blocks = policy.on_conflict === "block";
-  const conflicts = await findLive(input, (entry) =>
-    blocks ? transaction.ledger.live(entry) : listLiveChanges(tx, entry),
+  const conflicts = await listLiveChangesOnTargets(input, (entry) =>
+    blocks ? transaction.ledger.liveChanges(entry) : listLiveChanges(tx, entry),
   );
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
@@ -67,10 +67,10 @@ export async function fileProposal(
       superseded && canRead(reader, superseded) ? findSupersedeProblem(superseded, input) : "names no change";
     if (problem !== undefined) throw invalidField("supersedes", problem);
   }
-  const limit_reached = agent ? await limitReached(transaction, agent, input) : undefined;
+  const limit_reached = agent ? await findReachedLimit(transaction, agent, input) : undefined;
   const signature = await verifySignature(transaction, facts, proof);
-  const actor = actorBehind(input.proposer ?? "", signature, stated);
-  let enacted: Enacted;
+  const actor = resolveActor(input.proposer ?? "", signature, stated);
+  let result: CommandResult;
   try {
     const command = {
       type: "propose",
@@ -80,37 +80,37 @@ export async function fileProposal(
       limit_reached,
       not_allowed: values.error ?? not_allowed,
       step_base: values.step_base,
-      asked,
-      places,
+      asked: requester,
+      places: locations,
       signature,
     } as const;
-    enacted = transaction.enact(undefined, command, actor);
+    result = transaction.execute(undefined, command, actor);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
-    await recordRefusal(transaction, input, error, actor);
+    await recordRejection(transaction, input, error, actor);
     return error;
   }
-  await requireFreePlaces(tx, places, transaction.sha256, reader);
+  await requireFreeLocations(tx, locations, transaction.sha256, reader);
   if (agent) await countProposal(transaction, agent, input);
-  const decided = await decideByMandate(transaction, enacted, { input, actor, places, seen, readings });
-  enacted = decided.enacted ?? enacted;
-  const missing = listMissingConsents(enacted.record.change, transaction.product.intent);
-  const named = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
+  const decided = await decideByMandate(transaction, result, { input, actor, places: locations, seen, readings });
+  result = decided.enacted ?? result;
+  const missing = listMissingConsents(result.record.change, transaction.product.intent);
+  const visibleConflicts = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
   const { outside } = decided;
   return {
-    ...enacted,
-    conflicts: named,
+    ...result,
+    conflicts: visibleConflicts,
     missing,
     ...(outside && { outside }),
-    ...respelling(requested, input),
+    ...describeRespelling(requested, input),
   };
 }
 
 /** Says which targets are recorded as they were first applied, and not as requested. */
-function respelling(requested: ProposeInput, recorded: ProposeInput): { target_spelling?: string } {
-  const asked = listEntries(requested);
+function describeRespelling(requested: ProposeInput, recorded: ProposeInput): { target_spelling?: string } {
+  const requestedEntries = listEntries(requested);
   const sentences = listEntries(recorded).flatMap(({ target }, index) => {
-    const spelled = asked[index]!.target;
+    const spelled = requestedEntries[index]!.target;
     return spelled === target
       ? []
       : [`Recorded as ${target}, as it was first applied; the request spelled it ${spelled}.`];
@@ -119,12 +119,12 @@ function respelling(requested: ProposeInput, recorded: ProposeInput): { target_s
 }
 
 /** Lists the live changes of all targets of a proposal, ten at most. */
-async function findLive(
+async function listLiveChangesOnTargets(
   input: ProposeInput,
   find: (entry: PlanEntry) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
   const found = await Promise.all(listEntries(input).map(find));
-  return [...new Set(found.flat())].slice(0, LISTED);
+  return [...new Set(found.flat())].slice(0, MAX_LISTED_CHANGES);
 }
 
 async function verifySignature(
@@ -137,5 +137,5 @@ async function verifySignature(
   if (proposer === undefined) throw invalidField("proposer", "is required with proof");
   const { intent } = transaction.product;
   const digest = contentDigest(proposedContent(proposal, { intent, actor: signerActor(proposer) }), transaction.sha256);
-  return present(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proof);
+  return verifyPresentedProof(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proof);
 }

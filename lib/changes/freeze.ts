@@ -15,8 +15,8 @@ declare module "../store/store.ts" {
 }
 
 /** Returns the last freeze by the log; only the id of an entry that is older than the indexed log is read from the store. */
-export async function lastFreeze({ tx, evidence, indexedAfter }: Transaction): Promise<Freeze | undefined> {
-  const indexed = await evidence.lastOf("service_frozen", "service_unfrozen");
+export async function findLastFreeze({ tx, evidence, indexedAfter }: Transaction): Promise<Freeze | undefined> {
+  const indexed = await evidence.lastEntryOfType("service_frozen", "service_unfrozen");
   const stored = (await tx.get("meta", "freeze"))?.value;
   const last = indexed ?? (stored && stored.entry <= indexedAfter() ? await evidence.entry(stored.entry) : undefined);
   return last?.event_type === "service_frozen" ? parseFreeze(last) : undefined;
@@ -26,7 +26,7 @@ export async function lastFreeze({ tx, evidence, indexedAfter }: Transaction): P
 export type FindHolds = (change?: ChangeEntry) => Hold[];
 
 /** Returns what blocks applies now; the freeze is read once for all changes. */
-export async function heldNow({ store, product, clock }: ChangesDeps): Promise<FindHolds> {
+export async function createHoldFinder({ store, product, clock }: ChangesDeps): Promise<FindHolds> {
   const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
   const now = clock.now();
@@ -35,7 +35,7 @@ export async function heldNow({ store, product, clock }: ChangesDeps): Promise<F
 }
 
 /** Returns the freeze in force, for display. */
-export async function shownFreeze({ store, clock }: Pick<ChangesDeps, "store" | "clock">) {
+export async function readFreezeInForce({ store, clock }: Pick<ChangesDeps, "store" | "clock">) {
   const freeze = findActiveFreeze((await store.get("meta", "freeze"))?.value, clock.now());
   return freeze ? freezeSchema().parse(freeze) : null;
 }

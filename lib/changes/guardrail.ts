@@ -9,14 +9,14 @@ import type { Guardrail } from "./rules/intent.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import { replacesGuardrails } from "./rules/stages_rule.ts";
 import { matchesAny } from "./rules/target_pattern.ts";
-import { unlessMismatched } from "./mismatch.ts";
+import { ignoreMismatch } from "./mismatch.ts";
 import { listRecords } from "../store/pages.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    guardrail_due: Due;
+    guardrail_due: DueRollback;
     guardrail_marks: GuardrailEvidence;
-    kpi_applied: Watched;
+    kpi_applied: WatchedChange;
   }
 }
 
@@ -28,7 +28,7 @@ const EVERY_KPI = "*";
 /**
  * `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change, under its KPI and under `*`; milliseconds since the epoch.
  */
-interface Watched {
+interface WatchedChange {
   change_id: string;
   target: string;
   /** Targets that a plan sets. */
@@ -37,13 +37,13 @@ interface Watched {
 }
 
 /** `guardrail_due/<change_id>`: a rollback that the intent orders, and how often it has failed. */
-export type Due = GuardrailEvidence & { tries?: number };
+export type DueRollback = GuardrailEvidence & { tries?: number };
 
 /** A guardrail that a feed tripped, as in the entry. */
-export type Tripped = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
+export type GuardrailTrip = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
 
 /** Lists an applied change for the guardrails that may watch it. */
-export function watch({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
+export function watchChange({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
   const { kpi, reversible, change_id, target, sets } = change;
   if (!reversible) return;
   const watched = { change_id, target, ...(sets && { sets: sets.map((entry) => entry.target) }), at: now };
@@ -52,28 +52,29 @@ export function watch({ tx, now }: Transaction, { change, applied }: ChangeRecor
 }
 
 /** Marks what a feed trips, queues the rollbacks that the intent orders, and returns what was not marked before. */
-export async function judgeGuardrails(transaction: Transaction, fed: Record<string, number>): Promise<Tripped[]> {
+export async function judgeGuardrails(transaction: Transaction, fed: Record<string, number>): Promise<GuardrailTrip[]> {
   const { intent } = transaction.product;
-  const tripped: Tripped[] = [];
+  const tripped: GuardrailTrip[] = [];
   for (const guardrail of intent.policy.guardrails) {
     const value = fed[guardrail.kpi];
-    const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail);
+    const watched = value === undefined ? undefined : await findNewestWatched(transaction, guardrail);
     const baseline = watched?.applied?.kpis[guardrail.kpi];
     if (!watched || value === undefined || baseline === undefined) continue;
-    const seen = checkGuardrail(guardrail, baseline, value, intent, transaction.at);
+    const evidence = checkGuardrail(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
     // A comparison with a control group says more than one with the time before.
     if (isRollingOut(watched.change) && replacesGuardrails(watched.change, guardrail.kpi, intent.policy.stages))
       continue;
-    if (!seen || !(await mark(transaction, change_id, { ...seen, entry: transaction.nextEntryId() }))) continue;
-    const { at: _, ...told } = seen;
-    tripped.push({ change_id, ...told });
+    if (!evidence || !(await storeTrip(transaction, change_id, { ...evidence, entry: transaction.nextEntryId() })))
+      continue;
+    const { at: _, ...trip } = evidence;
+    tripped.push({ change_id, ...trip });
   }
   return tripped;
 }
 
 /** Finds the newest change that a guardrail watches and that is still applied. */
-async function newestWatched(
+async function findNewestWatched(
   { tx, now, change }: Transaction,
   { kpi, targets, hours }: Guardrail,
 ): Promise<ChangeRecord | undefined> {
@@ -81,17 +82,17 @@ async function newestWatched(
   for await (const { value } of listRecords(tx, "kpi_applied", { prefix, limit: PAGE_SIZE, reverse: true })) {
     if (now - value.at > hours * HOUR_MS) return undefined;
     if (targets && ![value.target, ...(value.sets ?? [])].some((target) => matchesAny(target, targets))) continue;
-    const record = await unlessMismatched(change(value.change_id));
+    const record = await ignoreMismatch(change(value.change_id));
     if (record?.change.status === "applied") return record;
   }
   return undefined;
 }
 
 /** Returns true if this is new: an alert may yet become a rollback. */
-async function mark(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
+async function storeTrip(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
   const { tx } = transaction;
-  const kept = (await tx.get("guardrail_marks", changeId))?.value;
-  const known = kept && (await isTripLogged(transaction, changeId, kept)) ? kept.action : undefined;
+  const stored = (await tx.get("guardrail_marks", changeId))?.value;
+  const known = stored && (await isTripLogged(transaction, changeId, stored)) ? stored.action : undefined;
   if (known === "rollback" || known === evidence.action) return false;
   tx.put("guardrail_marks", changeId, evidence);
   if (evidence.action === "rollback") tx.put("guardrail_due", changeId, evidence);
@@ -102,13 +103,13 @@ async function mark(transaction: Transaction, changeId: string, evidence: Guardr
 export async function isTripLogged(
   { evidence }: Pick<Transaction, "evidence">,
   changeId: string,
-  { entry, ...kept }: GuardrailEvidence,
+  { entry, ...stored }: GuardrailEvidence,
 ): Promise<boolean> {
   const feed = await evidence.entry(entry);
   if (feed?.event_type !== "kpi_refreshed") return false;
   const tripped = parseDetail(feed.detail).tripped?.find(({ change_id }) => change_id === changeId);
   const expected: Record<string, unknown> = { ...tripped, at: feed.timestamp };
-  return tripped !== undefined && Object.entries(kept).every(([name, member]) => expected[name] === member);
+  return tripped !== undefined && Object.entries(stored).every(([name, member]) => expected[name] === member);
 }
 
 /** 409 `evidence_mismatch` unless the log records the guardrail trip for which a rollback is ordered. */

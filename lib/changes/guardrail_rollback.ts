@@ -4,7 +4,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { runOperation } from "./commands/run_operation.ts";
 import { POLICY_GUARDRAIL } from "./rules/actor.ts";
 
-const TRIES = 5;
+const MAX_ATTEMPTS = 5;
 
 /** Result of the oldest rollback that is due. */
 export interface GuardrailRun {
@@ -12,22 +12,22 @@ export interface GuardrailRun {
   given_up: { change_id: string; reason: string } | null;
 }
 
-const NOTHING: GuardrailRun = { rolled_back: null, given_up: null };
+const NO_ROLLBACK: GuardrailRun = { rolled_back: null, given_up: null };
 
 /** Rolls back the oldest change that a guardrail condemned; one a cycle, five tries. */
-export async function rollBackCondemned(deps: ChangesDeps): Promise<GuardrailRun> {
+export async function rollBackTripped(deps: ChangesDeps): Promise<GuardrailRun> {
   const [due] = await deps.store.list("guardrail_due", { limit: 1 });
-  if (!due) return NOTHING;
+  if (!due) return NO_ROLLBACK;
   const { tries: _, ...evidence } = due.value;
   try {
-    const condemned = { change_id: due.id, actor: POLICY_GUARDRAIL, evidence };
-    await runOperation({ deps }, { ...condemned, operation: "rollback" });
-    return { ...NOTHING, rolled_back: due.id };
+    const input = { change_id: due.id, actor: POLICY_GUARDRAIL, evidence };
+    await runOperation({ deps }, { ...input, operation: "rollback" });
+    return { ...NO_ROLLBACK, rolled_back: due.id };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     // Another process is at it: its outcome counts, and is no failure of this one.
-    if (error.code === "operation_in_progress") return NOTHING;
-    return { ...NOTHING, given_up: await countFailure(deps, due.id, error) };
+    if (error.code === "operation_in_progress") return NO_ROLLBACK;
+    return { ...NO_ROLLBACK, given_up: await countFailure(deps, due.id, error) };
   }
 }
 
@@ -38,7 +38,7 @@ function countFailure({ store }: ChangesDeps, changeId: string, error: AppError)
     if (!due) return null;
     const tries = (due.tries ?? 0) + 1;
     const isFinal = error.code === "illegal_transition" || error.code === "evidence_mismatch";
-    if (!isFinal && tries < TRIES) {
+    if (!isFinal && tries < MAX_ATTEMPTS) {
       tx.put("guardrail_due", changeId, { ...due, tries });
       return null;
     }

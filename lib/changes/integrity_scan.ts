@@ -8,7 +8,7 @@ import { adoptStoredBreach, reportBreach } from "../audit/report_breach.ts";
 import { LogBroken } from "../audit/tree.ts";
 import { requireLogEnd, verifySlice } from "../audit/verify.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
-import { learnOfLoss } from "./after_loss.ts";
+import { adoptAcceptedLoss } from "./after_loss.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { addFields, type Mismatches, scanEntries, scanRecords } from "./ledger/scan_records.ts";
@@ -38,12 +38,12 @@ const RECORD_BATCH_SIZE = 100;
 const MIN_PAUSE_MS = 5000;
 const MAX_MISMATCHES = 1000;
 
-type Scanning = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity" | "log" | "mutex">;
+type ScanDeps = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity" | "log" | "mutex">;
 
 /** Scans one slice; reports a broken chain and notes changes that do not match the log. */
-export async function scanIntegrity(deps: Scanning): Promise<void> {
+export async function scanIntegrity(deps: ScanDeps): Promise<void> {
   const { store, clock, integrity } = deps;
-  await learnOfLoss(deps);
+  await adoptAcceptedLoss(deps);
   await adoptStoredBreach(deps, store);
   const length = (await readHead(store))?.length ?? 0;
   const now = clock.now();
@@ -69,29 +69,29 @@ export async function scanIntegrity(deps: Scanning): Promise<void> {
 
 /** Verifies entries, and that records name them; `withRecords`: also the records of their changes. */
 async function scanLog(
-  deps: Scanning,
+  deps: ScanDeps,
   { mismatches }: ScanState,
   { after, end, withRecords }: { after: number; end: number; withRecords: boolean },
 ): Promise<void> {
   for (let from = after; from < end; from += ENTRY_BATCH_SIZE, await yieldToEventLoop()) {
     const entries = await verifySlice(deps, { after: from, limit: Math.min(ENTRY_BATCH_SIZE, end - from) });
-    note(mismatches, await scanEntries(deps, entries));
+    addMismatches(mismatches, await scanEntries(deps, entries));
     const ids = withRecords ? [...new Set(entries.map(({ change_id }) => change_id))].filter((id) => id !== "") : [];
-    note(mismatches, await scanRecords(deps, await readStored(deps, ids)));
+    addMismatches(mismatches, await scanRecords(deps, await readStored(deps, ids)));
   }
 }
 
-async function scanPages(deps: Scanning, state: ScanState, count: number): Promise<void> {
+async function scanPages(deps: ScanDeps, state: ScanState, count: number): Promise<void> {
   for (let scanned = 0; scanned < count; scanned += RECORD_BATCH_SIZE, await yieldToEventLoop()) {
     const page = await deps.store.list("changes", { after: state.change, limit: RECORD_BATCH_SIZE, uncached: true });
-    note(state.mismatches, await scanRecords(deps, page));
+    addMismatches(state.mismatches, await scanRecords(deps, page));
     state.change = page.length < RECORD_BATCH_SIZE ? "" : page.at(-1)!.id;
     if (state.change === "") return;
   }
 }
 
 /** Returns those of these changes whose records match the complete log. */
-export async function listRepaired(deps: Scanning, ids: readonly string[]): Promise<string[]> {
+export async function listRepaired(deps: ScanDeps, ids: readonly string[]): Promise<string[]> {
   const records = await readStored(deps, ids);
   const mismatches = await scanRecords(deps, records);
   const repaired: string[] = [];
@@ -103,20 +103,20 @@ export async function listRepaired(deps: Scanning, ids: readonly string[]): Prom
   return repaired;
 }
 
-async function readStored({ store }: Scanning, ids: readonly string[]) {
+async function readStored({ store }: ScanDeps, ids: readonly string[]) {
   const stored = await store.getMany("changes", ids);
   return stored.flatMap((record) => record ?? []);
 }
 
-function note(known: Mismatches, found: Mismatches): void {
+function addMismatches(known: Mismatches, found: Mismatches): void {
   for (const [id, fields] of found)
     if (known.size < MAX_MISMATCHES || known.has(id)) known.set(id, addFields(known.get(id), fields));
 }
 
 /** Notes a change that was found not to match the log when it was used. */
 export const noteMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
-  if (scan) note(scan.mismatches, new Map([[id, fields]]));
+  if (scan) addMismatches(scan.mismatches, new Map([[id, fields]]));
 };
 
 /** Returns the changes that are known not to match the log, a thousand at most. */
-export const knownMismatches = ({ scan }: Integrity): Mismatches => scan?.mismatches ?? new Map();
+export const listKnownMismatches = ({ scan }: Integrity): Mismatches => scan?.mismatches ?? new Map();

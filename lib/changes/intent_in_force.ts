@@ -7,14 +7,14 @@ import { principalFacts } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** An intent, or a configuration of target systems (or that there is none), that was not in force at the last entry. */
-export interface ComingIntoForce {
+export interface Activation {
   event: AuditEvent;
   /** Stores that it is in force, and its text. */
-  keep(): void;
+  store(): void;
 }
 
 /** Returns why an instance may not write: the log is under another manifest, whose `update_epoch` is not lower. */
-export async function whyOutdated(
+export async function findIntentProblem(
   reads: Pick<Reads, "get">,
   { intent, manifest_hash }: Pick<ProductRuntime, "intent" | "manifest_hash">,
 ): Promise<string | undefined> {
@@ -29,34 +29,34 @@ export async function whyOutdated(
 }
 
 /** Lists what is to be recorded before the next entry. Errors: 503 `intent_outdated`. */
-export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<ComingIntoForce[]> {
-  const coming = await Promise.all([comingIntent(tx, product), comingTargets(tx, product)]);
+export async function listActivations(tx: Tx, product: ProductRuntime): Promise<Activation[]> {
+  const coming = await Promise.all([findIntentActivation(tx, product), findTargetsActivation(tx, product)]);
   return coming.filter((one) => one !== undefined);
 }
 
-async function comingTargets(tx: Tx, { adapter }: ProductRuntime): Promise<ComingIntoForce | undefined> {
+async function findTargetsActivation(tx: Tx, { adapter }: ProductRuntime): Promise<Activation | undefined> {
   const { hash = null, systems = [] } = adapter?.configuration ?? {};
   if (((await tx.get("meta", "targets"))?.value.hash ?? null) === hash) return undefined;
   return {
     event: { event_type: "targets_in_force", detail: { hash, systems, ...serviceActor() } },
-    keep() {
+    store() {
       if (hash === null) tx.delete("meta", "targets");
       else tx.put("meta", "targets", { hash });
     },
   };
 }
 
-async function comingIntent(tx: Tx, product: ProductRuntime): Promise<ComingIntoForce | undefined> {
+async function findIntentActivation(tx: Tx, product: ProductRuntime): Promise<Activation | undefined> {
   const { intent, manifest, manifest_hash } = product;
   if ((await tx.get("meta", "intent"))?.value.manifest_hash === manifest_hash) return undefined;
-  const outdated = await whyOutdated(tx, product);
+  const outdated = await findIntentProblem(tx, product);
   if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
   const { product_id, version, update_epoch, approved_by } = intent;
   const principals = principalFacts(intent);
   const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceActor() };
   return {
     event: { event_type: "intent_in_force", detail },
-    keep() {
+    store() {
       tx.put("meta", "intent", { manifest_hash });
       tx.put("manifests", manifest_hash, manifest);
     },

@@ -5,9 +5,9 @@ import { runWithTimeLimit as withinLimit } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { type ProductAdapter, unlessUncovered } from "./operations/adapter_port.ts";
-import { findCarrier } from "./places.ts";
-import type { Place } from "./records.ts";
+import { type ProductAdapter, ignoreUncovered } from "./operations/adapter_port.ts";
+import { findCarrier } from "./locations.ts";
+import type { TargetKey } from "./records.ts";
 import type { Content } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
@@ -27,7 +27,7 @@ import {
 import { validateValue } from "./validate_value.ts";
 
 /** A target where our record says nothing: its value in its system, nothing, or `failed` where it cannot be read now. */
-export type SystemReading = Place & ({ value?: unknown } | { failed: true });
+export type SystemReading = TargetKey & ({ value?: unknown } | { failed: true });
 
 /** Facts by which values are judged, apart from the ledger. */
 export interface ValueFacts {
@@ -68,7 +68,7 @@ export async function judgeValues(ledger: Ledger, change: Judged, by: ValueFacts
     if (error instanceof AppError && error.code === "value_not_allowed") return { error };
     throw error;
   }
-  const step_base = await findUnowned(ledger, steps, by);
+  const step_base = await listUnownedBases(ledger, steps, by);
   return { first, unheld, ...(step_base.length > 0 && { step_base }) };
 }
 
@@ -78,32 +78,32 @@ const NOT_READ = { unknown: "its target system cannot be read now; try again lat
 export async function findBase(ledger: Ledger, step: Step, by: ValueFacts): Promise<FoundBase> {
   const { entry, limit, member } = step;
   const moment = new Date(Date.parse(by.at) - limit.hours * HOUR_MS).toISOString();
-  for await (const held of ledger.heldSince(entry, moment)) {
-    const base = "found" in held ? numbersIn(held.found, step) : baseIn(held, member);
-    if (base) return "unheld" in held && typeof base === "object" ? { ...base, unheld: true } : base;
+  for await (const value of ledger.valuesSince(entry, moment)) {
+    const base = "found" in value ? findRecordedBase(value.found, step) : toBase(value, member);
+    if (base) return "unheld" in value && typeof base === "object" ? { ...base, unheld: true } : base;
   }
-  const found = numbersIn(by.recorded ?? [], step) ?? baseInSystem(step, by);
+  const found = findRecordedBase(by.recorded ?? [], step) ?? findSystemBase(step, by);
   if (found) return found;
   const last = await ledger.lastValue(entry);
-  const former = last && baseIn(last, member);
+  const former = last && toBase(last, member);
   return typeof former === "object" ? { ...former, unheld: true } : (former ?? "first");
 }
 
-function baseInSystem({ entry, member }: Step, { readings = [] }: ValueFacts): FoundBase | undefined {
+function findSystemBase({ entry, member }: Step, { readings = [] }: ValueFacts): FoundBase | undefined {
   const reading = readings.find((one) => isSameTarget(one, entry));
   if (!reading) return undefined;
-  return "failed" in reading ? NOT_READ : baseIn(reading, member);
+  return "failed" in reading ? NOT_READ : toBase(reading, member);
 }
 
-const numbersIn = (bases: readonly StepBase[], { entry, member }: Step): FoundBase | undefined => {
+const findRecordedBase = (bases: readonly StepBase[], { entry, member }: Step): FoundBase | undefined => {
   const found = bases.find((base) => base.member === member && isSameTarget(base, entry));
   return found && found.numbers.length > 0 ? { numbers: found.numbers } : undefined;
 };
 
 /** Returns the base that a value is; undefined where it has no such member. */
-function baseIn(held: { value?: unknown } | { unknown: string }, member: string | null): FoundBase | undefined {
-  if ("unknown" in held) return held;
-  const numbers = listMembers(held.value, member);
+function toBase(value: { value?: unknown } | { unknown: string }, member: string | null): FoundBase | undefined {
+  if ("unknown" in value) return value;
+  const numbers = listMembers(value.value, member);
   if (numbers.length === 0) return undefined;
   return numbers.every((number) => typeof number === "number")
     ? { numbers }
@@ -111,15 +111,15 @@ function baseIn(held: { value?: unknown } | { unknown: string }, member: string 
 }
 
 /** Lists the numbers that targets hold now which no applied change has set; empty numbers: they hold none. */
-async function findUnowned(ledger: Ledger, steps: readonly Step[], by: ValueFacts): Promise<StepBase[]> {
+async function listUnownedBases(ledger: Ledger, steps: readonly Step[], by: ValueFacts): Promise<StepBase[]> {
   const found: StepBase[] = [];
   for (const step of steps) {
     const { entry, member } = step;
     const { tenant_id, target } = entry;
     if (found.some((base) => base.member === member && isSameTarget(base, entry))) continue;
-    if (await ledger.heldNow(entry)) continue;
+    if (await ledger.currentValue(entry)) continue;
     const last = await ledger.lastValue(entry);
-    const bases = [numbersIn(by.recorded ?? [], step), baseInSystem(step, by), last && baseIn(last, member)];
+    const bases = [findRecordedBase(by.recorded ?? [], step), findSystemBase(step, by), last && toBase(last, member)];
     const numbers = bases.flatMap((base) => (typeof base === "object" && "numbers" in base ? [base.numbers] : []))[0];
     found.push({ tenant_id, target, member, numbers: numbers ?? [] });
   }
@@ -132,12 +132,12 @@ export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): P
   return parseDetail(proposal?.detail ?? "").step_base ?? [];
 }
 
-type Placed = ChangeEntry & Pick<Content, "kind">;
+type ProposedChange = ChangeEntry & Pick<Content, "kind">;
 
 /** Reads the targets of limited steps that our record does not show a value of; none where they cannot be read at all. */
-export async function readUnowned(
+export async function readUnownedTargets(
   deps: ChangesDeps,
-  change: Placed,
+  change: ProposedChange,
   recorded: readonly StepBase[] = [],
   rules: Policy["targets"] = deps.product?.intent.policy.targets ?? [],
 ): Promise<SystemReading[]> {
@@ -149,8 +149,8 @@ export async function readUnowned(
   for (const { entry } of steps) {
     const { tenant_id, target } = entry;
     if ([...readings, ...recorded].some((one) => isSameTarget(one, entry))) continue;
-    const read = readerOf(adapter, { ...entry, kind: change.kind });
-    if (!read || (await readLedger(deps, (ledger) => ledger.heldNow(entry)))) continue;
+    const read = findReader(adapter, { ...entry, kind: change.kind });
+    if (!read || (await readLedger(deps, (ledger) => ledger.currentValue(entry)))) continue;
     const value = await withinLimit(read).then(
       (found) => (found.value === undefined ? {} : { value: found.value }),
       () => ({ failed: true as const }),
@@ -160,5 +160,5 @@ export async function readUnowned(
   return readings;
 }
 
-const readerOf = (adapter: ProductAdapter, entry: Placed) =>
-  unlessUncovered(() => findCarrier(adapter, entry) && adapter.reader!(entry));
+const findReader = (adapter: ProductAdapter, entry: ProposedChange) =>
+  ignoreUncovered(() => findCarrier(adapter, entry) && adapter.reader!(entry));

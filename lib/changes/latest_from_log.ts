@@ -12,55 +12,55 @@ import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Freeze } from "./rules/freeze.ts";
 import { feed, type KpiState, NO_KPIS } from "./rules/kpi.ts";
 
-const SLICE = 500;
-const TRIES = 3;
+const SLICE_SIZE = 500;
+const MAX_ATTEMPTS = 3;
 
 /** Follows the log, and says at its end what is kept otherwise than it tells. */
-export function latestFromLog(store: Store) {
+export function createLatestState(store: Store) {
   let length = 0;
   let frozen: AuditEntry | undefined;
   let kpis: KpiState = NO_KPIS;
   const mandates = new Map<string, MandateRecord>();
 
-  const take = (entries: readonly AuditEntry[]): void => {
+  const fold = (entries: readonly AuditEntry[]): void => {
     for (const entry of entries) {
       const { id, event_type, timestamp, detail } = entry;
       if (event_type === "service_frozen") frozen = entry;
       if (event_type === "service_unfrozen") frozen = undefined;
       if (event_type === "kpi_refreshed") kpis = feed(kpis, parseDetail(detail).values ?? {}, timestamp, id);
-      if (isMandateEvent(event_type)) takeMandate(mandates, entry);
+      if (isMandateEvent(event_type)) foldMandate(mandates, entry);
       length = id;
     }
   };
   const compare = async (): Promise<string[]> => {
     const freeze = (await store.get("meta", "freeze"))?.value;
-    const kept = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
+    const stored = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
     return [
       ...(sameFreeze(freeze, frozen) ? [] : ["freeze"]),
-      ...(sameKpis(kept, kpis) ? [] : ["kpi"]),
+      ...(sameKpis(stored, kpis) ? [] : ["kpi"]),
       ...(await findMandateMismatch(store, mandates)),
     ];
   };
 
   /** Takes in what the log has beyond what was taken in. */
-  const readOn = async (): Promise<void> => {
+  const readRest = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
     for (; length < end; await yieldToEventLoop())
-      take(await readLaterEntries(store, length, Math.min(SLICE, end - length)));
+      fold(await readLaterEntries(store, length, Math.min(SLICE_SIZE, end - length)));
   };
 
   return {
-    take,
-    readOn,
+    fold,
+    readRest,
     /** State after the first `length` entries of the log. */
     logged: () => ({ length, freeze: frozen && parseFreeze(frozen), kpis, mandates }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
     async mismatches(): Promise<string[]> {
-      for (let tries = 0; tries < TRIES; tries++) {
+      for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
         const found = await compare();
         if (found.length === 0) return [];
         const before = length;
-        await readOn();
+        await readRest();
         if (length === before && tries > 0) return found;
       }
       return compare();
@@ -68,7 +68,7 @@ export function latestFromLog(store: Store) {
   };
 }
 
-function takeMandate(mandates: Map<string, MandateRecord>, entry: AuditEntry): void {
+function foldMandate(mandates: Map<string, MandateRecord>, entry: AuditEntry): void {
   const event = mandateEvent(entry);
   const { mandate_id = "" } = event.detail;
   const mandate = evolveMandate(mandates.get(mandate_id), event);
@@ -91,14 +91,14 @@ export function parseFreeze({ id, timestamp, detail }: AuditEntry): Freeze {
   return { actor, note, until, at: timestamp, entry: id };
 }
 
-const sameFreeze = (kept: Freeze | undefined, told: AuditEntry | undefined): boolean =>
-  JSON.stringify(kept && inOrder(kept)) === JSON.stringify(told && inOrder(parseFreeze(told)));
+const sameFreeze = (stored: Freeze | undefined, logged: AuditEntry | undefined): boolean =>
+  JSON.stringify(stored && listFields(stored)) === JSON.stringify(logged && listFields(parseFreeze(logged)));
 
-const inOrder = ({ actor, note, until, at, entry }: Freeze) => [actor, note, until, at, entry];
+const listFields = ({ actor, note, until, at, entry }: Freeze) => [actor, note, until, at, entry];
 
-const sameKpis = (kept: KpiState, told: KpiState): boolean =>
-  Object.keys(kept.values).length === Object.keys(told.values).length &&
-  Object.entries(told.values).every(([kpi, { value, entry, first }]) => {
-    const known = kept.values[kpi];
+const sameKpis = (stored: KpiState, logged: KpiState): boolean =>
+  Object.keys(stored.values).length === Object.keys(logged.values).length &&
+  Object.entries(logged.values).every(([kpi, { value, entry, first }]) => {
+    const known = stored.values[kpi];
     return known?.value === value && known.entry === entry && known.first === first;
   });

@@ -6,16 +6,16 @@ import { parseEvent } from "./rules/event.ts";
 import { isLive } from "./rules/current_state.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
-type Consented = Pick<ChangeRecord, "change" | "audit">;
+type ConsentedChange = Pick<ChangeRecord, "change" | "audit">;
 
 /** Returns true where a change may have consents that an accepted loss ended; `loss`: the id of its entry, 0 for none. */
-export const mayHaveLost = ({ change, audit }: Consented, loss: number): boolean =>
+export const mayHaveLost = ({ change, audit }: ConsentedChange, loss: number): boolean =>
   isLive(change.status) && change.approvals.length > 0 && loss > audit[0]!;
 
 /** The change without the consents that were given before a loss was accepted; one that is applied or closed as it is. */
-export async function withoutLostConsents(
+export async function removeLostConsents(
   reads: Pick<Reads, "getMany">,
-  { change, audit }: Consented,
+  { change, audit }: ConsentedChange,
   loss: number,
 ): Promise<Change> {
   if (!mayHaveLost({ change, audit }, loss)) return change;

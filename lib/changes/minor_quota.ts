@@ -1,10 +1,10 @@
 /** Counts the minor changes granted on a day from the log, so that no separate counter can be reset. */
 import type { Evidence } from "./evidence.ts";
-import { newestOnDay } from "./newest_on_day.ts";
+import { findNewestOnDay } from "./newest_on_day.ts";
 import { parseDetail } from "./rules/event.ts";
 
 /** The minor changes of a moment's UTC day so far. */
-export async function minorToday({ minorSince }: Evidence, at: string): Promise<number> {
-  const newest = await newestOnDay(at, minorSince);
+export async function countMinorToday({ walkMinorSince: minorSince }: Evidence, at: string): Promise<number> {
+  const newest = await findNewestOnDay(at, minorSince);
   return newest ? parseDetail(newest.detail).minor_number! : 0;
 }

@@ -1,8 +1,11 @@
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Walk } from "./evidence.ts";
+import type { NextEntry } from "./evidence.ts";
 
 /** Returns the newest entry of a moment's UTC day: after an accepted clock, entries of later days precede it in the walk. */
-export async function newestOnDay(at: string, walkSince: (moment: string) => Walk): Promise<AuditEntry | undefined> {
+export async function findNewestOnDay(
+  at: string,
+  walkSince: (moment: string) => NextEntry,
+): Promise<AuditEntry | undefined> {
   const day = at.slice(0, 10);
   const next = walkSince(`${day}T00:00:00.000Z`);
   let entry = await next();

@@ -10,7 +10,7 @@ import { verifyNewestEntries } from "../audit/verify.ts";
 import { isSlowerThan } from "../kit/time_limit.ts";
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { whyOutdated } from "./intent_in_force.ts";
+import { findIntentProblem } from "./intent_in_force.ts";
 import { recoverAbandoned } from "./operations/recover.ts";
 import type { Identity } from "./runtime.ts";
 import { tryRecordIntent } from "./record_intent.ts";
@@ -54,7 +54,7 @@ export function makeIdentity(productId: string, nodeId: string, instanceId?: str
 const MAX_RECOVERY_MS = 1000;
 
 /** A log that lost the record of its end is damaged: a new one begun over it would hide that. */
-const isBegun = async (reads: Reads): Promise<boolean> =>
+const hasLog = async (reads: Reads): Promise<boolean> =>
   (await readHead(reads)) !== undefined || (await reads.list("audit", { limit: 1 })).length > 0;
 
 /**
@@ -68,20 +68,20 @@ export async function openProduct(
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
-  if (deps.anchor && !(await isBegun(deps.store))) await requireEmptyAnchor(deps);
+  if (deps.anchor && !(await hasLog(deps.store))) await requireEmptyAnchor(deps);
   const isKnown = await deps.store.transact(async (tx) => {
-    const kept = (await tx.get("meta", "identity"))?.value;
-    if (kept && kept.product_id !== product.identity.product_id)
+    const stored = (await tx.get("meta", "identity"))?.value;
+    if (stored && stored.product_id !== product.identity.product_id)
       throw new IdentityMismatch(
-        `the state belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,
+        `the state belongs to product ${JSON.stringify(stored.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,
       );
-    if (JSON.stringify(kept) !== JSON.stringify(product.identity)) tx.put("meta", "identity", product.identity);
-    const begun = await isBegun(tx);
-    if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
-    return begun;
+    if (JSON.stringify(stored) !== JSON.stringify(product.identity)) tx.put("meta", "identity", product.identity);
+    const hasExistingLog = await hasLog(tx);
+    if (!hasExistingLog) createChain(tx, product.identity.product_id, deps, deps.clock.now());
+    return hasExistingLog;
   });
   if (isKnown) await reportLoss(deps, backup);
-  const outdated = await whyOutdated(deps.store, product);
+  const outdated = await findIntentProblem(deps.store, product);
   if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
   if (isKnown) await verifyAgainstAnchor(deps);
   if (!deps.integrity.breach) await verifyNewestEntries(deps, { count: tail, subjectsOf: findSubjects });

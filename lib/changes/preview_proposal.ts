@@ -26,10 +26,10 @@ export const previewSchema = once(() =>
 export type Preview = z.infer<ReturnType<typeof previewSchema>>;
 
 /** Facts that a proposer states; absent is "not stated". */
-export type Previewed = Omit<ProposeInput, "summary">;
+export type PreviewedProposal = Omit<ProposeInput, "summary">;
 
 /** Judges a proposal by the rules that judge it when it is filed. Nothing is read or written. */
-export function previewProposal(stated: Previewed, actor: Actor, intent: Intent): Preview {
+export function previewProposal(stated: PreviewedProposal, actor: Actor, intent: Intent): Preview {
   const proposal = { ...stated, summary: "" };
   const graded = [
     { input: proposal, minor_today: 0 },

@@ -4,10 +4,10 @@ import { HOUR_MS } from "../kit/days.ts";
 import { listEpisodes } from "./drift.ts";
 import type { Reads } from "../store/store.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { type ProductAdapter, unlessUncovered } from "./operations/adapter_port.ts";
+import { type ProductAdapter, ignoreUncovered } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
-import { unlessMissing } from "./mismatch.ts";
-import type { Place } from "./records.ts";
+import { ignoreMissing } from "./mismatch.ts";
+import type { TargetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import type { Hold } from "./rules/hold.ts";
 import type { Intent } from "./rules/intent.ts";
@@ -35,7 +35,7 @@ export interface PromotionSources {
   now: number;
 }
 
-type Placed = ChangeEntry & Pick<Change, "kind">;
+type ProposedChange = ChangeEntry & Pick<Change, "kind">;
 
 /** Lists the rules of promotion that a change does not meet now. */
 export async function listPromotionHolds(sources: PromotionSources, change: Change): Promise<Hold[]> {
@@ -59,13 +59,13 @@ function createHold({ target }: ChangeEntry, rule: PromotionRule, problems: read
 }
 
 /** Explains for each place of a rule why the value has not proven itself there; empty where it has in one of them. */
-async function findProblems(sources: PromotionSources, entry: Placed, rule: PromotionRule): Promise<string[]> {
+async function findProblems(sources: PromotionSources, entry: ProposedChange, rule: PromotionRule): Promise<string[]> {
   const problems: string[] = [];
   for (const from of rule.from) {
-    const places = listPlaces(sources.product.adapter, entry, from);
-    if (places.length === 0) problems.push(`${from} has no such target`);
-    for (const place of places) {
-      const problem = await findProblem(sources, { entry, place, rule });
+    const targets = listCounterparts(sources.product.adapter, entry, from);
+    if (targets.length === 0) problems.push(`${from} has no such target`);
+    for (const target of targets) {
+      const problem = await findProblem(sources, { entry, target, rule });
       if (problem === undefined) return [];
       problems.push(`${from} ${problem}`);
     }
@@ -74,38 +74,38 @@ async function findProblems(sources: PromotionSources, entry: Placed, rule: Prom
 }
 
 /** Lists where the same thing stands in a tenant or a system. */
-function listPlaces(adapter: ProductAdapter | undefined, entry: Placed, from: string): Place[] {
+function listCounterparts(adapter: ProductAdapter | undefined, entry: ProposedChange, from: string): TargetKey[] {
   const { tenant_id, target } = entry;
   const name = from.slice(from.indexOf(":") + 1);
   if (from.startsWith("tenant:")) return [{ tenant_id: name, target }];
-  const targets = unlessUncovered(() => adapter?.counterparts?.(entry, name)) ?? [];
+  const targets = ignoreUncovered(() => adapter?.counterparts?.(entry, name)) ?? [];
   return targets.map((one) => ({ tenant_id, target: one }));
 }
 
-interface Question {
-  entry: Placed;
-  place: Place;
+interface PromotionCheck {
+  entry: ProposedChange;
+  target: TargetKey;
   rule: PromotionRule;
 }
 
 async function findProblem(
   { tx, ledger, product, now }: PromotionSources,
-  { entry, place, rule }: Question,
+  { entry, target, rule }: PromotionCheck,
 ): Promise<string | undefined> {
-  const owner = await ledger.owner(place);
+  const owner = await ledger.owner(target);
   if (owner === null) return "has nothing applied on it";
-  const verified = await unlessMissing(ledger.change(owner));
+  const verified = await ignoreMissing(ledger.change(owner));
   if (!verified || verified.fields.length > 0) return `has ${owner}, whose record does not match the log`;
   const { record } = verified;
   const { change } = record;
-  const value = listEntries(change).find((one) => isSameTarget(one, place))?.value;
+  const value = listEntries(change).find((one) => isSameTarget(one, target))?.value;
   if (change.erased || change.kind !== entry.kind || !isEqual(value, entry.value))
     return `has the value of ${owner}, which is another one`;
-  if ((await listEpisodes(tx, owner)).some((episode) => isSameTarget(episode, place)))
+  if ((await listEpisodes(tx, owner)).some((episode) => isSameTarget(episode, target)))
     return `does not hold the value of ${owner} now: it was changed outside`;
   if (await readLease(tx, change)) return `has ${owner}, on which an operation is under way`;
   if (isRollingOut(change)) return `has ${owner}, which is still being rolled out`;
-  const since = await findSince(ledger, record, place);
+  const since = await findInForceSince(ledger, record, target);
   const ready = Date.parse(since) + rule.soak_hours * HOUR_MS;
   if (now < ready) return `has ${owner} since ${since}, which is long enough at ${new Date(ready).toISOString()}`;
   if (rule.verdict_not.length === 0) return undefined;
@@ -115,11 +115,11 @@ async function findProblem(
 }
 
 /** Finds since when a place has held the value of its owner without a break; of a rollout, for everybody. */
-async function findSince(ledger: Ledger, record: ChangeRecord, place: Place): Promise<string> {
+async function findInForceSince(ledger: Ledger, record: ChangeRecord, target: TargetKey): Promise<string> {
   const { change } = record;
   const entries = await ledger.entries(change.change_id, record);
   const edits = entries.filter(({ event_type }) => EDITS.has(event_type)).map(({ timestamp }) => timestamp);
-  const owned = await ledger.ownedSince(place);
+  const owned = await ledger.ownedSince(target);
   return [change.applied_at!, ...(change.exposure ? [change.exposure.since] : []), ...(owned ? [owned] : []), ...edits]
     .toSorted()
     .at(-1)!;
@@ -145,5 +145,5 @@ async function readVerdict(
   return makeOutcome(record, { kpis, intent, windows: {} }, new Date(now).toISOString()).verdict;
 }
 
-const findSystem = (adapter: ProductAdapter | undefined, entry: Placed): string | undefined =>
-  unlessUncovered(() => adapter?.locate?.(entry).system);
+const findSystem = (adapter: ProductAdapter | undefined, entry: ProposedChange): string | undefined =>
+  ignoreUncovered(() => adapter?.locate?.(entry).system);

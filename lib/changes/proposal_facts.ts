@@ -1,8 +1,8 @@
 /** Reads what the log tells about the target of a proposal: it decides the tier and the recorded spelling. */
 import type { Evidence } from "./evidence.ts";
 import { type ValueFacts, judgeValues, type ValueJudgement } from "./judge_values.ts";
-import { minorToday } from "./minor_quota.ts";
-import { unapprovedRollback } from "./recent_rollback.ts";
+import { countMinorToday } from "./minor_quota.ts";
+import { findUnapprovedRollback } from "./recent_rollback.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import { listEntries } from "./rules/list_entries.ts";
 import type { Graded } from "./rules/propose.ts";
@@ -21,7 +21,7 @@ interface ProposalFacts {
 }
 
 /** Returns a proposal as it will be recorded, for a signature and for the record alike. */
-export async function proposalFacts(
+export async function readProposalFacts(
   { ledger, evidence, ...by }: Sources,
   stated: ProposeInput,
 ): Promise<ProposalFacts> {
@@ -30,7 +30,7 @@ export async function proposalFacts(
   if (input.tier !== "minor") return { facts: { input, minor_today: 0 }, values };
   const facts = {
     input,
-    minor_today: await minorToday(evidence, by.at),
+    minor_today: await countMinorToday(evidence, by.at),
     rolled_back: await findRolledBack(evidence, input, by.at),
     first_value: values.first,
   };
@@ -40,7 +40,7 @@ export async function proposalFacts(
 /** Finds the first target of a proposal that was rolled back lately and of which no person has approved a change since. */
 async function findRolledBack(evidence: Evidence, input: ProposeInput, at: string): Promise<Graded["rolled_back"]> {
   for (const entry of listEntries(input)) {
-    const since = await unapprovedRollback(evidence, entry, at);
+    const since = await findUnapprovedRollback(evidence, entry, at);
     if (since !== undefined) return { target: entry.target, at: since };
   }
   return undefined;

@@ -1,6 +1,6 @@
 /** The consents of a change that are proven where the intent asks for proof: each is verified again whenever it is used. */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
-import { mayHaveLost, withoutLostConsents } from "./lost_consents.ts";
+import { mayHaveLost, removeLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { isGiven } from "./proofs/verify_consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
@@ -21,27 +21,27 @@ import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approva
  * The change with those consents alone that were given since the last accepted loss of the log's end, and need no signature
  * or have one that a key under their name made of it.
  */
-export async function asProven(
-  sources: ProvingSources,
+export async function filterProvenConsents(
+  sources: ProofSources,
   record: Pick<ChangeRecord, "change" | "audit">,
 ): Promise<Change> {
   const { audit } = record;
-  const { tx, origin, product, lastLoss } = sources;
-  const counted = await withoutLostConsents(tx, record, await lastLoss());
-  const change = await markInactive(sources, counted);
+  const { tx, origin, product, findLastLossId } = sources;
+  const counted = await removeLostConsents(tx, record, await findLastLossId());
+  const change = await flagInactiveMandates(sources, counted);
   const { signing } = product.intent.policy;
-  const asked = change.approvals.filter((one) => !isMandateApproval(one) && requiresSignature(one.approver, signing));
-  if (asked.length === 0) return change;
+  const signed = change.approvals.filter((one) => !isMandateApproval(one) && requiresSignature(one.approver, signing));
+  if (signed.length === 0) return change;
   const entries = await tx.getMany("audit", audit.map(entryKey));
   const events = entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : []));
   const unproven = new Set<Approval>();
-  for (const approval of asked)
+  for (const approval of signed)
     if (!(await isProven(approval, events, change, { origin, signing }))) unproven.add(approval);
   return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
 }
 
 /** Sources that prove consents; `until`: mandates are judged as they stood at this entry. */
-interface ProvingSources extends Pick<Transaction, "origin" | "lastLoss" | "at"> {
+interface ProofSources extends Pick<Transaction, "origin" | "findLastLossId" | "at"> {
   tx: Pick<Reads, "get" | "getMany">;
   product: Pick<ProductRuntime, "intent">;
   evidence?: Evidence | undefined;
@@ -49,7 +49,7 @@ interface ProvingSources extends Pick<Transaction, "origin" | "lastLoss" | "at">
 }
 
 /** The change with the consents of mandates marked that are not active. */
-async function markInactive(sources: ProvingSources, change: Change): Promise<Change> {
+async function flagInactiveMandates(sources: ProofSources, change: Change): Promise<Change> {
   if (findApprovingMandate(change) === undefined) return change;
   const approvals: Approval[] = [];
   for (const approval of change.approvals) {
@@ -61,26 +61,26 @@ async function markInactive(sources: ProvingSources, change: Change): Promise<Ch
 }
 
 /** Dependencies of a proof of many changes' consents, under an intent that need not be in force. */
-export interface ProvingDeps extends Pick<ChangesDeps, "store" | "requestCache" | "clock"> {
+export interface ProofDeps extends Pick<ChangesDeps, "store" | "requestCache" | "clock"> {
   product?: Pick<ProductRuntime, "intent"> | undefined;
 }
 
 /** The same of many changes, in their order: what proves their consents is read together. */
-export async function allProven(
-  deps: ProvingDeps,
+export async function filterAllProvenConsents(
+  deps: ProofDeps,
   records: readonly Pick<ChangeRecord, "change" | "audit">[],
 ): Promise<Change[]> {
   const product = deps.product!;
   const { signing } = product.intent.policy;
   const head = await readCurrentHead(deps);
   const loss = head?.loss?.length ?? 0;
-  const asked = records.filter(
+  const signed = records.filter(
     ({ change, audit }) =>
       mayHaveLost({ change, audit }, loss) ||
       change.approvals.some((one) => isMandateApproval(one) || requiresSignature(one.approver, signing)),
   );
-  if (asked.length === 0) return records.map(({ change }) => change);
-  const keys = [...new Set(asked.flatMap(({ audit }) => audit.map(entryKey)))];
+  if (signed.length === 0) return records.map(({ change }) => change);
+  const keys = [...new Set(signed.flatMap(({ audit }) => audit.map(entryKey)))];
   const entries = await deps.store.getMany("audit", keys);
   const byKey = new Map(keys.map((key, index) => [key, entries[index]]));
   const tx = {
@@ -90,18 +90,18 @@ export async function allProven(
         ? ids.map((id) => byKey.get(id))
         : deps.store.getMany(collection as "audit", ids),
   };
-  const lastLoss = async (): Promise<number> => loss;
-  const at = asked.some(({ change }) => findApprovingMandate(change) !== undefined)
+  const findLastLossId = async (): Promise<number> => loss;
+  const at = signed.some(({ change }) => findApprovingMandate(change) !== undefined)
     ? new Date(Math.max(deps.clock.now(), Date.parse(head?.at ?? "") || 0)).toISOString()
     : undefined;
   const read = {
     tx: tx as Pick<Reads, "get" | "getMany">,
     origin: head?.origin ?? "",
     product,
-    lastLoss,
+    findLastLossId,
     at: at ?? "",
   };
-  return Promise.all(records.map((record) => asProven(read, record)));
+  return Promise.all(records.map((record) => filterProvenConsents(read, record)));
 }
 
 /** An entry that tells of a consent holds the proof of it; those of one moment, name and key are the same consent. */
@@ -111,7 +111,7 @@ async function isProven(
   change: Change,
   { origin, signing }: { origin: string; signing: Signing },
 ): Promise<boolean> {
-  const telling = events.filter(
+  const consents = events.filter(
     ({ event_type, timestamp, detail: { approver: named = "", emergency: urgent = false, key: used } }) =>
       event_type === "consent_decision" &&
       timestamp === at &&
@@ -120,7 +120,7 @@ async function isProven(
       normalizeName(named ?? "") === normalizeName(approver),
   );
   const decision = emergency ? ("approve_emergency" as const) : ("approve" as const);
-  for (const { detail } of telling) {
+  for (const { detail } of consents) {
     const { manifest_hash = "", seen } = detail;
     const decided = { origin, decision, ...changeFacts(decision, change), seen, approver, note, manifest_hash };
     if (await isGiven(decided, detail, signing)) return true;

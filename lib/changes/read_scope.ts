@@ -9,7 +9,7 @@ import type { ChangeRecord } from "./rules/record.ts";
 type Reading = Pick<ChangesDeps, "store" | "reader">;
 
 /** Returns the dependencies of a request whose caller reads its own changes only. */
-export const withReader = <D extends object>(deps: D, reader: Reader): D => ({ ...deps, reader });
+export const limitToReader = <D extends object>(deps: D, reader: Reader): D => ({ ...deps, reader });
 
 /** Reads a change's record to be shown; 404 `change_not_found`, also for one that the reader may not see. */
 export async function findVisibleChange(deps: Reading, changeId: string): Promise<ChangeRecord> {
@@ -31,7 +31,7 @@ export async function listVisibleIds(
 }
 
 /** 403 `agent_may_not` for a read of the service as a whole, which no selection of changes can answer. */
-export const ownReadsOnly = (agent: string): AppError =>
+export const createOwnReadsError = (agent: string): AppError =>
   new AppError(
     "agent_may_not",
     `${agent} may read only the changes that it proposed, and this shows those of others; ask a person for it`,
@@ -64,16 +64,19 @@ export async function maskErrors<T>(deps: object, run: () => Promise<T>): Promis
 async function maskError(deps: Reading, error: AppError): Promise<AppError> {
   // It names only the id that the caller sent.
   if (deps.reader === undefined || error.code === "change_not_found") return error;
-  const [message = "", ...texts] = await maskOthers(deps, [error.message, ...Object.values(error.details).map(textOf)]);
-  const details = Object.keys(error.details).map((name, index) => [name, withoutOthers(JSON.parse(texts[index]!))]);
+  const [message = "", ...texts] = await maskOthers(deps, [
+    error.message,
+    ...Object.values(error.details).map(formatValue),
+  ]);
+  const details = Object.keys(error.details).map((name, index) => [name, removeOthers(JSON.parse(texts[index]!))]);
   return new AppError(error.code, message, Object.fromEntries(details), error.headers);
 }
 
-const textOf = (value: unknown): string => JSON.stringify(value ?? null);
+const formatValue = (value: unknown): string => JSON.stringify(value ?? null);
 
 /** Leaves out of the lists in an error's detail what was masked. */
-function withoutOthers(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((one) => one !== ANOTHER).map(withoutOthers);
+function removeOthers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((one) => one !== ANOTHER).map(removeOthers);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutOthers(one)]));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, removeOthers(one)]));
 }

@@ -1,42 +1,42 @@
 /** Rebuilds mismatched records from the log, each on record; contents, which the log does not have, must be restored. */
 import type { ChangesDeps } from "./deps.ts";
-import { indexRows } from "./ledger/scan_records.ts";
+import { listIndexRows } from "./ledger/scan_records.ts";
 import { storeMandate } from "./mandates/collections.ts";
-import { latestFromLog } from "./latest_from_log.ts";
+import { createLatestState } from "./latest_from_log.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
 import { serviceActor } from "./rules/actor.ts";
 import { fromStoredChange } from "./rules/stored_record.ts";
-import { governed } from "./transaction.ts";
+import { runTransaction } from "./transaction.ts";
 
 /** Records that were rebuilt, and those that could not be. */
-export interface Rebuilt {
+export interface RebuildResult {
   rebuilt: StateMismatch[];
   /** Their content is not the one that the log tells of, or is gone: only a backup has it. */
   left: StateMismatch[];
 }
 
 /** Rebuilds every record that does not hold. Errors: 503 `chain_broken`. */
-export async function rebuildRecords(deps: ChangesDeps): Promise<Rebuilt> {
+export async function rebuildRecords(deps: ChangesDeps): Promise<RebuildResult> {
   delete deps.integrity.reconciled;
   const { mismatches } = await reconcile(deps);
-  const outcome: Rebuilt = { rebuilt: [], left: [] };
+  const outcome: RebuildResult = { rebuilt: [], left: [] };
   for (const mismatch of mismatches) {
     const { change_id, fields } = mismatch;
-    const isMade = change_id === "" ? await rebuildLatest(deps, fields) : await rebuildChange(deps, mismatch);
-    (isMade ? outcome.rebuilt : outcome.left).push(mismatch);
+    const isRebuilt = change_id === "" ? await rebuildLatest(deps, fields) : await rebuildChange(deps, mismatch);
+    (isRebuilt ? outcome.rebuilt : outcome.left).push(mismatch);
   }
   delete deps.integrity.reconciled;
   return outcome;
 }
 
 const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch): Promise<boolean> =>
-  governed<boolean>({ deps }, async (transaction) => {
+  runTransaction<boolean>({ deps }, async (transaction) => {
     const { tx, ledger } = transaction;
-    const kept = await tx.get("changes", change_id);
-    const made = kept && (await ledger.rebuild(change_id, fromStoredChange(kept)));
-    if (!made) return false;
-    const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceActor());
-    for (const { index, id, value } of indexRows(record))
+    const stored = await tx.get("changes", change_id);
+    const rebuilt = stored && (await ledger.rebuild(change_id, fromStoredChange(stored)));
+    if (!rebuilt) return false;
+    const { record } = transaction.execute(rebuilt, { type: "rebuild", fields }, serviceActor());
+    for (const { index, id, value } of listIndexRows(record))
       if (value === undefined) tx.delete(index, id);
       else tx.put(index, id, value as never);
     return true;
@@ -44,10 +44,10 @@ const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch):
 
 /** The freeze, or the last value of every KPI. */
 async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Promise<boolean> {
-  const latest = latestFromLog(deps.store);
+  const latest = createLatestState(deps.store);
   for (;;) {
-    await latest.readOn();
-    const isMade = await governed<boolean>({ deps }, async (transaction) => {
+    await latest.readRest();
+    const isRebuilt = await runTransaction<boolean>({ deps }, async (transaction) => {
       const { tx, append } = transaction;
       const { length, freeze, kpis, mandates } = latest.logged();
       if (length !== transaction.length) return false;
@@ -58,6 +58,6 @@ async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Prom
       else if (fields.includes("freeze")) tx.delete("meta", "freeze");
       return true;
     });
-    if (isMade === true) return true;
+    if (isRebuilt === true) return true;
   }
 }

@@ -1,7 +1,7 @@
 /** Rollbacks after which a target needs a person before a change of it can be minor again. */
 import { DAY_MS } from "../kit/days.ts";
 import type { Evidence } from "./evidence.ts";
-import type { Place } from "./records.ts";
+import type { TargetKey } from "./records.ts";
 import { parseDetail } from "./rules/event.ts";
 import { canBeApprover } from "./rules/approver_name.ts";
 
@@ -12,21 +12,25 @@ const MAX_PROPOSALS_SEARCHED = 500;
 const TAKES_BACK: ReadonlySet<string> = new Set(["change_rolled_back", "change_rollback_failed"]);
 
 /** Returns when the target was last rolled back, if in the last 24 hours and no person has approved a change of it since. */
-export async function unapprovedRollback(evidence: Evidence, place: Place, at: string): Promise<string | undefined> {
-  const next = evidence.heldSince(place, new Date(Date.parse(at) - DAY_MS).toISOString());
+export async function findUnapprovedRollback(
+  evidence: Evidence,
+  target: TargetKey,
+  at: string,
+): Promise<string | undefined> {
+  const next = evidence.walkOwnershipSince(target, new Date(Date.parse(at) - DAY_MS).toISOString());
   for (let entry; (entry = await next());) {
     if (!TAKES_BACK.has(entry.event_type)) continue;
-    return (await isApprovedSince(evidence, place, entry.id)) ? undefined : entry.timestamp;
+    return (await isApprovedSince(evidence, target, entry.id)) ? undefined : entry.timestamp;
   }
   return undefined;
 }
 
-async function isApprovedSince(evidence: Evidence, place: Place, entryId: number): Promise<boolean> {
-  const next = evidence.onTarget("proposed", place);
+async function isApprovedSince(evidence: Evidence, target: TargetKey, entryId: number): Promise<boolean> {
+  const next = evidence.walkTarget("proposed", target);
   for (let searched = 0; searched < MAX_PROPOSALS_SEARCHED; searched++) {
     const proposal = await next();
     if (!proposal) return false;
-    const later = await evidence.about(proposal.change_id, entryId + 1);
+    const later = await evidence.entriesAbout(proposal.change_id, entryId + 1);
     if (later.some(({ event_type, detail }) => event_type === "consent_decision" && isApproval(detail))) return true;
   }
   return false;

@@ -5,7 +5,7 @@ import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { listPages } from "../store/pages.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { addFields, scanEntries, scanRecords } from "./ledger/scan_records.ts";
-import { latestFromLog } from "./latest_from_log.ts";
+import { createLatestState } from "./latest_from_log.ts";
 
 declare module "../audit/integrity.ts" {
   interface Integrity {
@@ -14,9 +14,9 @@ declare module "../audit/integrity.ts" {
   }
 }
 
-const SLICE = 500;
-const CHANGES_A_SLICE = 100;
-const MOST_LISTED = 100;
+const ENTRIES_PER_READ = 500;
+const CHANGES_PER_PAGE = 100;
+const MAX_LISTED_MISMATCHES = 100;
 /** An answer this young is given again; one that took long is kept ten times as long as it took. */
 const FRESH_MS = 5000;
 
@@ -48,7 +48,7 @@ export function reconcile(deps: Reconciling): Promise<StateReport> {
   const age = memory.last ? started - memory.last.ended : Infinity;
   if (memory.last && age >= 0 && age < Math.max(FRESH_MS, 10 * memory.last.took))
     return Promise.resolve(memory.last.report);
-  memory.running ??= pass(deps)
+  memory.running ??= compareAll(deps)
     .then((report) => {
       const ended = clock.now();
       memory.last = { report, ended, took: ended - started };
@@ -60,7 +60,7 @@ export function reconcile(deps: Reconciling): Promise<StateReport> {
   return memory.running;
 }
 
-async function pass(deps: Reconciling): Promise<StateReport> {
+async function compareAll(deps: Reconciling): Promise<StateReport> {
   const { store } = deps;
   const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
   const named = new Map<string, StateMismatch>();
@@ -68,7 +68,7 @@ async function pass(deps: Reconciling): Promise<StateReport> {
     for (const [change_id, fields] of found) {
       const known = named.get(change_id);
       if (known) known.fields = addFields(known.fields, fields);
-      else if (named.size < MOST_LISTED) {
+      else if (named.size < MAX_LISTED_MISMATCHES) {
         const mismatch = { change_id, fields };
         named.set(change_id, mismatch);
         report.mismatches.push(mismatch);
@@ -76,16 +76,16 @@ async function pass(deps: Reconciling): Promise<StateReport> {
       if (!known) report.mismatched++;
     }
   };
-  for await (const page of listPages(store, "changes", { limit: CHANGES_A_SLICE, uncached: true })) {
+  for await (const page of listPages(store, "changes", { limit: CHANGES_PER_PAGE, uncached: true })) {
     report.compared += page.length;
     note(await scanRecords(deps, page));
     await yieldToEventLoop();
   }
-  const latest = latestFromLog(store);
+  const latest = createLatestState(store);
   const end = (await readHead(store))?.length ?? 0;
-  for (let after = 0; after < end; after += SLICE, await yieldToEventLoop()) {
-    const entries = await readLaterEntries(store, after, Math.min(SLICE, end - after));
-    latest.take(entries);
+  for (let after = 0; after < end; after += ENTRIES_PER_READ, await yieldToEventLoop()) {
+    const entries = await readLaterEntries(store, after, Math.min(ENTRIES_PER_READ, end - after));
+    latest.fold(entries);
     note(await scanEntries(deps, entries));
   }
   const found = await latest.mismatches();

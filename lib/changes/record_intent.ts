@@ -1,10 +1,12 @@
 /** Records that an intent is in force without another write, when a process starts under it or reads it again. */
 import type { ChangesDeps } from "./deps.ts";
-import { governed } from "./transaction.ts";
+import { runTransaction } from "./transaction.ts";
 
 /** Appends `intent_in_force` where the intent is not in force yet. Errors: those of a governed write. */
 export async function recordIntent(deps: ChangesDeps): Promise<void> {
-  await governed({ deps }, async ({ bringIntoForce }) => bringIntoForce(), { anyClock: true });
+  await runTransaction({ deps }, async ({ recordActivations }) => recordActivations(), {
+    ignoresClockLag: true,
+  });
 }
 
 /** Does the same at the start, which goes on where the store takes no write: the first write under the intent records it then. */

@@ -5,7 +5,7 @@ import type { Reads } from "../store/store.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** Feeds that are looked through for a KPI that the newest ones lack; beyond them the stored value is asked for its entry. */
-const MOST_FEEDS = 100;
+const MAX_FEEDS_SEARCHED = 100;
 
 /** Sources of the feeds. */
 export interface RecordedFeeds {
@@ -15,21 +15,21 @@ export interface RecordedFeeds {
 
 /** The last value of every KPI, from the newest feed that tells of it. */
 export async function readRecordedKpis({ tx, evidence }: RecordedFeeds): Promise<Record<string, number>> {
-  const { values: kept = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
+  const { values: stored = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
   const recorded = new Map<string, number>();
   let feeds = 0;
-  const next = evidence.newest("kpi_refreshed");
+  const next = evidence.walkType("kpi_refreshed");
   for (let feed; (feed = await next());) {
     for (const [kpi, value] of Object.entries(parseDetail(feed.detail).values ?? {}))
       if (!recorded.has(kpi)) recorded.set(kpi, value);
-    if (Object.keys(kept).every((kpi) => recorded.has(kpi)) || ++feeds === MOST_FEEDS) break;
+    if (Object.keys(stored).every((kpi) => recorded.has(kpi)) || ++feeds === MAX_FEEDS_SEARCHED) break;
   }
-  for (const [kpi, last] of Object.entries(kept))
+  for (const [kpi, last] of Object.entries(stored))
     if (!recorded.has(kpi) && (await isRecorded(evidence, kpi, last))) recorded.set(kpi, last.value);
   return Object.fromEntries(recorded);
 }
 
 async function isRecorded(evidence: Evidence, kpi: string, { entry, value }: KpiValue): Promise<boolean> {
-  const feed = await evidence.kept(entry);
+  const feed = await evidence.storedEntry(entry);
   return feed?.event_type === "kpi_refreshed" && parseDetail(feed.detail).values?.[kpi] === value;
 }

@@ -1,7 +1,7 @@
 /** Records of changes in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
 import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
-import { mismatch } from "./mismatch.ts";
+import { createMismatchError } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
 import { findAutomationTime } from "./rules/apply_when.ts";
 import type { Change } from "./rules/change.ts";
@@ -12,7 +12,7 @@ import { normalizeName } from "./rules/names.ts";
 import { normalizeTarget } from "./rules/target_key.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
 import { fromStoredChange, type StoredChange } from "./rules/stored_record.ts";
-import type { MovedPlaces } from "./places.ts";
+import type { MovedLocations } from "./locations.ts";
 import type { StepBase } from "./rules/value_limits.ts";
 import type { MovedValues } from "./rules/moved_value.ts";
 import type { TargetOwners } from "./rules/stale_target.ts";
@@ -69,7 +69,7 @@ export interface OperationRequest extends Actor {
   /** Numbers that the target held before an apply and that no change of ours had set, where its steps are limited. */
   step_base?: readonly StepBase[] | undefined;
   /** The place of a rollback over drift, where the configuration gives another than the proposal. */
-  place_moved?: MovedPlaces["now"] | undefined;
+  place_moved?: MovedLocations["now"] | undefined;
   /** The rollback restores over a value that another program set. */
   over_drift?: boolean | undefined;
   /** It is approved in an emergency. */
@@ -154,14 +154,14 @@ export const changeNotFound = (changeId: string): AppError =>
 /** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
 export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const record = await readStoredChange(reads, changeId);
-  if (!isRecord(record)) throw mismatch(changeId, ["record"]);
+  if (!isRecord(record)) throw createMismatchError(changeId, ["record"]);
   return record;
 }
 
 /** A change's record; undefined where it is missing, or none. */
 export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | undefined> {
   const found = await reads.get("changes", changeId);
-  return found && shown(found);
+  return found && toValidRecord(found);
 }
 
 /** The records of these changes, in their order; undefined for one that is missing, or none. */
@@ -170,44 +170,49 @@ export async function readRecords(
   changeIds: readonly string[],
 ): Promise<(ChangeRecord | undefined)[]> {
   const found = await reads.getMany("changes", changeIds);
-  return found.map((kept) => kept && shown(kept));
+  return found.map((stored) => stored && toValidRecord(stored));
 }
 
-function shown(kept: Stored<CollectionRecord<"changes">>): ChangeRecord | undefined {
-  const record = fromStoredChange(kept);
+function toValidRecord(stored: Stored<CollectionRecord<"changes">>): ChangeRecord | undefined {
+  const record = fromStoredChange(stored);
   return isRecord(record) ? record : undefined;
 }
 
 /** A target of a tenant. */
-export type Place = Pick<Change, "target" | "tenant_id">;
+export type TargetKey = Pick<Change, "target" | "tenant_id">;
 
 /** The place of a change's tenant and target in a view by target; neither holds a line break. */
-export const targetKey = ({ target, tenant_id }: Place): string => `${normalizeTarget(target)}\n${tenant_id}\n`;
+export const formatTargetKey = ({ target, tenant_id }: TargetKey): string =>
+  `${normalizeTarget(target)}\n${tenant_id}\n`;
 
 /** The place of a change among those of its target. */
-export const openTargetKey = (change: Place & Pick<Change, "change_id">): string =>
-  targetKey(change) + change.change_id;
+export const formatTargetChangeKey = (change: TargetKey & Pick<Change, "change_id">): string =>
+  formatTargetKey(change) + change.change_id;
 
 /** The key of an agent in a view by agent; no name holds a line break. */
-export const agentKey = (agent: string): string => `${normalizeName(agent)}\n`;
+export const formatAgentKey = (agent: string): string => `${normalizeName(agent)}\n`;
 
 /** The key of a change among those of its agent; undefined where no agent proposed it. */
-export const agentPlace = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>
-  proposer_kind === "agent" && proposer !== null ? agentKey(proposer) + change_id : undefined;
+export const formatAgentChangeKey = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>
+  proposer_kind === "agent" && proposer !== null ? formatAgentKey(proposer) + change_id : undefined;
 
 /** The key of an approved change among those that apply by themselves; undefined where a person applies it. */
-export function applyKey(change: Change): string | undefined {
+export function formatDueApplyKey(change: Change): string | undefined {
   const due = findAutomationTime(change);
   return due === undefined ? undefined : `${due}\n${change.change_id}`;
 }
 
 /** Maximum number of changes of a target that are named. */
-export const LISTED = 10;
+export const MAX_LISTED_CHANGES = 10;
 
 /** Other live changes of a tenant and target, ten at most. */
-export async function listLiveChanges(reads: Pick<Reads, "list">, place: Place, except?: string): Promise<string[]> {
-  const prefix = targetKey(place);
-  const page = await reads.list("live_by_target", { prefix, limit: LISTED + 1, keysOnly: true });
+export async function listLiveChanges(
+  reads: Pick<Reads, "list">,
+  target: TargetKey,
+  except?: string,
+): Promise<string[]> {
+  const prefix = formatTargetKey(target);
+  const page = await reads.list("live_by_target", { prefix, limit: MAX_LISTED_CHANGES + 1, keysOnly: true });
   const ids = page.map(({ id }) => id.slice(prefix.length));
-  return ids.filter((id) => id !== except).slice(0, LISTED);
+  return ids.filter((id) => id !== except).slice(0, MAX_LISTED_CHANGES);
 }

@@ -87,7 +87,7 @@ async function matchesLog(
     Object.entries(isMandateEvent(entry.event_type) ? facts : { note, ...facts }),
   );
   if (change_id !== "") {
-    const entries = await evidence.about(change_id, 1);
+    const entries = await evidence.entriesAbout(change_id, 1);
     const state = foldEntries(entries.filter(({ id }) => id <= entry.id));
     // Content that was erased since matches by the digest of what the erasure left.
     const left = entries

@@ -2,14 +2,14 @@
 import { AppError } from "../kit/errors.ts";
 import { restoreValue } from "./commands/restore.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { driftMemory, forgetPlace } from "./drift_memory.ts";
+import { findDriftMemory, forgetOperands } from "./drift_memory.ts";
 import { readRecord } from "./records.ts";
 import { toChangeId } from "./rules/operands.ts";
 import { listAppliedOperands } from "./rules/record.ts";
-import { verifyOperand } from "./verify_place.ts";
+import { verifyOperand } from "./verify_location.ts";
 
 /** How long values are restored in one cycle. */
-const LIMIT_MS = 30_000;
+const MAX_RUN_MS = 30_000;
 
 /** Errors after which a change is not restored by the cycle: it holds its value again, or no longer owns its place. */
 const FINAL: ReadonlySet<string> = new Set(["illegal_transition", "change_not_found"]);
@@ -17,9 +17,9 @@ const FINAL: ReadonlySet<string> = new Set(["illegal_transition", "change_not_fo
 /** Restores the values whose edit was reported by a cycle before, and returns how many. */
 export async function restoreEdited(deps: ChangesDeps): Promise<number> {
   const { clock, product, log } = deps;
-  const memory = driftMemory(deps);
+  const memory = findDriftMemory(deps);
   if (!memory || product?.intent.policy.on_drift !== "restore") return 0;
-  const end = clock.now() + LIMIT_MS;
+  const end = clock.now() + MAX_RUN_MS;
   let restored = 0;
   for (const operand_id of [...memory.edited]) {
     if (clock.now() >= end) break;
@@ -49,6 +49,6 @@ async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean
   const left = record?.change.status === "applied" ? listAppliedOperands(record) : [];
   const operand = left.find((one) => one.change_id === operandId);
   if (operand) await deps.mutex(change_id, () => verifyOperand(deps, operand));
-  else forgetPlace(deps, operandId);
+  else forgetOperands(deps, operandId);
   return false;
 }

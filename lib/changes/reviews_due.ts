@@ -1,6 +1,6 @@
 /** Emergency approvals that await their review. */
 import type { ChangesDeps } from "./deps.ts";
-import { readRecordsAtTime } from "./expiry.ts";
+import { readRecordsWithExpiry } from "./expiry.ts";
 import type { Change } from "./rules/change.ts";
 import { isReviewDue } from "./rules/current_state.ts";
 
@@ -10,7 +10,7 @@ export async function listReviewsDue(deps: ChangesDeps, limit = 100): Promise<Ch
   for (let after = ""; shown.length < limit;) {
     const due = await deps.store.list("review_due", { after, limit, keysOnly: true });
     const ids = due.map(({ id }) => id);
-    for (const { change } of await readRecordsAtTime(deps, ids)) if (isReviewDue(change)) shown.push(change);
+    for (const { change } of await readRecordsWithExpiry(deps, ids)) if (isReviewDue(change)) shown.push(change);
     if (due.length < limit) break;
     after = ids.at(-1)!;
   }

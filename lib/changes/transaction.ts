@@ -17,16 +17,16 @@ import { currentTrace, type Trace } from "../kit/trace.ts";
 import { frozen, Json, json } from "../store/json.ts";
 import { StoreUnavailable, type Tx } from "../store/store.ts";
 import { noteFailedWrite } from "../store/write_proof.ts";
-import { targetRows } from "./by_target.ts";
+import { listTargetChangeKeys } from "./target_index.ts";
 import type { Caller } from "./caller.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
-import { type Evidence, makeEvidence } from "./evidence.ts";
+import { type Activation, listActivations } from "./intent_in_force.ts";
+import { type Evidence, createEvidence } from "./evidence.ts";
 import { createLedger } from "./ledger/ledger.ts";
-import { mismatch } from "./mismatch.ts";
+import { createMismatchError } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
-import { reading, refuseBroken } from "./reading.ts";
-import { agentPlace, applyKey, changeNotFound } from "./records.ts";
+import { runWithLog, requireIntactChain } from "./run_with_log.ts";
+import { formatAgentChangeKey, formatDueApplyKey, changeNotFound } from "./records.ts";
 import { isResult, type Replayed, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/current_state.ts";
@@ -41,24 +41,24 @@ import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** How a change is used: `closing` ends it, `undoing` rolls it back, `settling` records how an operation on it ended. */
-type Use = "any" | "closing" | "undoing" | "settling";
+type ReadPurpose = "any" | "closing" | "undoing" | "resolving";
 
 /** The transaction of a governed decision. */
-export type Transaction = ReturnType<typeof begin>["transaction"];
+export type Transaction = ReturnType<typeof createTransaction>["transaction"];
 
 /** Result of a command; the texts are made once, for store and answer alike. */
-export interface Enacted {
+export interface CommandResult {
   record: ChangeRecord;
   change: Json<Change>;
   entry: Json<AuditEntry>;
 }
 
 /** Conditions under which a decision runs although the log or the clock is in doubt. */
-interface Exceptions {
+interface TransactionOptions {
   /** Decides also while the clock is far behind the log: for what undoes or stops, and what has happened on the host. */
-  anyClock?: boolean;
+  ignoresClockLag?: boolean;
   /** Decides also on a log that lost its end: for the decision that accepts the loss. */
-  afterLoss?: boolean;
+  acceptsLoss?: boolean;
 }
 
 type Decision<T> = (transaction: Transaction) => Promise<T | AppError>;
@@ -69,26 +69,26 @@ type Decision<T> = (transaction: Transaction) => Promise<T | AppError>;
  * a result is stored in the same transaction, and resolves with the earlier reply where there is one. Errors: 503
  * `clock_behind`.
  */
-export function governed<T>(
+export function runTransaction<T>(
   caller: { deps: ChangesDeps; replies?: undefined },
   decision: Decision<T>,
-  exceptions?: Exceptions,
+  exceptions?: TransactionOptions,
 ): Promise<T>;
-export function governed<T>(
+export function runTransaction<T>(
   caller: Pick<Caller, "deps" | "replies">,
   decision: Decision<T>,
-  exceptions?: Exceptions,
+  exceptions?: TransactionOptions,
 ): Promise<T | Replayed>;
-export async function governed<T>(
+export async function runTransaction<T>(
   { deps, replies }: Pick<Caller, "deps" | "replies">,
   decision: Decision<T>,
-  { anyClock = false, afterLoss = false }: Exceptions = {},
+  { ignoresClockLag = false, acceptsLoss = false }: TransactionOptions = {},
 ): Promise<T | Replayed> {
   let end: ChainHead | undefined;
-  let mismatches: NamedMismatch[] = [];
+  let mismatches: FoundMismatch[] = [];
   // The store may run a decision in the course of another request.
   const trace = currentTrace();
-  const outcome = await reading(deps, () =>
+  const result = await runWithLog(deps, () =>
     deps.store.transact(async (tx) => {
       end = undefined;
       mismatches = [];
@@ -96,22 +96,22 @@ export async function governed<T>(
       const { integrity, sha256 } = deps;
       const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
       // A breach that only another process reported does not skip this: this one may know of more lost entries.
-      const isSettled = afterLoss || (integrity.breach && stored);
-      if (head && !isSettled) await requireContinued(tx, { integrity, head });
-      if (!afterLoss) {
+      const isBreachReported = acceptsLoss || (integrity.breach && stored);
+      if (head && !isBreachReported) await requireContinued(tx, { integrity, head });
+      if (!acceptsLoss) {
         await adoptStoredBreach(deps, tx);
-        refuseBroken(integrity.breach);
+        requireIntactChain(integrity.breach);
       }
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
       const reply = await replies?.find(tx, now);
-      const evidence = makeEvidence(tx, { outline: integrity.logIndex!, head, sha256 });
+      const evidence = createEvidence(tx, { outline: integrity.logIndex!, head, sha256 });
       if (reply) return { replayed: await verifyReply(reply, { evidence, sha256 }) };
       const behind = findClockProblem(head, now);
-      if (behind && !anyClock) throw new AppError("clock_behind", behind);
-      const coming = await comingIntoForce(tx, deps.product);
-      const { transaction, commit } = begin(tx, deps, deps.product, {
+      if (behind && !ignoresClockLag) throw new AppError("clock_behind", behind);
+      const activations = await listActivations(tx, deps.product);
+      const { transaction, commit } = createTransaction(tx, deps, deps.product, {
         head,
-        coming,
+        activations,
         now,
         evidence,
         isBehind: behind !== undefined,
@@ -129,43 +129,43 @@ export async function governed<T>(
       throw error;
     })
     .finally(() => mismatches.forEach(([id, fields]) => noteMismatch(deps.integrity, id, fields)));
-  if (end && !afterLoss) {
+  if (end && !acceptsLoss) {
     deps.integrity.logIndex!.confirmEnd({ length: end.length, head: end.head });
     rememberEnd(deps.integrity, end);
   }
-  if (outcome instanceof AppError) throw outcome;
-  return outcome;
+  if (result instanceof AppError) throw result;
+  return result;
 }
 
 /** State at the beginning of a decision. */
-interface Opened {
+interface TransactionStart {
   head: ChainHead;
-  coming: readonly ComingIntoForce[];
+  activations: readonly Activation[];
   now: number;
   evidence: Evidence;
   isBehind: boolean;
   /** Mismatched records that were found: reported once the decision is final, since a run of it may have seen fewer. */
-  mismatches: NamedMismatch[];
+  mismatches: FoundMismatch[];
   trace: Trace | undefined;
 }
 
-type NamedMismatch = [changeId: string, fields: readonly string[]];
+type FoundMismatch = [changeId: string, fields: readonly string[]];
 
-function begin(
+function createTransaction(
   tx: Tx,
   { sha256, ids, integrity, reader }: ChangesDeps,
   product: ProductRuntime,
-  { head: opened, coming, now, evidence, isBehind, mismatches, trace }: Opened,
+  { head: opened, activations, now, evidence, isBehind, mismatches, trace }: TransactionStart,
 ) {
   const at = entryTimestamp(opened, now);
   const outline = integrity.logIndex!;
   const appended: Json<AuditEntry>[] = [];
   let head = opened;
-  let due = coming;
+  let due = activations;
   const indexedAfter = (): number => outline.after;
   const ledger = createLedger({ reads: tx, evidence, length: opened.length, indexedAfter, sha256 });
 
-  const chain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
+  const chainEntry = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
     const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
     const entry = json(next.entry);
@@ -175,15 +175,15 @@ function begin(
     return entry;
   };
   const append = (event: AuditEvent, timestamp?: string): Json<AuditEntry> => {
-    bringIntoForce();
-    if (timestamp !== undefined || !isBehind) return chain(event, timestamp ?? at);
-    return chain({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
+    recordActivations();
+    if (timestamp !== undefined || !isBehind) return chainEntry(event, timestamp ?? at);
+    return chainEntry({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
   };
-  const bringIntoForce = (): void => {
+  const recordActivations = (): void => {
     const now = due;
     due = [];
-    for (const { event, keep } of now) {
-      chain(event, at);
+    for (const { event, store: keep } of now) {
+      chainEntry(event, at);
       keep();
     }
   };
@@ -201,10 +201,10 @@ function begin(
     /** The chain's length and head before it, and the time of its last entry. */
     length: opened.length,
     head: opened.head,
-    last: opened.at,
+    lastEntryAt: opened.at,
     /** The id of the last accepted loss of the log's end, as the log itself tells it; 0 where there is none. */
-    async lastLoss(): Promise<number> {
-      const entry = await evidence.lastOf("loss_accepted");
+    async findLastLossId(): Promise<number> {
+      const entry = await evidence.lastEntryOfType("loss_accepted");
       if (entry) return entry.id;
       const stored = opened.loss?.length ?? 0;
       return stored > 0 && stored <= outline.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
@@ -216,7 +216,7 @@ function begin(
     /** Appends to the chain, dated by `at`, with what a clock that is behind said; or dated by the clock as it is. */
     append,
     /** Records that the intent and the target systems of this instance are in force, where they are not yet. */
-    bringIntoForce,
+    recordActivations,
     /** The entries of the log, and the id before the first that this process has indexed. */
     evidence,
     indexedAfter,
@@ -227,30 +227,30 @@ function begin(
      * content. A change to roll back or to resolve is read from the log, if its content is the logged one; an operation
      * that ended is returned in any case.
      */
-    async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
+    async change(changeId: string, use: ReadPurpose = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
       if (reader && !canRead(reader, record.change)) throw changeNotFound(changeId);
       if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
-      const made = use !== "any" && use !== "closing" && (await ledger.rebuild(changeId, record));
-      if (made) return made;
-      if (use === "settling" && !fields.includes("record")) return record;
+      const rebuilt = use !== "any" && use !== "closing" && (await ledger.rebuild(changeId, record));
+      if (rebuilt) return rebuilt;
+      if (use === "resolving" && !fields.includes("record")) return record;
       throw transaction.mismatched(changeId, fields);
     },
     /** 409 `evidence_mismatch`, of a change that is named from here on. */
     mismatched(changeId: string, fields: readonly string[]): AppError {
       mismatches.push([changeId, fields]);
-      return mismatch(changeId, fields);
+      return createMismatchError(changeId, fields);
     },
     /**
      * Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. `judged`:
      * the change as it is to be judged, where some of its consents do not count.
      */
-    enact(
+    execute(
       before: ChangeRecord | undefined,
       command: Command,
       { actor, authenticated, idp }: Actor,
       judged: Change | undefined = before?.change,
-    ): Enacted {
+    ): CommandResult {
       const { intent, manifest_hash } = product;
       const context = { intent, manifest_hash, sha256, actor: { actor, authenticated, ...(idp && { idp }) } };
       const { event_type, detail, content } = decide(judged, command, context);
@@ -260,9 +260,9 @@ function begin(
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
       const change = json(toChange(state, content));
       const record = Object.freeze({ ...frozen(state), change: change.value });
-      const kept = toStoredChange(record);
-      tx.put("changes", change_id, new Json(JSON.stringify(kept), kept), before ? undefined : 0);
-      if (isLive(before?.change.status) !== isLive(record.change.status)) moveLive(tx, record.change);
+      const stored = toStoredChange(record);
+      tx.put("changes", change_id, new Json(JSON.stringify(stored), stored), before ? undefined : 0);
+      if (isLive(before?.change.status) !== isLive(record.change.status)) updateLiveIndexes(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);
       if (isReviewDue(record.change) !== wasDue) {
         if (wasDue) tx.delete("review_due", change_id);
@@ -273,7 +273,7 @@ function begin(
         if (!wasRunning) tx.put("rollouts_running", change_id, true);
         else for (const one of ["rollouts_running", "samples", "rollout_rollbacks"] as const) tx.delete(one, change_id);
       }
-      const [due, isDue] = [before && applyKey(before.change), applyKey(record.change)];
+      const [due, isDue] = [before && formatDueApplyKey(before.change), formatDueApplyKey(record.change)];
       if (due !== isDue) {
         if (due !== undefined) tx.delete("applies_due", due);
         if (isDue !== undefined) tx.put("applies_due", isDue, true);
@@ -296,10 +296,10 @@ function begin(
  * Maintains the index of live changes, which the next proposal on the same target reads; key only, so that no page of it reads a
  * value.
  */
-function moveLive(tx: Tx, change: Change): void {
+function updateLiveIndexes(tx: Tx, change: Change): void {
   const views = [
-    ...targetRows(change).map((row) => ["live_by_target", row] as const),
-    ["live_by_agent", agentPlace(change)],
+    ...listTargetChangeKeys(change).map((row) => ["live_by_target", row] as const),
+    ["live_by_agent", formatAgentChangeKey(change)],
   ] as const;
   for (const [view, place] of views)
     if (place !== undefined && isLive(change.status)) tx.put(view, place, true, 0);

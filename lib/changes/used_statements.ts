@@ -24,7 +24,7 @@ const REPEATABLE: ReadonlySet<Decision | ServiceAction | MandateDecision> = new 
 ]);
 const DIGITS = 15;
 /** More than come in with each, so that they grow fewer. */
-const FORGOTTEN = 2;
+const MAX_FORGOTTEN = 2;
 
 /** Returns whether a statement of this may be used once only. */
 export const isForOneUse = (decision: Decision | ServiceAction | MandateDecision): boolean => !REPEATABLE.has(decision);
@@ -36,7 +36,7 @@ export const isForOneUse = (decision: Decision | ServiceAction | MandateDecision
 export async function noteUse(tx: Tx, hash: string, { at, over }: { at: number; over: number }): Promise<boolean> {
   const id = `${String(at).padStart(DIGITS, "0")}:${hash}`;
   if (await tx.get("used_statements", id)) return false;
-  for (const old of await tx.list("used_statements", { limit: FORGOTTEN, keysOnly: true }))
+  for (const old of await tx.list("used_statements", { limit: MAX_FORGOTTEN, keysOnly: true }))
     if (Number(old.id.slice(0, DIGITS)) < over) tx.delete("used_statements", old.id);
   tx.put("used_statements", id, true);
   return true;

@@ -25,23 +25,23 @@ export const validateValue: ValidateValue = (schema, value) => {
 
 function describe(schema: ValueSchema, errors: readonly OutputUnit[]): Mismatch {
   const error = errors.find(({ keyword }) => !LEADING.has(keyword))!;
-  const path = partsOf(error.instanceLocation);
+  const path = splitPointer(error.instanceLocation);
   // A member that additionalProperties excludes fails the schema `false`, which has no keyword.
   if (error.keyword === "false")
     return { path, keyword: "additionalProperties", range: { additionalProperties: false } };
   const keyword = error.keyword as keyof ValueSchema;
-  const around = partsOf(error.keywordLocation)
+  const schemaPart = splitPointer(error.keywordLocation)
     .slice(0, -1)
-    .reduce(step, schema as unknown) as ValueSchema;
+    .reduce(getMember, schema as unknown) as ValueSchema;
   const names = PAIRED.find((pair) => pair.includes(keyword)) ?? [keyword];
-  const stated = names.flatMap((name) => (around[name] === undefined ? [] : [[name, around[name]]]));
+  const stated = names.flatMap((name) => (schemaPart[name] === undefined ? [] : [[name, schemaPart[name]]]));
   return { path, keyword, range: Object.fromEntries(stated) as object };
 }
 
-const step = (within: unknown, name: string): unknown => (within as Record<string, unknown>)[name];
+const getMember = (within: unknown, name: string): unknown => (within as Record<string, unknown>)[name];
 
 /** The parts of a JSON pointer in a URI fragment. */
-const partsOf = (pointer: string): string[] =>
+const splitPointer = (pointer: string): string[] =>
   pointer
     .split("/")
     .slice(1)

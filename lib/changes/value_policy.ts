@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { findBase, readUnowned } from "./judge_values.ts";
+import { findBase, readUnownedTargets } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { isInAgentScope } from "./rules/agent_scope.ts";
 import { KINDS } from "./rules/change.ts";
@@ -36,7 +36,7 @@ export type ValueQuestion = Pick<Content, "target"> & {
 };
 
 /** Returns the rules for the values of a target, and for a tenant the numbers that they allow now. */
-export async function valuePolicy(
+export async function readValuePolicy(
   deps: ChangesDeps,
   { target, tenant_id, kind = KINDS[0] }: ValueQuestion,
 ): Promise<ValuePolicy> {
@@ -44,15 +44,15 @@ export async function valuePolicy(
   const rules = rulesFor({ target }, policy);
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
   // Only the scope is checked, so any value will do.
-  const asked = { tenant_id, target, kind, value: null };
+  const example = { tenant_id, target, kind, value: null };
   const { reader } = deps;
   // The numbers show what the target holds. An agent that reads its own changes gets them where its proposals do.
-  if (reader && !isInAgentScope(reader.name, asked, deps.product!.intent)) return { rules, limits: [] };
-  const readings = await readUnowned(deps, asked);
+  if (reader && !isInAgentScope(reader.name, example, deps.product!.intent)) return { rules, limits: [] };
+  const readings = await readUnownedTargets(deps, example);
   const by = { policy, at: new Date(deps.clock.now()).toISOString(), readings };
   const limits = await readLedger(deps, (ledger) =>
     Promise.all(
-      listSteps(asked, policy).map(async (step) => {
+      listSteps(example, policy).map(async (step) => {
         const found = await findBase(ledger, step, by);
         const none = { path: step.path, base: [] as number[], minimum: null, maximum: null };
         if (found === "first") return { ...none, problem: null };

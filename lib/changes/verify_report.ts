@@ -7,7 +7,7 @@ import type { VerifiedChain } from "../audit/integrity.ts";
 import { verifyChain } from "../audit/verify.ts";
 
 /** A stored head of the log: its length at some time, and `current_hash` of the entry that was last then. */
-interface Kept {
+interface ExpectedEnd {
   expected_length?: number | undefined;
   expected_head?: string | undefined;
 }
@@ -16,8 +16,8 @@ interface Kept {
  * Verifies the log against what was kept of it, then the stored changes against the log. `first_invalid` is `null` also where
  * the chain holds and only the changes differ from it; `state` tells how they compare.
  */
-export async function verifyReport(deps: ChangesDeps, kept: Kept) {
-  const chain = await chainAgainst(deps, kept);
+export async function verifyReport(deps: ChangesDeps, expected: ExpectedEnd) {
+  const chain = await verifyChainAgainst(deps, expected);
   if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
   const state = await reconcile(deps);
   if (state.mismatched === 0) return { ...chain, state };
@@ -26,12 +26,12 @@ export async function verifyReport(deps: ChangesDeps, kept: Kept) {
 }
 
 /** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
-async function chainAgainst(deps: ChangesDeps, { expected_length, expected_head }: Kept) {
-  const { length, head, losses, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
+async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected_head }: ExpectedEnd) {
+  const { length, head, losses, breach = deps.integrity.breach } = await verifyUntilNow(deps);
   const at = expected_length ?? length;
   // Every log begins with nothing, so having kept that shows nothing.
-  const keptLength = expected_length !== undefined && at > 0;
-  const keptHead = expected_head !== undefined && at > 0;
+  const hasLength = expected_length !== undefined && at > 0;
+  const hasHead = expected_head !== undefined && at > 0;
   const report = {
     valid: !breach,
     length,
@@ -40,23 +40,23 @@ async function chainAgainst(deps: ChangesDeps, { expected_length, expected_head 
     reason: breach?.reason ?? null,
     losses,
     not_checked: [
-      ...(keptLength || keptHead ? [] : (["tail_truncation"] as const)),
-      ...(keptHead ? [] : (["full_rewrite"] as const)),
+      ...(hasLength || hasHead ? [] : (["tail_truncation"] as const)),
+      ...(hasHead ? [] : (["full_rewrite"] as const)),
     ],
   };
   if (breach) return report;
   const loss = losses.find(({ known }) => known.length >= at);
-  const why = loss
+  const lossNote = loss
     ? `; ${loss.actor} accepted at ${loss.at} that the log lost its end (entry ${loss.entry}): ${loss.message}`
     : "";
   const broken = (first_invalid: number, reason: string) => ({
     ...report,
     valid: false,
     first_invalid,
-    reason: `${reason}${why}`,
+    reason: `${reason}${lossNote}`,
   });
   if (at > length) return broken(length + 1, `the log has ${length} entries and had ${at}: its tail was cut`);
-  if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;
+  if (expected_head === undefined || expected_head === (await readHashAt(deps, at))) return report;
   return broken(
     at,
     expected_length === undefined
@@ -66,13 +66,13 @@ async function chainAgainst(deps: ChangesDeps, { expected_length, expected_head 
 }
 
 /** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
-async function verifiedUntilNow(deps: ChangesDeps): Promise<VerifiedChain> {
+async function verifyUntilNow(deps: ChangesDeps): Promise<VerifiedChain> {
   const now = (await readHead(deps.store))?.length ?? 0;
   const shared = await verifyChain(deps);
   return shared.breach || shared.length >= now ? shared : verifyChain(deps);
 }
 
-async function hashAt({ store }: ChangesDeps, id: number): Promise<string | undefined> {
+async function readHashAt({ store }: ChangesDeps, id: number): Promise<string | undefined> {
   if (id === 0) return FIRST_PREVIOUS_HASH;
   return (await store.get("audit", entryKey(id)))?.value.current_hash;
 }

@@ -3,8 +3,8 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { readAuditPage, type AuditQuery, type AuditPageText, readEntriesById } from "../audit/page.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { listEpisodes } from "./drift.ts";
-import { showAtTime } from "./expiry.ts";
-import { heldNow } from "./freeze.ts";
+import { previewExpiry } from "./expiry.ts";
+import { createHoldFinder } from "./freeze.ts";
 import { listMandatesOfOthers } from "./mandates/read_scope.ts";
 import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
 import { readRecord } from "./records.ts";
@@ -14,10 +14,10 @@ import { parseDetail } from "./rules/event.ts";
 import { judgeOffers, type Offers } from "./rules/offers.ts";
 import { canRead } from "./rules/reader.ts";
 import { type Signer, listSigners } from "./rules/signers.ts";
-import { type Standing, readStandings } from "./standings.ts";
+import { type Readiness, readReadiness } from "./readiness.ts";
 
 /** A change with everything that a decision on it needs. */
-export interface ChangeView extends Change, Standing {
+export interface ChangeView extends Change, Readiness {
   audit_entries: AuditEntry[];
   signers: Signer[];
   /** Acts of the reader, where the view is for one. */
@@ -25,16 +25,16 @@ export interface ChangeView extends Change, Standing {
 }
 
 /** Returns one change with its entries, its allowed actions, what blocks it and the acts of a reader; 404 `change_not_found`. */
-export async function changeView(deps: ChangesDeps, changeId: string, reader?: Actor): Promise<ChangeView> {
+export async function readChangeView(deps: ChangesDeps, changeId: string, reader?: Actor): Promise<ChangeView> {
   const { store } = deps;
-  const records = await showAtTime(deps, [await findVisibleChange(deps, changeId)]);
+  const records = await previewExpiry(deps, [await findVisibleChange(deps, changeId)]);
   const { change, audit } = records[0]!;
-  const [entries, drift, standings] = await Promise.all([
+  const [entries, drift, readiness] = await Promise.all([
     readEntriesById(store, audit),
     reader && listEpisodes(store, changeId),
-    heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
+    createHoldFinder(deps).then((findHolds) => readReadiness(deps, records, findHolds)),
   ]);
-  const { allowed_actions, missing, gates, proven } = standings[0]!;
+  const { allowed_actions, missing, gates, proven } = readiness[0]!;
   const offering = { record: records[0]!, proven, gates, isDrifted: drift !== undefined && drift.length > 0 };
   const { intent, manifest_hash } = deps.product!;
   const judging = { intent, manifest_hash, sha256: deps.sha256, now: deps.clock.now() };
@@ -50,23 +50,23 @@ export async function changeView(deps: ChangesDeps, changeId: string, reader?: A
 }
 
 /** Returns the revision that is shown; undefined while the expiry that is shown has yet to be recorded. */
-export function recordedRevision({ revision, resolution, audit_entries }: ChangeView): number | undefined {
+export function findRecordedRevision({ revision, resolution, audit_entries }: ChangeView): number | undefined {
   if (resolution !== "expired" && resolution !== "lapsed") return revision;
   return audit_entries.some(({ detail }) => parseDetail(detail).decision === resolution) ? revision : undefined;
 }
 
 /** Returns a page of the log; with `change_id`, of the entries about that change. A reader sees no entry about a change of others. */
-export async function logPage(
+export async function readLogPage(
   deps: ChangesDeps,
   { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
 ): Promise<AuditPageText> {
-  if (change_id === undefined) return readAuditPage(deps, { ...query, ...visibleEntries(deps) });
+  if (change_id === undefined) return readAuditPage(deps, { ...query, ...createVisibilityFilter(deps) });
   const record = await readRecord(deps.store, change_id);
   return readAuditPage(deps, { ...query, ids: record && canRead(deps.reader, record.change) ? record.audit : [] });
 }
 
 /** Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected proposal. */
-function visibleEntries(deps: ChangesDeps): Pick<AuditQuery, "select"> {
+function createVisibilityFilter(deps: ChangesDeps): Pick<AuditQuery, "select"> {
   const { reader, store } = deps;
   if (reader === undefined) return {};
   return {

@@ -1,6 +1,6 @@
 /** Stores a draft of the model as a proposal when the person for whom it was made confirms it. */
 import { cite, joinLines } from "../find/found_text.ts";
-import { type NotFiled, OPEN_DRAFTS } from "../changes/drafts.ts";
+import { type DraftProblem, MAX_OPEN_DRAFTS } from "../changes/drafts.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { submitDraft } from "../changes/commands/submit_draft.ts";
 import { parseInput } from "../http/form.ts";
@@ -66,10 +66,10 @@ interface DraftRejection {
   changeIds: string[];
 }
 
-function explainRejection(filed: NotFiled): DraftRejection {
+function explainRejection(filed: DraftProblem): DraftRejection {
   if ("open" in filed)
     return {
-      reason: `${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`,
+      reason: `${MAX_OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`,
       changeIds: filed.open,
     };
   if ("waits" in filed)

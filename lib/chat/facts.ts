@@ -3,8 +3,8 @@ import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { readAuditPage } from "../audit/page.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
-import { driftReport } from "../changes/drift.ts";
-import { unlessMissing } from "../changes/mismatch.ts";
+import { readDriftReport } from "../changes/drift.ts";
+import { ignoreMissing } from "../changes/mismatch.ts";
 import { readRecords } from "../changes/records.ts";
 import { NO_KPIS } from "../changes/rules/kpi.ts";
 import { type Effect, computeEffect } from "../changes/rules/effect.ts";
@@ -36,7 +36,7 @@ export async function readOverview(deps: OperationsDeps) {
       intent: await readIntentView(deps),
       changes: (await readProjection(deps, waitingFollower)).state.counts,
       audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
-      drift: (await driftReport(deps)).result,
+      drift: (await readDriftReport(deps)).result,
     },
   };
 }
@@ -56,7 +56,7 @@ const showBriefly = (part: ForeignText): string => showForeignText(part, MAX_REA
 export async function listFailures(deps: OperationsDeps) {
   const { store } = deps;
   const { entries } = await readAuditPage(deps, { limit: FAILURE_SCAN_ENTRIES, order: "desc" });
-  const { drifted, missing } = await driftReport(deps);
+  const { drifted, missing } = await readDriftReport(deps);
   const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, MAX_LISTED);
   const records = await readRecords(
     store,
@@ -75,4 +75,4 @@ export async function listFailures(deps: OperationsDeps) {
 
 /** The change with this id, or `undefined`. */
 export const findChange = (deps: OperationsDeps, changeId: string): Promise<ChangeDetail | undefined> =>
-  unlessMissing(readChangeDetail(deps, changeId));
+  ignoreMissing(readChangeDetail(deps, changeId));

@@ -10,7 +10,7 @@ import { AppError } from "../kit/errors.ts";
 import { requireFields } from "../http/body.ts";
 import { parseInput } from "../http/form.ts";
 import { freeText, line, integer, word } from "../kit/fields.ts";
-import { OPEN_DRAFTS } from "../changes/drafts.ts";
+import { MAX_OPEN_DRAFTS } from "../changes/drafts.ts";
 import { proposalFields } from "../http/proposal_fields.ts";
 import { readOverview } from "./facts.ts";
 import { READING_TOOLS } from "./reading_tools.ts";
@@ -49,7 +49,7 @@ const SUGGEST_TASK = createTool({
     priority: word(["low", "normal", "high", "urgent"]).optional(),
   }),
   run: async (task, { drafted }) => {
-    if (drafted.filter(({ kind }) => kind === "task").length >= OPEN_DRAFTS) return "enough tasks are suggested";
+    if (drafted.filter(({ kind }) => kind === "task").length >= MAX_OPEN_DRAFTS) return "enough tasks are suggested";
     const reason = "a suggestion; submit it yourself";
     drafted.push({ kind: "task", stored: false, draft_id: null, change_id: null, reason, content: task });
     return "suggested to the person; not stored";
@@ -87,7 +87,8 @@ const draftChange = (deps: Pick<OperationsDeps, "product">): Tool =>
       "Shows the person a proposal, which is stored when they confirm it. It stores and applies nothing itself.",
     input: draftFields(deps),
     run: async (input, { mayWrite, drafted }) => {
-      if (drafted.filter(({ kind }) => kind === "change").length >= OPEN_DRAFTS) return "enough changes are drafted";
+      if (drafted.filter(({ kind }) => kind === "change").length >= MAX_OPEN_DRAFTS)
+        return "enough changes are drafted";
       const reason = mayWrite ? UNCONFIRMED : "not stored: this request carries no authority to write";
       drafted.push({ kind: "change", stored: false, draft_id: null, change_id: null, reason, content: input });
       return mayWrite ? "shown to the person; it is stored when they confirm it" : reason;

@@ -1,7 +1,7 @@
 /** Lists changes as clients narrow a list: by fields, each of which must match. The newest come first. */
 import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { showAtTime } from "../changes/expiry.ts";
+import { previewExpiry } from "../changes/expiry.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
 import { hasTenant, listGovernedEntries } from "../changes/rules/list_entries.ts";
@@ -74,7 +74,7 @@ export async function findChanges(
     const [stored] = await deps.store.texts("changes", [change_id]);
     const record = stored && parseRecord(stored);
     bytes += stored?.text.length ?? 0;
-    if (record && isRecord(record)) changes.push((await showAtTime(deps, [record]))[0]!.change);
+    if (record && isRecord(record)) changes.push((await previewExpiry(deps, [record]))[0]!.change);
     if (bytes > PAGE_BYTES && change_id !== found.rows.at(-1)!.change_id)
       return { changes, total: found.total, next: change_id };
   }

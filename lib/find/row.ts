@@ -1,6 +1,6 @@
 /** A change as queries see it: everything but its values, with the text that free words are looked for in. */
 import type { ChangesDeps } from "../changes/deps.ts";
-import { showAtTime } from "../changes/expiry.ts";
+import { previewExpiry } from "../changes/expiry.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { textTerms } from "../memory/tokens.ts";
@@ -41,7 +41,7 @@ export function makeRow({ value: _, rationale, sets, ...stored }: Change): Row {
 
 /** Returns rows as time has left their changes; the texts of an expiry are found as if it were recorded. */
 export async function showRowsAtTime(deps: ChangesDeps, rows: readonly Row[]): Promise<readonly Row[]> {
-  const shown = await showAtTime(deps, rows);
+  const shown = await previewExpiry(deps, rows);
   return shown.map((row, index) => {
     if (row === rows[index]) return row;
     const { approver, approval_note } = row.change;

@@ -1,6 +1,6 @@
 /** Who asks, and whether they may: what stands before a request's body is read. */
 import type { Identity } from "../changes/caller.ts";
-import { ownReadsOnly } from "../changes/read_scope.ts";
+import { createOwnReadsError } from "../changes/read_scope.ts";
 import { AppError } from "../kit/errors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { hasAdminToken, rejectAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
@@ -65,7 +65,7 @@ async function identifyCaller(request: Request, deps: HttpDeps, terms: Terms): P
   if (agent !== undefined) {
     const { name, readsOwn } = agent;
     if (write && !terms.agents) throw agentMayNotError(name);
-    if (!write && readsOwn && !terms.ownReads) throw ownReadsOnly(name);
+    if (!write && readsOwn && !terms.ownReads) throw createOwnReadsError(name);
     findPerson(deps, request);
     return { agent: name, readsOwn, person: undefined, personSource: describePersonSource(deps), hasToken: false };
   }

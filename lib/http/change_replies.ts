@@ -4,11 +4,11 @@ import type { FreezeResult } from "../changes/commands/freeze.ts";
 import type { ProposalResult } from "../changes/file_proposal.ts";
 import type { OperationResult } from "../changes/operations/start.ts";
 import type { DryRunResult } from "../changes/operations/dry_run.ts";
-import type { Enacted } from "../changes/transaction.ts";
+import type { CommandResult } from "../changes/transaction.ts";
 import type { Reply } from "./replies.ts";
 
 /** Replies with a change and its receipt; `members` come between its id and status and the change. */
-export function changeReply({ record, change, entry }: Enacted, members: object = {}): Reply {
+export function changeReply({ record, change, entry }: CommandResult, members: object = {}): Reply {
   const { change_id, status, revision } = record.change;
   return { members: { change_id, status, ...members, change }, entry, revision };
 }

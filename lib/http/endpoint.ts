@@ -13,7 +13,7 @@ import { readFields } from "./body.ts";
 import { admit, isWrite, type Terms, rejectRequest } from "./admission.ts";
 import type { Caller, Identity } from "../changes/caller.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
-import { maskErrors, withReader } from "../changes/read_scope.ts";
+import { maskErrors, limitToReader } from "../changes/read_scope.ts";
 import { readExpectedRevisions } from "./if_match.ts";
 import type { IdempotencyKey } from "../changes/idempotency.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
@@ -123,7 +123,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const { agent, readsOwn } = identity;
       const reader = readsOwn && agent !== undefined ? { name: agent } : undefined;
       const call = {
-        deps: reader ? withReader(deps, reader) : deps,
+        deps: reader ? limitToReader(deps, reader) : deps,
         request,
         identity,
         expected: readExpectedRevisions(request),

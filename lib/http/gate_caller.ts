@@ -1,7 +1,7 @@
 /** The caller at a gate: a holder of the admin token, or a CI job with a token of its issuer. */
 import type { GateCaller } from "../changes/gate/check_release.ts";
 import type { GateQuestion } from "../changes/gate/judge_release.ts";
-import { ownReadsOnly } from "../changes/read_scope.ts";
+import { createOwnReadsError } from "../changes/read_scope.ts";
 import { parseDeployment } from "../changes/rules/release.ts";
 import type { CiToken } from "../identity/gate_issuers.ts";
 import { TokenRejected } from "../identity/token_rejected.ts";
@@ -42,7 +42,7 @@ async function requireCredential(request: Request, deps: HttpDeps): Promise<void
     throw new AppError("unauthorized", "this needs the token of a CI job as Authorization: Bearer", {}, CHALLENGE);
   await verifyPerson(deps, request);
   const agent = findAgent(request, deps);
-  if (agent?.readsOwn) throw ownReadsOnly(agent.name);
+  if (agent?.readsOwn) throw createOwnReadsError(agent.name);
   if (!agent) requireReader(request, deps);
 }
 

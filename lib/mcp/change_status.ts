@@ -6,7 +6,7 @@ import { changeSchema } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
 import { type MissingConsent, missingSchema } from "../changes/rules/missing.ts";
 import { signerSchema } from "../changes/rules/signers.ts";
-import { changeView, type ChangeView } from "../changes/views.ts";
+import { readChangeView, type ChangeView } from "../changes/views.ts";
 import { findChangePage } from "../operations/page_address.ts";
 import type { ToolCall } from "./tool.ts";
 
@@ -31,7 +31,7 @@ export const changeStatusSchema = changeSchema().extend({
 
 /** A change as it stands now; 404 `change_not_found`. */
 export async function readChangeStatus(call: ToolCall, changeId: string): Promise<z.infer<typeof changeStatusSchema>> {
-  const { audit_entries: _, allowed_actions: __, ...view } = await changeView(call.deps, changeId);
+  const { audit_entries: _, allowed_actions: __, ...view } = await readChangeView(call.deps, changeId);
   const address = findChangePage(call, changeId);
   return { ...view, page: address, next: describeNext(view, address), about_texts: ABOUT_TEXTS };
 }

@@ -3,7 +3,7 @@
  * would add a third to the Worker and two thirds to an install, and answers its older era in event streams alone, which a
  * Lambda function cannot pass on. The protocol's own conformance scenarios hold it to both eras.
  */
-import { maskErrors, ownReadsOnly } from "../changes/read_scope.ts";
+import { maskErrors, createOwnReadsError } from "../changes/read_scope.ts";
 import { type Answer, textAnswer } from "../http/answer.ts";
 import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
@@ -110,7 +110,7 @@ async function callTool(
   try {
     const { agent, readsOwn } = call.identity;
     if (tool.writes && agent === undefined) throw agentRequired(tool.name);
-    if (readsOwn && !tool.ownReads) throw ownReadsOnly(agent!);
+    if (readsOwn && !tool.ownReads) throw createOwnReadsError(agent!);
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
     const input = parseInput(readInput(tool, call.deps), args);
     return await maskErrors(call.deps, async () => {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import { findRowSchema } from "../find/answer.ts";
 import { foundMemorySchema } from "../memory/recall.ts";
-import { awaitingChange } from "../changes/awaiting.ts";
+import { awaitingChangeSchema } from "../changes/awaiting.ts";
 import { decisionAnswer, operationAnswer, proposalAnswer } from "../http/change_answers.ts";
 import { freezeAnswer } from "../http/decision_declaration.ts";
 import { gateOutput } from "../http/gate_answer.ts";
@@ -54,7 +54,7 @@ export const NAMED: SchemaNames = new Map<unknown, string>([
   [freezeSchema(), "Freeze"],
   [episodeSchema(), "DriftEpisode"],
   [proposalAnswer(), "Proposal"],
-  [awaitingChange(), "AwaitingChange"],
+  [awaitingChangeSchema(), "AwaitingChange"],
   [findRowSchema(), "FoundChange"],
   [inboxItem, "InboxItem"],
   [inboxList, "InboxList"],

@@ -3,7 +3,7 @@ import { projectAll, rebuild } from "../projections/projector.ts";
 import { countVerdicts } from "../projections/outcomes.ts";
 import { verifyProjections } from "../projections/verify.ts";
 import { checkDrift } from "../changes/check_drift.ts";
-import { driftReport } from "../changes/drift.ts";
+import { readDriftReport } from "../changes/drift.ts";
 import { rebuildRecords } from "../changes/rebuild.ts";
 import { verifyReport } from "../changes/verify_report.ts";
 import { AppError } from "../kit/errors.ts";
@@ -33,7 +33,7 @@ const RUNNERS: Readonly<Record<ActionName, (deps: OperationsDeps, options: Actio
   check_drift: async (deps) => {
     if (!deps.product?.adapter) return disabled("no adapter is configured");
     await checkDrift(deps);
-    return completed(await driftReport(deps));
+    return completed(await readDriftReport(deps));
   },
   evaluate_outcomes: runWithProduct((deps) => countVerdicts(deps, () => projectAll(deps))),
   sync_peers: async (deps) =>

@@ -11,7 +11,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import { readTotalCounts } from "../projections/daily_counts.ts";
 import type { Counter } from "../projections/counts.ts";
 import { waiting } from "../projections/waiting.ts";
-import { knownMismatches } from "../changes/integrity_scan.ts";
+import { listKnownMismatches } from "../changes/integrity_scan.ts";
 import { RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
 import { VERDICTS } from "../changes/rules/outcome.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -158,7 +158,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     sealed_damage: toSamples(faults?.damaged.length),
     compaction_failed: toSamples(faults && Number(faults.compaction !== null)),
     store_free_bytes: toSamples(faults?.free_bytes),
-    evidence_mismatches: toSamples(product && knownMismatches(integrity).size),
+    evidence_mismatches: toSamples(product && listKnownMismatches(integrity).size),
     tasks: labelSamples(
       "status",
       countEach(TASK_STATUSES, (status) => tasks.statuses[status]),

@@ -6,7 +6,7 @@ import type { Projection } from "../projections/projection.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import type { Mismatches } from "../changes/ledger/scan_records.ts";
-import { knownMismatches } from "../changes/integrity_scan.ts";
+import { listKnownMismatches } from "../changes/integrity_scan.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import type { Capability } from "./capability.ts";
 import type { OperationsDeps } from "./deps.ts";
@@ -45,7 +45,7 @@ export async function listCapabilities(
   const problem = (await single?.adapter.findProblem?.()) ?? null;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
-  const mismatches = knownMismatches(integrity);
+  const mismatches = listKnownMismatches(integrity);
   const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
     optionalCapability("product_runtime", "product", off, intent),

@@ -6,8 +6,8 @@ import { listOverdue } from "../projections/expire_overdue.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { showAtTime } from "../changes/expiry.ts";
-import { heldNow } from "../changes/freeze.ts";
+import { previewExpiry } from "../changes/expiry.ts";
+import { createHoldFinder } from "../changes/freeze.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
 import { isLive } from "../changes/rules/current_state.ts";
@@ -16,11 +16,11 @@ import { describeMovedValues, findMovedValues } from "../changes/rules/moved_val
 import { describeOutcome } from "../changes/rules/outcome_words.ts";
 import { listVisibleIds } from "../changes/read_scope.ts";
 import { listEpisodes } from "../changes/drift.ts";
-import { readSeen } from "../changes/seen.ts";
+import { observeTargets } from "../changes/target_readings.ts";
 import type { Outcome, OutcomeRecord } from "../changes/rules/outcome.ts";
-import { readStandings } from "../changes/standings.ts";
+import { readReadiness } from "../changes/readiness.ts";
 import { viewRollout } from "../changes/rollouts/rollout_view.ts";
-import { changeView } from "../changes/views.ts";
+import { readChangeView } from "../changes/views.ts";
 import { type ChangeRecord, isRecord } from "../changes/rules/record.ts";
 import { parseRecord } from "../changes/rules/stored_record.ts";
 import { DAY_MS } from "../kit/days.ts";
@@ -92,7 +92,7 @@ interface Row {
 
 async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[]> {
   const records = texts.map(parseRecord);
-  const shown = (await showAtTime(deps, records.filter(isRecord))).values();
+  const shown = (await previewExpiry(deps, records.filter(isRecord))).values();
   return texts.map(({ id, text }, index) => ({
     id,
     size: bytesOfText(text),
@@ -104,7 +104,7 @@ const newestFirst = (before: string | undefined) => ({ ...(before && { after: be
 
 /** Returns everything about one change, with the acts of a reader where there is one; 404 `change_not_found`. */
 export async function readChangeDetail(deps: ChangesDeps, changeId: string, reader?: Actor) {
-  const view = await changeView(deps, changeId, reader);
+  const view = await readChangeView(deps, changeId, reader);
   const [outcome, drift, related, rollout] = await Promise.all([
     readOutcome(deps, changeId),
     listEpisodes(deps.store, changeId),
@@ -116,7 +116,7 @@ export async function readChangeDetail(deps: ChangesDeps, changeId: string, read
 
 /** Reads what the places of a change hold now, with the gate of a value that no consent saw; nothing where none can be read. */
 export async function readObservedValues(deps: ChangesDeps, view: Awaited<ReturnType<typeof readChangeDetail>>) {
-  const observed = await readSeen(deps, view).catch(() => undefined);
+  const observed = await observeTargets(deps, view).catch(() => undefined);
   const moved = observed && isLive(view.status) ? findMovedValues(view, deps.product!.intent, observed) : undefined;
   if (!moved) return { seen: observed };
   const gate: Gate = {
@@ -149,7 +149,7 @@ export async function listApprovals(deps: ChangesDeps, query: { limit: number; a
   });
   const records = page.rows.map(({ record }) => record!);
   const [standings, reviews] = await Promise.all([
-    heldNow(deps).then((findHolds) => readStandings(deps, records, findHolds)),
+    createHoldFinder(deps).then((findHolds) => readReadiness(deps, records, findHolds)),
     listReviewsDue(deps),
   ]);
   const shown = records.map(({ change }, index) => {

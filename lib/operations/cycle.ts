@@ -10,7 +10,7 @@ import { countVerdicts } from "../projections/outcomes.ts";
 import { applyDue } from "../changes/automatic_apply.ts";
 import { sampleClock } from "../changes/certain_time.ts";
 import { checkDueDrift } from "../changes/check_drift.ts";
-import { rollBackCondemned } from "../changes/guardrail_rollback.ts";
+import { rollBackTripped } from "../changes/guardrail_rollback.ts";
 import { scanIntegrity } from "../changes/integrity_scan.ts";
 import { restoreEdited } from "../changes/restore_edited.ts";
 import { decideRollouts } from "../changes/rollouts/decide_rollouts.ts";
@@ -135,7 +135,7 @@ async function expire(deps: OperationsDeps): Promise<number> {
 
 /** Rolls back what a guardrail condemned, and leaves a notice where that is given up. */
 async function rollBackByGuardrails(deps: OperationsDeps): Promise<string | null> {
-  const { rolled_back, given_up } = await rollBackCondemned(deps);
+  const { rolled_back, given_up } = await rollBackTripped(deps);
   if (given_up)
     await deps.store.transact((tx) =>
       addNotice(deps, tx, {

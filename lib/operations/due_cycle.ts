@@ -1,5 +1,5 @@
 /** A cycle that is due; where none is, one request says so, and nothing else of what is stored is looked at. */
-import { certainNow } from "../changes/certain_time.ts";
+import { readCertainTime } from "../changes/certain_time.ts";
 import { type CycleReport, createEmptyReport, runCycle } from "./cycle.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { findNextDue } from "./next_due.ts";
@@ -35,7 +35,7 @@ export function createDueCycle(deps: OperationsDeps): () => Promise<CycleReport>
 async function isIdle(deps: OperationsDeps, { commit, until }: IdleState): Promise<boolean> {
   const { commits, clock } = deps;
   // A final close needs two clock samples that show it is over: each time is one sample.
-  if (clock.monotonic) await certainNow(deps);
+  if (clock.monotonic) await readCertainTime(deps);
   return clock.now() < until && (await commits!.checkOthers()) && commits!.count === commit;
 }
 

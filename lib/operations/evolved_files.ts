@@ -5,7 +5,7 @@ import { addNotice } from "../projections/activity_log.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { sequenceKey } from "../projections/buffer.ts";
-import { unlessMismatched } from "../changes/mismatch.ts";
+import { ignoreMismatch } from "../changes/mismatch.ts";
 import { DAY_MS, isoWeek } from "../kit/days.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { writeRetrospective } from "./retrospective.ts";
@@ -38,7 +38,7 @@ async function writeRetrospectives({ evolved, ...deps }: OperationsDeps): Promis
   const due = await list("closed", { after: sequenceKey(done), limit: BATCH });
   const changeIds = [...new Set(due.map(({ value }) => value))];
   for (const changeId of changeIds) {
-    const text = await unlessMismatched(writeRetrospective(deps, changeId));
+    const text = await ignoreMismatch(writeRetrospective(deps, changeId));
     if (text !== undefined) await evolved.write(retrospectiveName(changeId), text);
   }
   if (due.length > 0) await advance(Number(due.at(-1)!.id));

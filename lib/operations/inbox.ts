@@ -5,8 +5,8 @@ import * as z from "zod";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { readRecordsAtTime } from "../changes/expiry.ts";
-import { type FindHolds, heldNow } from "../changes/freeze.ts";
+import { readRecordsWithExpiry } from "../changes/expiry.ts";
+import { type FindHolds, createHoldFinder } from "../changes/freeze.ts";
 import { readRecords } from "../changes/records.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
 import { isConsentExpected } from "../changes/rules/expected_consent.ts";
@@ -16,7 +16,7 @@ import { findExpiryTime, findDeadline, EXPIRES_SOON_SHARE } from "../changes/rul
 import { missingSchema } from "../changes/rules/missing.ts";
 import { canRead } from "../changes/rules/reader.ts";
 import type { ChangeRecord } from "../changes/rules/record.ts";
-import { type Standing, readStandings } from "../changes/standings.ts";
+import { type Readiness, readReadiness } from "../changes/readiness.ts";
 import { listIds } from "../find/change_index.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
@@ -138,7 +138,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
     listWaiting(deps, read, "approved"),
     listReviewsDue(deps, MAX_SORTED),
     listDrifted(deps),
-    heldNow(deps),
+    createHoldFinder(deps),
     listWorseKpis(deps),
     listMandatesDue(deps, person),
   ]);
@@ -214,7 +214,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
     const page = await read.list("waiting", { prefix, after, limit: PAGE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
     // The view may be a moment older than the records.
-    for (const record of await readRecordsAtTime(deps, ids))
+    for (const record of await readRecordsWithExpiry(deps, ids))
       if (record.change.status === status) rows.push(toSortRow(record));
     after = page.at(-1)?.id ?? after;
     ended = page.length < PAGE;
@@ -225,7 +225,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
 /** The changes of a reader in a status. */
 async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
   const ids = (await listIds(deps, (change) => change.status === status)).reverse();
-  const records = await readRecordsAtTime(deps, ids.slice(0, MAX_SORTED));
+  const records = await readRecordsWithExpiry(deps, ids.slice(0, MAX_SORTED));
   const rows = records.filter(({ change }) => change.status === status).map(toSortRow);
   const ended = ids.length <= MAX_SORTED;
   return { rows, ended, total: ended ? rows.length : ids.length };
@@ -274,7 +274,7 @@ async function readItems(
   rows: readonly SortRow[],
   { person, findHolds }: { person: string | null; findHolds: FindHolds },
 ): Promise<Map<SortRow, Item>> {
-  const records = await readRecordsAtTime(
+  const records = await readRecordsWithExpiry(
     deps,
     rows.map(({ change }) => change.change_id),
   );
@@ -283,7 +283,7 @@ async function readItems(
     const record = byId.get(one.change.change_id);
     return record?.change.status === one.change.status ? [{ one, record }] : [];
   });
-  const standings = await readStandings(
+  const standings = await readReadiness(
     deps,
     same.map(({ record }) => record),
     findHolds,
@@ -294,7 +294,7 @@ async function readItems(
 function toItem(
   deps: ChangesDeps,
   { change }: ChangeRecord,
-  { missing, gates }: Standing,
+  { missing, gates }: Readiness,
   person: string | null,
 ): Item {
   const { intent } = deps.product!;

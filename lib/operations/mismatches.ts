@@ -2,7 +2,7 @@
 import { addNotice } from "../projections/activity_log.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import type { Mismatches } from "../changes/ledger/scan_records.ts";
-import { listRepaired, knownMismatches } from "../changes/integrity_scan.ts";
+import { listRepaired, listKnownMismatches } from "../changes/integrity_scan.ts";
 import { label } from "../kit/quote.ts";
 
 declare module "../store/store.ts" {
@@ -22,7 +22,7 @@ const MAX_RECHECKED = 100;
  */
 export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
-  const known = knownMismatches(deps.integrity);
+  const known = listKnownMismatches(deps.integrity);
   const reported = (await store.get("meta", "mismatches"))?.value.told ?? [];
   const unknown = reported.filter((id) => !known.has(id)).slice(0, MAX_RECHECKED);
   const repaired = new Set(unknown.length === 0 ? [] : await listRepaired(deps, unknown));

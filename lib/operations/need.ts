@@ -4,7 +4,7 @@ import type { OperationsDeps } from "./deps.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting } from "../projections/waiting.ts";
 import { type AgeClass, AGE_CLASSES, type AgedItem, MAX_COUNTED, listOverdueItems } from "../projections/overdue.ts";
-import { knownMismatches } from "../changes/integrity_scan.ts";
+import { listKnownMismatches } from "../changes/integrity_scan.ts";
 import type { Effect } from "../changes/rules/effect.ts";
 import { isStale } from "../changes/rules/kpi.ts";
 import { readTaskCounts } from "./tasks.ts";
@@ -75,7 +75,7 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     countAllOverdue("drift", drift.length),
     countAllOverdue("review_due", reviews.length),
     countAllOverdue("stale_kpis", listStaleKpis(effect, clock.now()).length),
-    countAllOverdue("audit_chain", (integrity.breach ? 1 : 0) + knownMismatches(integrity).size),
+    countAllOverdue("audit_chain", (integrity.breach ? 1 : 0) + listKnownMismatches(integrity).size),
   ];
   const sum = (of: (item: CountedItem) => number): number => counted.reduce((total, item) => total + of(item), 0);
   const weight = sum(({ item, weighing }) => WEIGHTS[item] * weighing);

@@ -2,8 +2,8 @@
 import { areAllCaughtUp } from "../projections/projector.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
-import { nextDriftCheck } from "../changes/check_drift.ts";
-import { knownMismatches } from "../changes/integrity_scan.ts";
+import { findNextDriftCheck } from "../changes/check_drift.ts";
+import { listKnownMismatches } from "../changes/integrity_scan.ts";
 import { EXPIRES_SOON_SHARE } from "../changes/rules/current_state.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { addRequestCache } from "../kit/request_cache.ts";
@@ -20,12 +20,12 @@ const ANY = { limit: 1, keysOnly: true } as const;
 export async function findNextDue(baseDeps: OperationsDeps): Promise<number> {
   const deps = addRequestCache(baseDeps);
   // Every cycle checks a breach and mismatches again, and queries the peers.
-  if (deps.integrity.breach || knownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
+  if (deps.integrity.breach || listKnownMismatches(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, outcome, limits, drift, apply] = await Promise.all([
     hasUnfinishedWork(deps),
     findNextOutcome(deps),
     findNextLimit(deps),
-    nextDriftCheck(deps),
+    findNextDriftCheck(deps),
     findNextApply(deps),
   ]);
   // `outcome` is NOW also while the projections are behind: `limits` may then lack waiting changes.

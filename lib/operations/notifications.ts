@@ -4,8 +4,8 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { findRowEntry, type ActivityRow } from "../projections/activity.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { readProjection } from "../projections/snapshot.ts";
-import { askHeld } from "../changes/operations/ask_host.ts";
-import { findCarrier, findMove } from "../changes/places.ts";
+import { tryReadTargetValue } from "../changes/operations/host_state.ts";
+import { findCarrier, findMove } from "../changes/locations.ts";
 import { readRecord } from "../changes/records.ts";
 import { isEmergencyApproved, listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -120,7 +120,7 @@ interface Source {
 async function readBothValues({ product }: OperationsDeps, change: Change): Promise<NotificationFacts["values"]> {
   const adapter = findCarrier(product!.adapter, change);
   if (!adapter || change.value === undefined || findMove(adapter, change)) return undefined;
-  const current = await askHeld(adapter, change);
+  const current = await tryReadTargetValue(adapter, change);
   return current === undefined ? undefined : { consented: change.value, current };
 }
 

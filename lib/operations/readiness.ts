@@ -2,7 +2,7 @@ import * as z from "zod";
 import { readCurrentHead, findClockProblem } from "../audit/chain.ts";
 import { adoptStoredBreach } from "../audit/report_breach.ts";
 import { readWitnessStates } from "../audit/request_cosignatures.ts";
-import { whyOutdated } from "../changes/intent_in_force.ts";
+import { findIntentProblem } from "../changes/intent_in_force.ts";
 import type { StoreFaults } from "../store/faults.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import { runWithTimeLimit, Unanswered } from "../kit/time_limit.ts";
@@ -64,7 +64,7 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
     return { ok, reason };
   };
   const intentCheck = async (runtime: NonNullable<typeof product>) => {
-    const outdated = await whyOutdated(store, runtime).catch(() => undefined);
+    const outdated = await findIntentProblem(store, runtime).catch(() => undefined);
     return outdated === undefined
       ? check(async () => (await readCurrentHead(deps)) !== undefined)
       : { ok: false, reason: outdated };

@@ -4,9 +4,9 @@ import { once } from "../kit/once.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { successorPrefix, waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { readRecordsAtTime } from "../changes/expiry.ts";
-import { byTarget } from "../changes/by_target.ts";
-import { LISTED, listLiveChanges, targetKey } from "../changes/records.ts";
+import { readRecordsWithExpiry } from "../changes/expiry.ts";
+import { readTargetIndex } from "../changes/target_index.ts";
+import { MAX_LISTED_CHANGES, listLiveChanges, formatTargetKey } from "../changes/records.ts";
 import { listEntries } from "../changes/rules/list_entries.ts";
 import { type Change, changeSchema } from "../changes/rules/change.ts";
 
@@ -30,11 +30,11 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   const { store } = deps;
   const { change_id, supersedes } = change;
   const prefix = successorPrefix(change_id);
-  const newest = { prefix, limit: LISTED, reverse: true, keysOnly: true } as const;
+  const newest = { prefix, limit: MAX_LISTED_CHANGES, reverse: true, keysOnly: true } as const;
   const entries = listEntries(change);
   const [live, owners, successors] = await Promise.all([
     Promise.all(entries.map((entry) => listLiveChanges(store, entry, change_id))),
-    byTarget(store, "owners", entries, { most: 1, reverse: true }),
+    readTargetIndex(store, "owners", entries, { limit: 1, reverse: true }),
     readProjection(deps, waiting).then((read) => read.list("successors", newest)),
   ]);
   const relations = new Map<string, Relation[]>();
@@ -42,11 +42,11 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
     if (id && id !== change_id) relations.set(id, [...(relations.get(id) ?? []), relation]);
   };
   for (const id of new Set(live.flat())) relate(id, "live");
-  for (const id of new Set(entries.map((entry) => owners.get(targetKey(entry))?.[0]?.value))) relate(id, "holds");
+  for (const id of new Set(entries.map((entry) => owners.get(formatTargetKey(entry))?.[0]?.value))) relate(id, "holds");
   relate(supersedes, "supersedes");
   for (const { id } of successors) relate(id.slice(prefix.length), "superseded_by");
   const ids = [...relations.keys()].sort().toReversed();
-  const records = await readRecordsAtTime(deps, ids);
+  const records = await readRecordsWithExpiry(deps, ids);
   return records.map(({ change }) => {
     const { change_id, summary, proposer, status, resolution } = change;
     return { change_id, summary, proposer, status, resolution, relations: relations.get(change_id)! };

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { OperationsDeps } from "./deps.ts";
 import { effectSchema } from "../changes/rules/effect.ts";
-import { shownFreeze } from "../changes/freeze.ts";
+import { readFreezeInForce } from "../changes/freeze.ts";
 import { freezeSchema } from "../changes/rules/freeze.ts";
 import { computeFigures } from "./figures.ts";
 import { goalSchema } from "./goals.ts";
@@ -67,7 +67,7 @@ export async function readState(deps: OperationsDeps): Promise<State> {
     computeTick(deps),
     readTaskCounts(store),
     store.get("meta", "chat_provenance"),
-    shownFreeze(deps),
+    readFreezeInForce(deps),
     store.get("meta", "drift"),
   ]);
   const { goals, effect, memory, reliability, need, values } = figures;

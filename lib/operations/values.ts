@@ -5,7 +5,7 @@ import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { tenantPrefix, valueKey, values, type ValueSource } from "../projections/values.ts";
 import { listLaterOwners, readVerifiedChanges, type VerifiedChange } from "../changes/ledger/read_changes.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { type Place, readRecords } from "../changes/records.ts";
+import { type TargetKey, readRecords } from "../changes/records.ts";
 import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
 import { findApplied } from "../changes/rules/record.ts";
 import { isSameTarget } from "../changes/rules/target_key.ts";
@@ -61,7 +61,11 @@ export type GovernedValue = Extract<Value, { state: "governed" }>;
 export type WithheldValue = Pick<Extract<Value, { state: "withheld" }>, "state" | "tenant_id" | "target" | "problem">;
 
 /** Withholds the value of a target that the log has one for, and the store none. */
-export const withholdMissing = (place: Place): WithheldValue => ({ ...place, state: "withheld", problem: NOT_OWNER });
+export const withholdMissing = (place: TargetKey): WithheldValue => ({
+  ...place,
+  state: "withheld",
+  problem: NOT_OWNER,
+});
 
 /** Returns the share of a rollout that has the value. */
 export const readExposure = ({ exposure }: GovernedValue): Exposure | undefined => exposure as Exposure | undefined;
@@ -178,7 +182,7 @@ interface Source {
 export type ReadValues = (sources: readonly Source[]) => Promise<Value[]>;
 
 /** Returns true where the log has a value of a target that is not stored. */
-export type IsMissing = (place: Place) => Promise<boolean>;
+export type IsMissing = (place: TargetKey) => Promise<boolean>;
 
 /** Something was applied or rolled back between a look at the values and one at their changes. */
 class ValuesMoved extends Error {}
@@ -279,11 +283,11 @@ async function readValue(
 }
 
 /** Returns true for a change that sets a value at a place. */
-const setsTarget = (change: ChangeEntry, place: Place): boolean =>
+const setsTarget = (change: ChangeEntry, place: TargetKey): boolean =>
   listEntries(change).some((entry) => entry.value !== undefined && isSameTarget(entry, place));
 
 /** Returns true where an applied change sets the target, as far as this process has read the log. */
-async function isSetByChange(deps: ChangesDeps, place: Place): Promise<boolean> {
+async function isSetByChange(deps: ChangesDeps, place: TargetKey): Promise<boolean> {
   const owners = await listLaterOwners(deps, place, { change_id: "", entry: 0 });
   if (!owners) return true;
   const verified = owners.length === 0 ? [] : await readVerifiedChanges(deps, owners);

@@ -7,7 +7,7 @@ import { readProjection } from "../projections/snapshot.ts";
 import { localDay, localMinute, parseSpan } from "../find/dates.ts";
 import type { FindRow } from "../find/answer.ts";
 import { findRows } from "../find/run.ts";
-import { shownFreeze } from "../changes/freeze.ts";
+import { readFreezeInForce } from "../changes/freeze.ts";
 import { readRecords } from "../changes/records.ts";
 import { listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -204,7 +204,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
     deps,
     judged.map(({ change_id }) => change_id),
   );
-  const freeze = await shownFreeze(deps);
+  const freeze = await readFreezeInForce(deps);
   const due = [
     ...soon.map((wait) => ({ at: wait.until!, words: `${wait.link}: ${wait.end}` })),
     ...promised.flatMap(({ change, outcome: { kpi, judged_from } }) =>

@@ -5,7 +5,7 @@ import { POLICY_GUARDRAIL, POLICY_STAGES, classifyProposer } from "../changes/ru
 import { type AutonomyLevel, classifyAutonomy, type ModelDraft } from "../changes/rules/autonomy_level.ts";
 import type { Resolution } from "../changes/rules/change.ts";
 import type { OutcomeVerdict } from "../changes/rules/outcome.ts";
-import { targetKey } from "../changes/records.ts";
+import { formatTargetKey } from "../changes/records.ts";
 import type { Entry } from "./entries.ts";
 import type { Projection, ProjectionContext } from "./projection.ts";
 
@@ -126,12 +126,15 @@ export const counts: Projection<State> = {
 
 function storeDraft({ tx }: ProjectionContext<State>, { change_id, tenant, timestamp, facts }: Entry): void {
   if (facts.status === "approved" || classifyProposer(facts.proposer ?? null) !== "model") return;
-  tx.put("tally_drafts", targetKey({ target: facts.target ?? "", tenant_id: tenant }), { change_id, at: timestamp });
+  tx.put("tally_drafts", formatTargetKey({ target: facts.target ?? "", tenant_id: tenant }), {
+    change_id,
+    at: timestamp,
+  });
 }
 
 async function countDecision(context: ProjectionContext<State>, { change_id, facts }: Entry): Promise<Counts> {
   const change = await context.readChange(change_id);
-  const draft = (await context.tx.get("tally_drafts", targetKey(change)))?.value;
+  const draft = (await context.tx.get("tally_drafts", formatTargetKey(change)))?.value;
   const { principals } = await context.readIntent(facts.manifest_hash ?? null);
   const { approver = null, authenticated } = facts;
   // A revoked approval was counted already, so the revocation has no level of its own.

@@ -1,5 +1,5 @@
 /** Changes whose deadlines have passed. */
-import { certainNow } from "../changes/certain_time.ts";
+import { readCertainTime } from "../changes/certain_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { expireDue } from "../changes/expiry.ts";
 import { HOUR_MS } from "../kit/days.ts";
@@ -12,7 +12,7 @@ const MAX_OVERDUE = 2000;
 export async function listOverdue(deps: ChangesDeps): Promise<{ pending_consent: string[]; approved: string[] }> {
   const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
   const isLimited = (consent_ttl_hours ?? approval_ttl_hours) !== undefined;
-  const now = isLimited ? await certainNow(deps) : -Infinity;
+  const now = isLimited ? await readCertainTime(deps) : -Infinity;
   if (now === -Infinity) return { pending_consent: [], approved: [] };
   const before = (hours: number) => now - hours * HOUR_MS;
   const [pending, approved] = await Promise.all([

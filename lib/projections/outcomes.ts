@@ -3,7 +3,7 @@
  * another change on the target, with the values fed by then; and of what is counted and reported when a change is closed.
  */
 import { POLICY_GUARDRAIL } from "../changes/rules/actor.ts";
-import { targetKey } from "../changes/records.ts";
+import { formatTargetKey } from "../changes/records.ts";
 import { isPlan, listEntries } from "../changes/rules/list_entries.ts";
 import { feed } from "../changes/rules/kpi.ts";
 import { findTrendStart, openOutcome } from "../changes/rules/outcome.ts";
@@ -100,7 +100,7 @@ export async function countVerdicts(
 async function replaceOutcomes(context: ProjectionContext<State>, entry: Entry): Promise<string | void> {
   const { change_id, timestamp: at } = entry;
   for (const target of listEntries(await context.readChange(change_id))) {
-    const replaced = (await context.tx.get("outcomes_by_target", targetKey(target)))?.value;
+    const replaced = (await context.tx.get("outcomes_by_target", formatTargetKey(target)))?.value;
     if (replaced === undefined) continue;
     if (!context.hasRoom(MAX_WRITES_PER_STEP)) return "replace";
     const record = (await context.tx.get("outcomes", replaced))!.value;

@@ -1,6 +1,6 @@
 /** Brings projections up to the head of the log. One that fails is reported as a capability and stops nothing else. */
 import { readCurrentHead } from "../audit/chain.ts";
-import { certainNow } from "../changes/certain_time.ts";
+import { readCertainTime } from "../changes/certain_time.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { activity } from "./activity.ts";
@@ -30,7 +30,7 @@ export async function areAllCaughtUp(deps: ProjectionDeps): Promise<boolean> {
 /** Reads the end of the log, and the time that has certainly passed there. */
 async function readEndNow(deps: ProjectionDeps): Promise<LogEnd> {
   // An outcome that closes for good must not depend on one clock sample. It is read before the head, so that an entry that comes later is not before this moment.
-  const certain = await certainNow(deps);
+  const certain = await readCertainTime(deps);
   return readEnd(deps, certain === -Infinity ? "" : new Date(certain).toISOString());
 }
 

@@ -64,7 +64,7 @@ export const COLLECTIONS = {
   mandates_by_agent: { key: "<agent>\\n<mandate_id>", record: "true", writer: "changes", retention: "the mandate ends", purpose: "Index of signed mandates that have not ended." },
   owners: { key: "<target>\\n<tenant>\\n<applied entry>", record: "string", writer: "changes", retention: "the change is rolled back", purpose: "Index of applied changes by target; the last one owns it." },
   set_targets: { key: "<target>\\n<tenant>\\n", record: "number", writer: "changes", purpose: "The entry of the last apply that set a value of a target, rolled back or not." },
-  places: { key: "<SHA-256 of the place>", record: "PlaceOwner", writer: "changes", purpose: "The first tenant and target that was set at a place of a target system." },
+  places: { key: "<SHA-256 of the place>", record: "LocationOwner", writer: "changes", purpose: "The first tenant and target that was set at a place of a target system." },
   release_checks: { key: "<change_id>\\n<SHA-256>", record: "true", writer: "changes", purpose: "Answers at a gate that are in the log: each is recorded once for a caller and a head." },
   review_due: { key: "<change_id>", record: "true", writer: "changes", retention: "the review", purpose: "Emergencies that wait for their review." },
   applies_due: { key: "<time>\\n<change_id>", record: "true", writer: "changes", retention: "the change is applied or ends, or its automation ends", purpose: "Index of approved changes that apply by themselves, by when they are due." },

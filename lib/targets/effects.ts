@@ -1,7 +1,7 @@
 /** The durable record of what each change does on its target system: written before the system is. */
 import type { Sha256 } from "../kit/platform.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { targetKey } from "../changes/records.ts";
+import { formatTargetKey } from "../changes/records.ts";
 import { listRecords } from "../store/pages.ts";
 import type { Store, Tx } from "../store/store.ts";
 import type { Attempt, Entry, OtherChange, TargetValue } from "./port.ts";
@@ -101,7 +101,9 @@ export function createEffects(
   const effectTargetKey = (change: Change): string => {
     const place = change.places?.[0]?.place;
     const at = place === undefined ? "" : sha256(place);
-    return targetKey(change) + at + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "");
+    return (
+      formatTargetKey(change) + at + (isCumulative(change) ? change.change_id : change.value === undefined ? "-" : "")
+    );
   };
   const updateRecord = async (tx: Tx, id: string, update: (record: EffectRecord) => EffectRecord): Promise<void> => {
     const found = (await tx.get("effects", id))?.value;

@@ -6,7 +6,7 @@ import { systemClock } from "../../lib/kit/platform.ts";
 import { exportStore } from "../../lib/changes/moving/export_store.ts";
 import { readFence, unfenceStore } from "../../lib/changes/moving/fence.ts";
 import { checkFile, loadFile } from "../../lib/changes/moving/import_store.ts";
-import type { Destination, Moved } from "../../lib/changes/moving/load.ts";
+import type { Destination, MoveResult } from "../../lib/changes/moving/load.ts";
 import { migrate } from "../../lib/changes/moving/migrate.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import { describeMark } from "../../lib/store/whole.ts";
@@ -44,7 +44,7 @@ async function explainFence<T>({ from, name }: Source, work: () => Promise<T>): 
   }
 }
 
-const formatLog = (log: Moved["log"] | ExportEnd): string =>
+const formatLog = (log: MoveResult["log"] | ExportEnd): string =>
   log?.origin ? `log ${log.origin}, ${log.length} entries, head ${log.head}` : "it has no log";
 
 /** Writes the file of an export or a backup. */
@@ -73,7 +73,7 @@ async function loadInto(
   address: StoreAddress,
   { options: { actor, force } }: Given,
   from: string,
-  load: (destination: Destination) => Promise<Moved>,
+  load: (destination: Destination) => Promise<MoveResult>,
 ): Promise<{ text: string }> {
   let to = await address.opened();
   try {

@@ -4,7 +4,7 @@ import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Whole } from "../../lib/store/whole.ts";
-import type { Departure } from "../../lib/changes/moving/fence.ts";
+import type { MoveSource } from "../../lib/changes/moving/fence.ts";
 import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
 import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
 import { isDatabase, stateAddress, storeName } from "../option_values.ts";
@@ -17,7 +17,7 @@ import { askOwner } from "./ask_owner.ts";
 import { listStores } from "./stores_in.ts";
 
 /** A store that is copied or moved away from, and open until it is closed. */
-export interface Source extends Departure {
+export interface Source extends MoveSource {
   close(): Promise<void>;
 }
 

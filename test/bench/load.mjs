@@ -47,7 +47,7 @@ export async function load({ port, request, expected, count, connections = 64, a
       socket.on("error", reject);
       socket.on("data", (data) => {
         received = received.length === 0 ? data : Buffer.concat([received, data]);
-        const [head, body] = partsOf(received);
+        const [head, body] = splitPointer(received);
         if (received.length < head + body) return;
         const status = Number(received.latin1Slice(9, 12));
         if (status !== expected) return reject(new Error(`answered ${status}: ${received.toString().slice(-300)}`));
@@ -68,7 +68,7 @@ export async function load({ port, request, expected, count, connections = 64, a
 const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
 /** Lengths of the first answer's head and body; endless while its head is not complete. */
-function partsOf(buffer) {
+function splitPointer(buffer) {
   const end = buffer.indexOf("\r\n\r\n");
   if (end === -1) return [Infinity, 0];
   if (buffer.latin1Slice(9, 12) === "304") return [end + 4, 0];

@@ -24,9 +24,9 @@ import { withdraw } from "../../handlers/product/withdraw.ts";
 import { sampleClock } from "../../lib/changes/certain_time.ts";
 import { checkDrift } from "../../lib/changes/check_drift.ts";
 import { expireDue } from "../../lib/changes/expiry.ts";
-import { rollBackCondemned } from "../../lib/changes/guardrail_rollback.ts";
+import { rollBackTripped } from "../../lib/changes/guardrail_rollback.ts";
 import { recoverAbandoned } from "../../lib/changes/operations/recover.ts";
-import { changeView } from "../../lib/changes/views.ts";
+import { readChangeView } from "../../lib/changes/views.ts";
 import { createRouter } from "../../lib/http/router.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "./client.ts";
@@ -69,14 +69,14 @@ export const core = async (options: TestOptions = {}): Promise<Core> =>
 export const makeCore = (deps: TestDeps) => ({
   ...client(createRouter(ENDPOINTS, deps)),
   deps,
-  change: (change_id: string) => changeView(deps, change_id),
+  change: (change_id: string) => readChangeView(deps, change_id),
   /** Runs the governance part of a cycle. */
   async cycle() {
     await sampleClock(deps);
     const changes = await deps.store.list("changes", { limit: 1000, keysOnly: true });
     const ids = changes.map(({ id }) => id);
     const [expired, recovered] = [await expireDue(deps, ids), await recoverAbandoned(deps)];
-    const { rolled_back, given_up } = await rollBackCondemned(deps);
+    const { rolled_back, given_up } = await rollBackTripped(deps);
     return { expired, recovered, rolled_back, given_up, drift: await checkDrift(deps) };
   },
 });

@@ -5,9 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { knownMismatches, scanIntegrity } from "../../lib/changes/integrity_scan.ts";
+import { listKnownMismatches, scanIntegrity } from "../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
-import { openTargetKey, targetKey } from "../../lib/changes/records.ts";
+import { formatTargetChangeKey, formatTargetKey } from "../../lib/changes/records.ts";
 import { isLive } from "../../lib/changes/rules/current_state.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { toStoredChange } from "../../lib/changes/rules/stored_record.ts";
@@ -164,13 +164,13 @@ const KINDS: Record<string, Attack> = {
     const { change, applied } = truth.records.get(id)!;
     const isOut = pick(2) === 1;
     await edit(store, (tx) => {
-      const owned = targetKey(change) + entryKey(applied?.entry ?? 1 + pick(truth.entries.length));
+      const owned = formatTargetKey(change) + entryKey(applied?.entry ?? 1 + pick(truth.entries.length));
       if (!isOut) {
-        tx.put("live_by_target", targetKey(change) + other, true);
+        tx.put("live_by_target", formatTargetKey(change) + other, true);
         tx.put("owners", owned, other);
         return;
       }
-      tx.delete("live_by_target", openTargetKey(change));
+      tx.delete("live_by_target", formatTargetChangeKey(change));
       tx.delete("owners", owned);
     });
     const isTold = isLive(change.status) || change.status === "applied";
@@ -221,7 +221,7 @@ async function use(
 }
 
 const named = ({ deps: { integrity } }: Core): boolean =>
-  integrity.breach !== undefined || knownMismatches(integrity).size > 0;
+  integrity.breach !== undefined || listKnownMismatches(integrity).size > 0;
 
 /** A rollback goes by the log, and says in its entry in what the record was not that. */
 async function mended(api: Core, { changes }: Done): Promise<boolean> {

@@ -4,11 +4,11 @@
  */
 import { clockLag } from "../../audit/chain.ts";
 import { AppError } from "../../kit/errors.ts";
-import { type ActInput, actFacts } from "../act.ts";
+import { type ServiceActionInput, authorizeServiceAction } from "../service_action.ts";
 import type { Caller } from "../caller.ts";
 import { shortenLeases } from "../operations/lease.ts";
 import type { Receipt, Replayed } from "../replies.ts";
-import { governed } from "../transaction.ts";
+import { runTransaction } from "../transaction.ts";
 
 /** The time from which entries are dated now, and the time of the last entry before. */
 export interface ClockResult extends Receipt {
@@ -17,12 +17,12 @@ export interface ClockResult extends Receipt {
 }
 
 /** Dates the following entries by the clock as it is. Errors: 400 `illegal_transition` where it is not behind the last entry. */
-export const acceptClock = (caller: Caller, input: ActInput): Promise<ClockResult | Replayed> =>
-  governed(
+export const acceptClock = (caller: Caller, input: ServiceActionInput): Promise<ClockResult | Replayed> =>
+  runTransaction(
     caller,
     async (transaction) => {
-      const { now, last, append } = transaction;
-      const detail = await actFacts(transaction, caller, "accept_clock", input);
+      const { now, lastEntryAt: last, append } = transaction;
+      const detail = await authorizeServiceAction(transaction, caller, "accept_clock", input);
       if (clockLag({ at: last }, now) <= 0)
         throw new AppError(
           "illegal_transition",
@@ -34,5 +34,5 @@ export const acceptClock = (caller: Caller, input: ActInput): Promise<ClockResul
       const entry = append({ event_type: "clock_accepted", detail: { ...detail, last } }, at);
       return { at, last, entry };
     },
-    { anyClock: true },
+    { ignoresClockLag: true },
   );

@@ -7,16 +7,16 @@ import { longestKnownEnd } from "../../audit/known_end.ts";
 import type { StoredBreach } from "../../audit/report_breach.ts";
 import { verifyStoredLog } from "../../audit/verify.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { type ActInput, actFacts } from "../act.ts";
-import { learnOfLoss, readTail } from "../after_loss.ts";
+import { type ServiceActionInput, authorizeServiceAction } from "../service_action.ts";
+import { adoptAcceptedLoss, verifyRecentEntries } from "../after_loss.ts";
 import type { Caller } from "../caller.ts";
-import { refuseBroken } from "../reading.ts";
+import { requireIntactChain } from "../run_with_log.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import { POLICY_LOSS, serviceActor } from "../rules/actor.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 
 /** The caller's statement, and the end of the log that they accept. */
-export interface LossInput extends ActInput {
+export interface LossInput extends ServiceActionInput {
   length: number;
   head: string;
 }
@@ -35,10 +35,10 @@ export interface LossResult extends Receipt {
 export async function acceptLoss(caller: Caller, input: LossInput): Promise<LossResult | Replayed> {
   const { deps } = caller;
   const found = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
-  if (found) refuseBroken(await verifyStoredLog(deps));
-  if (!deps.integrity.logIndex) await readTail(deps);
-  const done = await governed(caller, (transaction) => record(transaction, caller, input), { afterLoss: true });
-  await learnOfLoss(deps);
+  if (found) requireIntactChain(await verifyStoredLog(deps));
+  if (!deps.integrity.logIndex) await verifyRecentEntries(deps);
+  const done = await runTransaction(caller, (transaction) => record(transaction, caller, input), { acceptsLoss: true });
+  await adoptAcceptedLoss(deps);
   deps.wake?.();
   return done;
 }
@@ -46,7 +46,7 @@ export async function acceptLoss(caller: Caller, input: LossInput): Promise<Loss
 async function record(transaction: Transaction, caller: Caller, input: LossInput): Promise<LossResult> {
   const { tx, length, head, append } = transaction;
   const { integrity } = caller.deps;
-  const facts = await actFacts(transaction, caller, "accept_loss", input);
+  const facts = await authorizeServiceAction(transaction, caller, "accept_loss", input);
   const stored = (await tx.get("meta", "breach"))?.value;
   if (!stored && !integrity.breach)
     throw new AppError("illegal_transition", "the audit log did not go back: there is no loss to accept", {
@@ -54,7 +54,7 @@ async function record(transaction: Transaction, caller: Caller, input: LossInput
     });
   if (input.length !== length) throw invalidField("length", `must be the length of the log now, ${length}`);
   if (input.head !== head) throw invalidField("head", `must be current_hash of the last entry now, ${head}`);
-  const known = longestKnown(stored, integrity);
+  const known = findLongestKnownEnd(stored, integrity);
   const message = `entries ${describeLoss(known, length)} may have been acknowledged and are lost`;
   const entry = append({ event_type: "loss_accepted", detail: { ...facts, length, head, known, message } });
   freeze(transaction, `The log lost its end (entry ${entry.value.id}): check what was lost, then unfreeze.`);
@@ -79,9 +79,9 @@ function freeze({ tx, at, append }: Transaction, note: string): void {
 }
 
 /** Returns the longest end that a process knew before: the one that another process stored, or this process knows. */
-function longestKnown(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
+function findLongestKnownEnd(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
   const ends: LostEnd[] = [stored?.known, longestKnownEnd(integrity)].flatMap((end) =>
     end ? [{ length: end.length, head: end.head }] : [],
   );
-  return ends.reduce((longest, end) => (end.length > longest.length ? end : longest));
+  return ends.reduce((best, end) => (end.length > best.length ? end : best));
 }

@@ -1,11 +1,11 @@
 /** Adds a late note to a change: one entry; the content, its digest and every decision stay as they are. */
-import { namedActor } from "../act.ts";
+import { requireNamedActor } from "../service_action.ts";
 import { type Caller, requireRevision } from "../caller.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { LateItem } from "../rules/change.ts";
 import { makeLateNote } from "../rules/late_note.ts";
-import { type Enacted, governed } from "../transaction.ts";
+import { type CommandResult, runTransaction } from "../transaction.ts";
 
 /** A late note, its author and its change. */
 export interface LateNoteInput extends ProofInput {
@@ -15,22 +15,22 @@ export interface LateNoteInput extends ProofInput {
   note: string;
 }
 
-/** Adds a note. Errors: 404 `change_not_found`, 400 `illegal_transition`, those of `namedActor` and of a signature. */
+/** Adds a note. Errors: 404 `change_not_found`, 400 `illegal_transition`, those of `requireNamedActor` and of a signature. */
 export const addLateNote = (
   caller: Caller,
   { change_id, actor, item, note, proof, at }: LateNoteInput,
-): Promise<Enacted | Replayed> =>
-  governed(caller, async (transaction) => {
+): Promise<CommandResult | Replayed> =>
+  runTransaction(caller, async (transaction) => {
     const before = await transaction.change(change_id);
     // The transition is checked before the person.
     makeLateNote(before.change, { item, note }, transaction.product.intent);
-    const claimed = namedActor(caller, "note", actor);
+    const claimed = requireNamedActor(caller, "note", actor);
     const { actor: name } = claimed;
     const { digest } = before.change;
     const decided = { decision: "note", change_id, digest, approver: name, note, item } as const;
-    const signature = await present(transaction, decided, { proof, at });
+    const signature = await verifyPresentedProof(transaction, decided, { proof, at });
     const command = { type: "note", name, item, note, signature } as const;
-    const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
+    const result = transaction.execute(before, command, resolveActor(name, signature, claimed));
     requireRevision(caller, before.change.revision);
-    return enacted;
+    return result;
   });

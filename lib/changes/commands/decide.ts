@@ -4,10 +4,10 @@ import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { requireUnmoved } from "../gate/require_unchanged.ts";
 import { asInside } from "../mandates/check_apply.ts";
-import { describeStranded, endLease, leaseError, readLeases } from "../operations/lease.ts";
+import { explainStranded, endLease, createLeaseError, readLeases } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
-import { asProven } from "../proven_consents.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import { isAfterScheduledTime } from "../rules/apply_when.ts";
 import { isLive } from "../rules/current_state.ts";
@@ -16,8 +16,8 @@ import type { Change } from "../rules/change.ts";
 import { requireInTime } from "../rules/overdue.ts";
 import { changeFacts } from "../rules/statement.ts";
 import type { ProductRuntime } from "../runtime.ts";
-import { countReadable } from "../seen.ts";
-import { type Enacted, governed, type Transaction } from "../transaction.ts";
+import { countReadableTargets } from "../target_readings.ts";
+import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 import { type AppError, invalidField } from "../../kit/errors.ts";
 
 /** A decision on one change, and whose it is. */
@@ -33,14 +33,14 @@ export interface DecisionInput extends ProofInput {
 }
 
 /** A recorded decision; `missing`: the consents that an approval still lacks. */
-export interface DecisionResult extends Enacted {
+export interface DecisionResult extends CommandResult {
   missing: MissingConsent[];
 }
 
 /** Requires a digest for each place that can be read, where digests are given or the intent asks for them. */
-function requireSeen({ adapter, intent }: ProductRuntime, change: Change, seen: DecisionInput["seen"]): void {
+function requireSeenDigests({ adapter, intent }: ProductRuntime, change: Change, seen: DecisionInput["seen"]): void {
   if (seen === undefined && intent.policy.on_moved === "report") return;
-  const count = countReadable(adapter, change);
+  const count = countReadableTargets(adapter, change);
   if (seen === undefined ? count === 0 : seen.length === count) return;
   const path = `GET /api/product/changes/${change.change_id}?seen=1`;
   throw invalidField(
@@ -62,16 +62,16 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const expired = await expireIfDue(transaction, caller.deps, before);
     if (expired) return expired;
     if (type === "approve") requireInTime(before.change, { intent, now });
-    if (type === "approve") requireSeen(transaction.product, before.change, seen);
+    if (type === "approve") requireSeenDigests(transaction.product, before.change, seen);
     const leases = type === "revoke" ? await readLeases(tx, before.change) : [];
     const { adapter } = transaction.product;
-    const asked = leases.find((lease) => !describeStranded(adapter, before.change, lease));
-    if (asked) throw leaseError(asked);
+    const openLease = leases.find((lease) => !explainStranded(adapter, before.change, lease));
+    if (openLease) throw createLeaseError(openLease);
     // Nobody can ask any more how its apply ended, which is in the log: it holds up no other change.
     for (const lease of leases) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
     const decided = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
-    const signature = await present(transaction, decided, { proof, at });
+    const signature = await verifyPresentedProof(transaction, decided, { proof, at });
     const command =
       type === "approve"
         ? {
@@ -84,19 +84,21 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
             target_owner: await transaction.ledger.targetOwner(before.change),
           }
         : { type, name, note, signature };
-    const actor = actorBehind(name, signature, findActor(caller, name));
+    const actor = resolveActor(name, signature, findActor(caller, name));
     const judged =
-      type === "approve" ? await asInside(transaction, await asProven(transaction, before), before) : before.change;
+      type === "approve"
+        ? await asInside(transaction, await filterProvenConsents(transaction, before), before)
+        : before.change;
     const isWaiting = isLive(before.change.status);
     const isLate = type === "approve" && isWaiting && isAfterScheduledTime(before.change, transaction.at);
     const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
-    const enacted = transaction.enact(decidedOn, command, actor, judged);
+    const recorded = transaction.execute(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
     await requireUnmoved(transaction, caller, before);
-    return { ...enacted, missing: type === "approve" ? listMissingConsents(enacted.record.change, intent) : [] };
+    return { ...recorded, missing: type === "approve" ? listMissingConsents(recorded.record.change, intent) : [] };
   };
   // A decision that stops a change is valid under any clock.
-  const result = await governed(caller, record, { anyClock: type === "deny" || type === "revoke" });
+  const result = await runTransaction(caller, record, { ignoresClockLag: type === "deny" || type === "revoke" });
   if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
   return result;
 }

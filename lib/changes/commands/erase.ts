@@ -1,13 +1,13 @@
 /** Erases the content of a change: its entry and the erasure are one transaction; copies are removed after it. */
 import { entryKey } from "../../audit/chain.ts";
-import { type ActInput, namedActor } from "../act.ts";
+import { type ServiceActionInput, requireNamedActor } from "../service_action.ts";
 import { type Caller, requireRevision } from "../caller.ts";
-import { inProgressError, readLease } from "../operations/lease.ts";
-import { actorBehind, present } from "../proof_input.ts";
+import { createInProgressError, readLease } from "../operations/lease.ts";
+import { resolveActor, verifyPresentedProof } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import { UNERASED_DATA } from "../rules/erasure.ts";
 import { parseDetail } from "../rules/event.ts";
-import { type Enacted, governed } from "../transaction.ts";
+import { type CommandResult, runTransaction } from "../transaction.ts";
 
 declare module "../../store/store.ts" {
   interface Meta {
@@ -39,12 +39,12 @@ export interface ErasureDue {
 const REMOVAL_LIMIT_MS = 24 * 3600 * 1000;
 
 /** The change, the caller and the reason. */
-export interface EraseInput extends Omit<ActInput, "until"> {
+export interface EraseInput extends Omit<ServiceActionInput, "until"> {
   change_id: string;
 }
 
 /** A recorded erasure. */
-export interface ErasureResult extends Enacted {
+export interface ErasureResult extends CommandResult {
   /** When the last copy is gone at the latest. */
   gone_by: string;
   /** Data that remains, in sentences. */
@@ -57,30 +57,30 @@ export interface ErasureResult extends Enacted {
  */
 export async function eraseContent(caller: Caller, input: EraseInput): Promise<ErasureResult | Replayed> {
   const { change_id, note = "", proof, at: stated } = input;
-  const result = await governed(caller, async (transaction) => {
+  const result = await runTransaction(caller, async (transaction) => {
     const { tx, at, now } = transaction;
     const before = await transaction.change(change_id);
     const { change } = before;
-    const claimed = namedActor(caller, "erase", input.actor);
+    const claimed = requireNamedActor(caller, "erase", input.actor);
     const { actor: name } = claimed;
     const about = { change_id, digest: change.digest };
-    const signature = await present(
+    const signature = await verifyPresentedProof(
       transaction,
       { decision: "erase", actor: name, note, ...about },
       { proof, at: stated },
     );
-    if (await readLease(tx, change)) throw inProgressError(change_id);
+    if (await readLease(tx, change)) throw createInProgressError(change_id);
     requireRevision(caller, change.revision);
     const owner = await transaction.ledger.targetOwner(change);
     const command = { type: "erase", name, note, owner, signature } as const;
-    const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
-    const { value: entry } = enacted.entry;
+    const recorded = transaction.execute(before, command, resolveActor(name, signature, claimed));
+    const { value: entry } = recorded.entry;
     const proposal = (await tx.get("audit", entryKey(before.audit[0]!)))?.value;
     const { message_id } = parseDetail(proposal?.detail ?? "");
     tx.put("erasures_due", change_id, { entry: entry.id, at: now, message_id, looked: 0, kept: true });
     tx.put("meta", "erased", { entry: entry.id });
     const gone_by = new Date(Date.parse(at) + REMOVAL_LIMIT_MS).toISOString();
-    return { ...enacted, gone_by, stays: UNERASED_DATA };
+    return { ...recorded, gone_by, stays: UNERASED_DATA };
   });
   caller.deps.wake?.();
   return result;

@@ -1,6 +1,6 @@
 /** Records values of KPIs. */
 import { invalidField } from "../../kit/errors.ts";
-import { signedActor } from "../act.ts";
+import { verifyActorSignature } from "../service_action.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { judgeGuardrails } from "../guardrail.ts";
 import { suspendBelowFloor } from "../mandates/suspend.ts";
@@ -10,7 +10,7 @@ import type { Actor } from "../rules/actor.ts";
 import { computeEffect } from "../rules/effect.ts";
 import { feed, NO_KPIS } from "../rules/kpi.ts";
 import { requirePermission } from "../rules/permissions.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 
 /** Values of KPIs and their source. */
 export interface KpiFeed extends ProofInput {
@@ -37,7 +37,8 @@ async function findFeeder(
   const claimed = findActor(caller, input.actor);
   requirePermission("feed_kpis", claimed, transaction.product.intent);
   const { actor } = claimed;
-  if (actor !== null) return signedActor(transaction, { ...claimed, actor }, { decision: "feed_kpis", kpis }, input);
+  if (actor !== null)
+    return verifyActorSignature(transaction, { ...claimed, actor }, { decision: "feed_kpis", kpis }, input);
   if ((input.proof ?? input.at) !== undefined) throw invalidField("actor", "is required with proof");
   return claimed;
 }
@@ -45,7 +46,7 @@ async function findFeeder(
 /** Records KPIs in one entry, and requests a cycle without waiting for it. */
 export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFeed): Promise<KpiResult | Replayed> {
   const { deps, identity } = caller;
-  const result = await governed(caller, async (transaction) => {
+  const result = await runTransaction(caller, async (transaction) => {
     // A program that no proxy names may state a name.
     requirePerson(
       { deps, identity: identity && { ...identity, person: identity.person || undefined } },

@@ -9,7 +9,7 @@ import { normalizeName } from "../rules/names.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requireRollout } from "../rules/require_rollout.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { readSamples, type StoredRow } from "../rollouts/samples.ts";
 
 /** Rows of samples of one change. */
@@ -36,7 +36,7 @@ const MAX_AHEAD_MS = 5 * 60_000;
 export async function feedSamples(caller: Caller, { change_id, rows }: SampleFeed): Promise<SampleResult> {
   const { deps } = caller;
   try {
-    return await governed({ deps }, async (transaction): Promise<SampleResult | AppError> => {
+    return await runTransaction({ deps }, async (transaction): Promise<SampleResult | AppError> => {
       const record = await transaction.change(change_id);
       const { change } = record;
       const by = requireFeeder(caller, change);
@@ -49,7 +49,7 @@ export async function feedSamples(caller: Caller, { change_id, rows }: SampleFee
         const key = rowKey(row);
         if (stated.has(key)) throw invalidRow(index, "repeats a step and KPI");
         stated.add(key);
-        const problem = checkRow(transaction, change, row, { index, known: known.get(key) });
+        const problem = findImpossibility(transaction, change, row, { index, known: known.get(key) });
         if (problem !== undefined) impossible.push({ index, problem });
       }
       const { step } = change.exposure!;
@@ -57,8 +57,8 @@ export async function feedSamples(caller: Caller, { change_id, rows }: SampleFee
       if (impossible.length > 0) {
         for (const { index, problem } of impossible) {
           const row = rows[index]!;
-          const kept = known.get(rowKey(row)) ?? createEmpty(row, { at, by });
-          known.set(rowKey(row), { ...kept, impossible: problem });
+          const stored = known.get(rowKey(row)) ?? createEmpty(row, { at, by });
+          known.set(rowKey(row), { ...stored, impossible: problem });
         }
         saveRows(transaction, change_id, known);
         return rejectImpossible(transaction, record, { rows, impossible, by });
@@ -91,7 +91,7 @@ function requireFeeder({ identity }: Caller, { stages, change_id }: Change): str
 }
 
 /** Explains why a row cannot be; throws where it has no meaning. */
-function checkRow(
+function findImpossibility(
   { now }: Transaction,
   { exposure, stages }: Change,
   row: SampleRow,
@@ -111,7 +111,7 @@ function checkRow(
   return findImpossibleCell(watched, row, known?.largest);
 }
 
-const NOTHING = { n: 0, sum: 0 };
+const NO_SAMPLES = { n: 0, sum: 0 };
 
 /** A row of which only impossible numbers came. */
 const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: string }): StoredRow => ({
@@ -119,8 +119,8 @@ const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: st
   kpi,
   as_of,
   ...from,
-  treated: NOTHING,
-  control: NOTHING,
+  treated: NO_SAMPLES,
+  control: NO_SAMPLES,
   largest: { treated: 0, control: 0 },
 });
 
@@ -153,12 +153,12 @@ function rejectImpossible(
   const { step, waits_for } = exposure!;
   const [first] = impossible;
   const { kpi, step: at_step, ...numbers } = rows[first!.index]!;
-  const isHeld = waits_for === "impossible_data" || waits_for === "mismatch" || rollout!.stopped !== undefined;
-  if (!isHeld) {
+  const isOnHold = waits_for === "impossible_data" || waits_for === "mismatch" || rollout!.stopped !== undefined;
+  if (!isOnHold) {
     const rejected = { ...numbers, by };
     const circumstance = { decision: "hold", reason: "impossible_data", kpi, at_step, error: first!.problem, rejected };
     const actor: Actor = { actor: by, authenticated: "agent" };
-    transaction.enact(record, { type: "stage", event: "held", step, circumstance }, actor);
+    transaction.execute(record, { type: "stage", event: "held", step, circumstance }, actor);
   }
   const fields = impossible.map(({ index, problem }) => ({ field: `rows.${index}`, message: problem }));
   return new AppError(

@@ -1,15 +1,15 @@
 /** Freezes and unfreezes the service. */
 import { AppError, invalidField } from "../../kit/errors.ts";
-import { type ActInput, actFacts } from "../act.ts";
+import { type ServiceActionInput, authorizeServiceAction } from "../service_action.ts";
 import type { Caller } from "../caller.ts";
-import { lastFreeze } from "../freeze.ts";
+import { findLastFreeze } from "../freeze.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import type { Freeze } from "../rules/freeze.ts";
 import { findActiveFreeze } from "../rules/current_state.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 
 /** Who freezes the service, the reason and the end. */
-export interface FreezeInput extends ActInput {
+export interface FreezeInput extends ServiceActionInput {
   until?: string | undefined;
 }
 
@@ -23,9 +23,9 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
   const { note = "", until } = input;
   const decide = async (transaction: Transaction) => {
     const { tx, at, now, append } = transaction;
-    const facts = await actFacts(transaction, caller, "freeze", input);
+    const facts = await authorizeServiceAction(transaction, caller, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
-    const current = findActiveFreeze(await lastFreeze(transaction), now);
+    const current = findActiveFreeze(await findLastFreeze(transaction), now);
     if (current && until !== undefined && (current.until === null || Date.parse(until) < Date.parse(current.until)))
       throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
     const freeze = { actor: facts.actor, note, until: until ?? null, at };
@@ -33,15 +33,15 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
     return { freeze, entry };
   };
-  return governed(caller, decide, { anyClock: true });
+  return runTransaction(caller, decide, { ignoresClockLag: true });
 }
 
 /** Lifts a freeze. Errors: 400 `illegal_transition` where none is in force. */
 export function unfreezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
-  return governed(caller, async (transaction) => {
+  return runTransaction(caller, async (transaction) => {
     const { tx, now, append } = transaction;
-    const detail = await actFacts(transaction, caller, "unfreeze", input);
-    if (!findActiveFreeze(await lastFreeze(transaction), now))
+    const detail = await authorizeServiceAction(transaction, caller, "unfreeze", input);
+    if (!findActiveFreeze(await findLastFreeze(transaction), now))
       throw new AppError("illegal_transition", "the service is not frozen", { allowed: ["freeze"] });
     const entry = append({ event_type: "service_unfrozen", detail });
     tx.delete("meta", "freeze");

@@ -8,7 +8,7 @@ import type { ProofInput } from "../proof_input.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import type { RequestedProposal } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
-import { governed } from "../transaction.ts";
+import { runTransaction } from "../transaction.ts";
 
 /** Records a proposal of the agent, the person whom the proxy names, or the stated proposer. */
 export async function propose(
@@ -20,7 +20,7 @@ export async function propose(
   const { agent } = caller.identity ?? {};
   const findings = stated instanceof AppError ? {} : await examineProposal(caller.deps, stated, agent);
   const proposer = caller.identity?.agent ?? requested.proposer ?? actor.actor ?? undefined;
-  const result = await governed(caller, async (transaction): Promise<ProposalResult | AppError> => {
+  const result = await runTransaction(caller, async (transaction): Promise<ProposalResult | AppError> => {
     requirePerson(caller, "proposer", requested.proposer);
     if (stated instanceof AppError) throw stated;
     return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, findings);

@@ -3,23 +3,28 @@ import { AppError } from "../../kit/errors.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
 import { noteInForce } from "../drift_memory.ts";
-import { rollbackFacts } from "../ledger/rollback_facts.ts";
+import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
 import type { HostState, RestoreResult } from "../operations/adapter_port.ts";
-import { endLease, keepUnresolved } from "../operations/lease.ts";
-import { recordPatiently } from "../operations/record_patiently.ts";
+import { endLease, storeUnresolved } from "../operations/lease.ts";
+import { recordWithRetries } from "../operations/record_with_retries.ts";
 import { recordRestore, type RestoredOperand } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
-import { askInForce, lastStart, nameSystem } from "../operations/ask_host.ts";
+import { tryReadStateInForce, computeLastStart, nameSystem } from "../operations/host_state.ts";
 import type { OperationResult } from "../operations/start.ts";
-import { createHeldError, type RestoreInput, startRestore, type VerifiedPlaces } from "../operations/start_restore.ts";
+import {
+  createUnchangedError,
+  type RestoreInput,
+  startRestore,
+  type LocationStates,
+} from "../operations/start_restore.ts";
 import { type RestoreLease, readRecord } from "../records.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listAppliedOperands } from "../rules/record.ts";
-import { expireReadings } from "../seen.ts";
-import { type Enacted, governed, type Transaction } from "../transaction.ts";
-import { type Verified, verifyOperand } from "../verify_place.ts";
+import { expireReadings } from "../target_readings.ts";
+import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
+import { type LocationCheck, verifyOperand } from "../verify_location.ts";
 
 /** Result of the adapter for an operand, and the state of the host after it. */
 type RestoreRun =
@@ -39,8 +44,8 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
   const { change_id } = input;
   await resolveLeases(deps, change_id);
   return deps.mutex(change_id, async () => {
-    const found = await verifyNow(deps, input);
-    const started = await governed(caller, (transaction) => startRestore(transaction, caller, input, found));
+    const found = await verifyLocations(deps, input);
+    const started = await runTransaction(caller, (transaction) => startRestore(transaction, caller, input, found));
     if (isReplayed(started)) return started;
     const { leases, operands } = started;
     const ended: EndedRestore[] = [];
@@ -49,15 +54,15 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
       ended.push({ lease, operand, run: await runRestore(deps, lease, operand) });
       expireReadings(deps.product!.adapter!, operand);
     }
-    const result = await recordPatiently(deps, leases[0]!, () => commitRestore(caller, ended));
+    const result = await recordWithRetries(deps, leases[0]!, () => commitRestore(caller, ended));
     for (const { operand } of ended) noteInForce(deps, operand.change_id);
     return result;
   });
 }
 
 /** Verifies the places of the operands that are left of a change. The edit that a restore undoes is on record before it. */
-async function verifyNow(deps: Caller["deps"], { change_id, operand_id }: RestoreInput): Promise<VerifiedPlaces> {
-  const found = new Map<string, Verified>();
+async function verifyLocations(deps: Caller["deps"], { change_id, operand_id }: RestoreInput): Promise<LocationStates> {
+  const found = new Map<string, LocationCheck>();
   const record = await readRecord(deps.store, change_id);
   if (record?.change.status !== "applied" || record.change.erased) return found;
   for (const operand of listAppliedOperands(record)) {
@@ -70,14 +75,14 @@ async function verifyNow(deps: Caller["deps"], { change_id, operand_id }: Restor
 async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Change): Promise<RestoreRun> {
   const { product, clock } = deps;
   const adapter = product!.adapter!;
-  if (clock.now() > lastStart(lease.ends))
+  if (clock.now() > computeLastStart(lease.ends))
     return { ok: false, error: "the service was held up, and its time for this was over", left: "not_done" };
-  const hostOf = async (): Promise<HostState> => (await askInForce(adapter, operand)) ?? "unknown";
+  const readHost = async (): Promise<HostState> => (await tryReadStateInForce(adapter, operand)) ?? "unknown";
   try {
     const result = await runWithTimeLimit((signal) =>
-      adapter.restore!(operand, lease.restore_id, signal, rollbackFacts(deps)),
+      adapter.restore!(operand, lease.restore_id, signal, createRollbackFactsReader(deps)),
     );
-    return { ok: true, result, host: await hostOf() };
+    return { ok: true, result, host: await readHost() };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Unanswered) return { ok: false, error: message, left: "unanswered" };
@@ -85,19 +90,19 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
     const found = await runWithTimeLimit((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(
       () => "open",
     );
-    if (typeof found === "object") return { ok: true, result: found, host: await hostOf() };
+    if (typeof found === "object") return { ok: true, result: found, host: await readHost() };
     return { ok: false, error: message, left: found === "not_done" ? found : "unresolved" };
   }
 }
 
 /** Records the values that were set, whatever their targets hold by now; a restore that set nothing leaves no entry. */
 const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<OperationResult | Replayed> =>
-  governed(
+  runTransaction(
     caller,
     async (transaction: Transaction): Promise<OperationResult | AppError> => {
       const [{ lease: request }] = ended as readonly [EndedRestore];
       const { change_id } = request;
-      const before = await transaction.change(change_id, "settling");
+      const before = await transaction.change(change_id, "resolving");
       const adapter = transaction.product.adapter!;
       const restored: RestoredOperand[] = [];
       let failed: { operand: Change; stage: string; why: string } | undefined;
@@ -111,7 +116,7 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
             why: `the adapter ${name} failed; the log of the service has the cause`,
           };
           if (run.left === "not_done") await endLease(transaction, lease);
-          else await keepUnresolved(transaction, lease, run.left);
+          else await storeUnresolved(transaction, lease, run.left);
           continue;
         }
         await endLease(transaction, lease);
@@ -119,16 +124,16 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
         if (result.result === "unchanged") continue;
         const isLost = host !== "applied";
         restored.push({ operand, adapter: { name, ...result }, ...(isLost && { host }) });
-        const why = `the adapter ${name} set it, and the host shows ${host} again`;
-        if (isLost) failed ??= { operand, stage: "verify", why };
+        const reason = `the adapter ${name} set it, and the host shows ${host} again`;
+        if (isLost) failed ??= { operand, stage: "verify", why: reason };
       }
-      const enacted =
+      const recorded =
         restored.length > 0 ? await recordRestore(transaction, before, request, { operands: restored }) : undefined;
-      if (failed) return createFailure(before.change, failed, enacted);
-      if (!enacted) return createHeldError(before.change, transaction.product.intent);
-      return { ...enacted, adapter: showResult(before.change, restored) };
+      if (failed) return createFailure(before.change, failed, recorded);
+      if (!recorded) return createUnchangedError(before.change, transaction.product.intent);
+      return { ...recorded, adapter: showResult(before.change, restored) };
     },
-    { anyClock: true },
+    { ignoresClockLag: true },
   );
 
 /** Shows what was set, without what it replaced; of a plan by target. */
@@ -144,16 +149,16 @@ function showResult(change: Change, restored: readonly RestoredOperand[]): objec
 
 function createFailure(
   change: Change,
-  { operand, stage, why }: { operand: Change; stage: string; why: string },
-  enacted: Enacted | undefined,
+  { operand, stage, why: reason }: { operand: Change; stage: string; why: string },
+  recorded: CommandResult | undefined,
 ): AppError {
   const { change_id } = change;
-  const { id, current_hash } = enacted?.entry.value ?? {};
-  const what = isPlan(change) ? `the value of ${operand.target} of ${change_id}` : `the value of ${change_id}`;
-  return new AppError("adapter_failed", `${what} is not restored: ${why}`, {
+  const { id, current_hash } = recorded?.entry.value ?? {};
+  const subject = isPlan(change) ? `the value of ${operand.target} of ${change_id}` : `the value of ${change_id}`;
+  return new AppError("adapter_failed", `${subject} is not restored: ${reason}`, {
     change_id,
     current_status: "applied",
     stage,
-    ...(enacted && { audit_entry: { id, current_hash } }),
+    ...(recorded && { audit_entry: { id, current_hash } }),
   });
 }

@@ -1,9 +1,9 @@
 /** Records the review of an emergency consent. */
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { ReviewVerdict } from "../rules/change.ts";
-import { type Enacted, governed } from "../transaction.ts";
+import { type CommandResult, runTransaction } from "../transaction.ts";
 
 /** The verdict on an emergency consent, and whose it is. */
 export interface ReviewInput extends ProofInput {
@@ -17,16 +17,16 @@ export interface ReviewInput extends ProofInput {
 export const recordReview = (
   caller: Caller,
   { change_id, approver, verdict, note = "", proof, at }: ReviewInput,
-): Promise<Enacted | Replayed> =>
-  governed(caller, async (transaction) => {
+): Promise<CommandResult | Replayed> =>
+  runTransaction(caller, async (transaction) => {
     const before = await transaction.change(change_id);
     const { digest, revision } = before.change;
     const decided = { decision: "review", change_id, digest, approver, note, verdict } as const;
-    const signature = await present(transaction, decided, { proof, at });
+    const signature = await verifyPresentedProof(transaction, decided, { proof, at });
     const command = { type: "review", name: approver, note, verdict, signature } as const;
-    const actor = actorBehind(approver, signature, findActor(caller, approver));
-    const enacted = transaction.enact(before, command, actor);
+    const actor = resolveActor(approver, signature, findActor(caller, approver));
+    const result = transaction.execute(before, command, actor);
     requirePerson(caller, "approver", approver);
     requireRevision(caller, revision);
-    return enacted;
+    return result;
   });

@@ -4,19 +4,24 @@
  */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import type { Caller } from "../caller.ts";
-import { forgetPlace, noteInForce } from "../drift_memory.ts";
+import { forgetOperands, noteInForce } from "../drift_memory.ts";
 import type { HostState } from "../operations/adapter_port.ts";
 import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
-import { createMovedError } from "../operations/judge_apply.ts";
-import { recordPatiently } from "../operations/record_patiently.ts";
-import { type DoneOperand, recordFailure, recordSuccess, withoutPrevious } from "../operations/record_result.ts";
+import { createMovedValueError } from "../operations/judge_apply.ts";
+import { recordWithRetries } from "../operations/record_with_retries.ts";
+import { type DoneOperand, recordFailure, recordSuccess, omitPrevious } from "../operations/record_result.ts";
 import { resolveLeases } from "../operations/recover.ts";
-import { findTakenRestore, leaveLease, type RestoreOutcome } from "../operations/resolve_restore.ts";
-import { askHost, lastStart, nameSystem } from "../operations/ask_host.ts";
-import { type HostRun, isUnresolved, type OperandEnd, runOnHost } from "../operations/run_adapter.ts";
-import { type OperationInput, type OperationResult, type Started, startOperation } from "../operations/start.ts";
+import { findTakenRestore, endOrKeepLease, type RestoreOutcome } from "../operations/resolve_restore.ts";
+import { tryReadHostState, computeLastStart, nameSystem } from "../operations/host_state.ts";
+import { type HostRun, isUnresolved, type OperandOutcome, runOnHost } from "../operations/run_adapter.ts";
+import {
+  type OperationInput,
+  type OperationResult,
+  type StartedOperation,
+  startOperation,
+} from "../operations/start.ts";
 import { listLimits } from "../mandates/limit_rules.ts";
-import { findCarrier } from "../places.ts";
+import { findCarrier } from "../locations.ts";
 import { findApprovingMandate } from "../rules/mandate_approval.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
@@ -24,12 +29,12 @@ import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
 import { listAppliedOperands } from "../rules/record.ts";
-import { expireReadings, readSeen, toSeen } from "../seen.ts";
+import { expireReadings, observeTargets, toObservedValue } from "../target_readings.ts";
 import { isReplayed, isResult, type Replayed } from "../replies.ts";
-import { readRecordedBases, readUnowned } from "../judge_values.ts";
+import { readRecordedBases, readUnownedTargets } from "../judge_values.ts";
 import { readLedger } from "../ledger/ledger.ts";
-import { rollbackFacts } from "../ledger/rollback_facts.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 
 /** Applies or rolls back a change: resolves what was left half done, judges, takes the lease, runs and records. */
 export async function runOperation(
@@ -41,38 +46,38 @@ export async function runOperation(
   if (input.over_drift && !input.note?.trim()) throw invalidField("note", "is required with over_drift");
   const left = dry_run ? undefined : await resolveLeases(deps, change_id);
   return deps.mutex(change_id, async () => {
-    const before = operation === "apply" || dry_run ? undefined : await askBeforeRollback(deps, change_id);
-    const seen = operation === "apply" ? await askBeforeApply(deps, change_id, dry_run) : undefined;
+    const before = operation === "apply" || dry_run ? undefined : await readStatesBeforeRollback(deps, change_id);
+    const observed = operation === "apply" ? await observeBeforeApply(deps, change_id, dry_run) : undefined;
     const readings = operation === "apply" ? await readBases(deps, change_id) : undefined;
-    const started = await governed(
+    const started = await runTransaction(
       caller,
-      (transaction) => startOperation(transaction, caller, input, { left, before, seen, readings }),
+      (transaction) => startOperation(transaction, caller, input, { left, before, observed, readings }),
       // A rollback is never rejected for a clock that is wrong.
-      { anyClock: operation === "rollback" },
+      { ignoresClockLag: operation === "rollback" },
     );
     if (isReplayed(started) || isResult(started)) return started;
     if ("leases" in started) {
       const run = await runAdapter(deps, started);
-      for (const { operand } of run.ends) expireReadings(deps.product!.adapter!, operand);
+      for (const { operand } of run.outcomes) expireReadings(deps.product!.adapter!, operand);
       const ended = await Promise.all(
         started.leases.map(async (lease, index) => {
-          const end = run.ends[index]!;
+          const end = run.outcomes[index]!;
           return { lease, end, restore: await findTakenRestore(deps, end.operand, lease) };
         }),
       );
-      const result = await recordPatiently(deps, started.leases[0]!, () => commitRun(caller, started, run, ended));
-      if (operation === "apply") for (const { operand } of run.ends) noteInForce(deps, operand.change_id);
+      const result = await recordWithRetries(deps, started.leases[0]!, () => commitRun(caller, started, run, ended));
+      if (operation === "apply") for (const { operand } of run.outcomes) noteInForce(deps, operand.change_id);
       return result;
     }
     const dry = await runDry(deps.product?.adapter, started);
-    const result = { ...dry, ...(seen && { seen }) };
+    const result = { ...dry, ...(observed && { seen: observed }) };
     // A dry run uses up its idempotency key: the key must not repeat as an apply.
-    return caller.replies ? governed(caller, async () => result) : result;
+    return caller.replies ? runTransaction(caller, async () => result) : result;
   });
 }
 
 /** Asks for the state of an applied change: without it nothing follows from its absence after the rollback. */
-async function askBeforeRollback(
+async function readStatesBeforeRollback(
   { store, product }: Caller["deps"],
   changeId: string,
 ): Promise<ReadonlyMap<string, HostState | undefined>> {
@@ -80,16 +85,16 @@ async function askBeforeRollback(
   const operands = record?.change.status === "applied" ? listAppliedOperands(record) : [];
   const states = operands.map(async (operand) => {
     const adapter = findCarrier(product?.adapter, operand);
-    return [operand.change_id, adapter && (await askHost(adapter, operand))] as const;
+    return [operand.change_id, adapter && (await tryReadHostState(adapter, operand))] as const;
   });
   return new Map(await Promise.all(states));
 }
 
 /** Reads what an apply would replace; `null` where it cannot be read now. */
-async function askBeforeApply(deps: Caller["deps"], changeId: string, dryRun: boolean | undefined) {
+async function observeBeforeApply(deps: Caller["deps"], changeId: string, dryRun: boolean | undefined) {
   const change = (await readRecord(deps.store, changeId))?.change;
   if (!change) return undefined;
-  return readSeen(deps, change, !dryRun).catch(() => null);
+  return observeTargets(deps, change, !dryRun).catch(() => null);
 }
 
 /** Reads what the target of an apply holds, where its steps are limited and neither log nor proposal says it. */
@@ -100,66 +105,70 @@ async function readBases(deps: Caller["deps"], changeId: string) {
   const rules = [...targets, ...((agent && (await listLimits(deps.store, agent))) || [])];
   if (!record || rules.length === 0) return undefined;
   const recorded = await readLedger(deps, (ledger) => readRecordedBases(ledger, record));
-  return readUnowned(deps, record.change, recorded, rules);
+  return readUnownedTargets(deps, record.change, recorded, rules);
 }
 
-function runAdapter(deps: Caller["deps"], { leases, operands, expected }: Started): Promise<HostRun> {
+function runAdapter(deps: Caller["deps"], { leases, operands, expected }: StartedOperation): Promise<HostRun> {
   const { operation, ends, over_drift: overDrift } = leases[0]!;
   // Near the end of its lease an operation starts no further step: another process may take over soon.
-  const inTime = (): boolean => deps.clock.now() <= lastStart(ends);
+  const isInTime = (): boolean => deps.clock.now() <= computeLastStart(ends);
   const mayBeGone = (operand: Change): true | undefined => leases[operands.indexOf(operand)]?.mayBeGone;
-  const options = { inTime, mayBeGone, readFacts: rollbackFacts(deps), overDrift, expected };
+  const options = { inTime: isInTime, mayBeGone, readFacts: createRollbackFactsReader(deps), overDrift, expected };
   return runOnHost(deps.product!.adapter!, operands, operation, options);
 }
 
 /** How an operation ended on an operand, and what became of the restore whose lease it took over. */
 interface EndedLease {
   lease: OperationLease;
-  end: OperandEnd;
+  end: OperandOutcome;
   restore: RestoreOutcome;
 }
 
 /** Commits the host's result and ends the leases; those on targets of which it is not known how they were left remain. */
 async function commitRun(
   caller: Caller,
-  { leases, record, operands }: Started,
+  { leases, record, operands }: StartedOperation,
   run: HostRun,
   ended: readonly EndedLease[],
 ): Promise<OperationResult | Replayed> {
   const { change_id } = record.change;
   const request = leases[0]!;
   const adapter = caller.deps.product!.adapter!;
-  const toResult = ({ operand, result }: OperandEnd): DoneOperand["adapter"] | undefined =>
+  const toResult = ({ operand, result }: OperandOutcome): DoneOperand["adapter"] | undefined =>
     result && { name: nameSystem(adapter, operand), ...result };
   const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
-    let before = await transaction.change(change_id, "settling");
+    let before = await transaction.change(change_id, "resolving");
     const name = nameSystem(adapter, before.change);
     for (const { lease, end, restore } of ended) {
-      const left = findLeft(end, run, before.change);
-      before = await leaveLease(transaction, lease, before, { failed: end.result === undefined, left, restore });
+      const left = findLeaseState(end, run, before.change);
+      before = await endOrKeepLease(transaction, lease, before, {
+        failed: end.result === undefined,
+        leaseState: left,
+        restore,
+      });
     }
     if (run.ok) {
-      const carried = run.ends.map((end) => ({ operand: end.operand, adapter: toResult(end)! }));
+      const carried = run.outcomes.map((end) => ({ operand: end.operand, adapter: toResult(end)! }));
       // The entries of a plan that are only recorded.
       const others = request.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
       const recordedOnly = others.filter(({ change_id: id }) => operands.every((one) => one.change_id !== id));
       const done = [...carried, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
       const { replaced, ...recorded } = await recordSuccess(transaction, before, request, done);
       // A value that a later rollback puts back there is no edit from outside.
-      for (const { target_held } of replaced) if (target_held !== null) forgetPlace(caller.deps, target_held);
+      for (const { target_held } of replaced) if (target_held !== null) forgetOperands(caller.deps, target_held);
       const [first] = carried;
-      if (!isPlan(before.change)) return { ...recorded, adapter: withoutPrevious(first!.adapter) };
+      if (!isPlan(before.change)) return { ...recorded, adapter: omitPrevious(first!.adapter) };
       const sets = carried.map(({ operand: { tenant_id, target }, adapter: one }) => ({
         tenant_id,
         target,
-        ...withoutPrevious(one),
+        ...omitPrevious(one),
       }));
       return { ...recorded, adapter: { name, result: OPERATION_RESULTS[request.operation], sets } };
     }
-    const outcomes = run.ends.map((end) => ({ ...end, adapter: toResult(end) }));
+    const outcomes = run.outcomes.map((end) => ({ ...end, adapter: toResult(end) }));
     const { value: entry } = (await recordFailure(transaction, before, request, run.failure, outcomes)).entry;
-    const { stage, host, error, rejected: refused } = run.failure;
-    if (refused) return createRejection(name, error);
+    const { stage, host, error, rejected: isRejected } = run.failure;
+    if (isRejected) return createRejection(name, error);
     const { status } = before.change;
     const audit_entry = { id: entry.id, current_hash: entry.current_hash };
     if (run.drift)
@@ -169,9 +178,14 @@ async function commitRun(
         { change_id, current_status: status, ...run.drift, audit_entry },
       );
     if (run.moved) {
-      const place = run.failed.operand.places?.[0]?.place ?? name;
-      const seen = [toSeen(run.moved, { place, ...transaction })];
-      return createMovedError(before.change, transaction.product.intent, { seen, moved: seen }, { audit_entry });
+      const location = run.failed.operand.places?.[0]?.place ?? name;
+      const observed = [toObservedValue(run.moved, { place: location, ...transaction })];
+      return createMovedValueError(
+        before.change,
+        transaction.product.intent,
+        { seen: observed, moved: observed },
+        { audit_entry },
+      );
     }
     return new AppError(
       "adapter_failed",
@@ -179,14 +193,14 @@ async function commitRun(
       { change_id, current_status: status, stage, host, ...listSets(before.change, run), audit_entry },
     );
   };
-  return governed(caller, decide, { anyClock: true });
+  return runTransaction(caller, decide, { ignoresClockLag: true });
 }
 
 const OPERATION_RESULTS = { apply: "applied", rollback: "rolled_back" } as const satisfies Record<Operation, string>;
 
 /** Returns why the lease on an operand remains. A failed apply of a plan goes on to take back what it could not. */
-function findLeft(
-  { result, failure, host, isTouched }: OperandEnd,
+function findLeaseState(
+  { result, failure, host, isTouched }: OperandOutcome,
   run: HostRun,
   change: Change,
 ): "unresolved" | "unanswered" | undefined {
@@ -199,5 +213,5 @@ function findLeft(
 }
 
 /** Lists how the targets of a plan were left. */
-const listSets = (change: Change, { ends }: HostRun): { sets?: object[] } =>
+const listSets = (change: Change, { outcomes: ends }: HostRun): { sets?: object[] } =>
   isPlan(change) ? { sets: ends.map(({ operand: { tenant_id, target }, host }) => ({ tenant_id, target, host })) } : {};

@@ -1,9 +1,15 @@
 /** Acts of a person on a rollout: hold it, resume it, or advance a step that waits for a person. */
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
-import { listOtherLeases, leaseError, readLease, selectOtherLease, targetInUseError } from "../operations/lease.ts";
+import {
+  listOtherLeases,
+  createLeaseError,
+  readLease,
+  selectOtherLease,
+  createTargetInUseError,
+} from "../operations/lease.ts";
 import { resolveLeases } from "../operations/recover.ts";
-import { findCarrier } from "../places.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { findCarrier } from "../locations.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
 import type { Replayed } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
@@ -18,7 +24,7 @@ import { type OrderedAdvance, orderAdvance, runAdvance } from "../rollouts/advan
 import { recordAdvance } from "../rollouts/record_advance.ts";
 import { readSamples, toFed } from "../rollouts/samples.ts";
 import type { OperationResult } from "../operations/start.ts";
-import { type Enacted, governed, type Transaction } from "../transaction.ts";
+import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 
 /** An act on a rollout, and whose it is. */
 export interface StageInput extends ProofInput {
@@ -34,49 +40,49 @@ export interface StageInput extends ProofInput {
 export async function changeStage(caller: Caller, input: StageInput): Promise<OperationResult | Replayed> {
   const { change_id, action, step, note = "" } = input;
   const { deps } = caller;
-  const act = () =>
-    governed(
+  const runAction = () =>
+    runTransaction(
       caller,
       async (transaction): Promise<OperationResult | OrderedAdvance> => {
         const { intent } = transaction.product;
         const record = await transaction.change(change_id);
         const { change } = record;
-        const standing = change.exposure?.step ?? -1;
-        requireRollout(change, action === "hold" && step < standing ? standing : step, intent);
+        const currentStep = change.exposure?.step ?? -1;
+        requireRollout(change, action === "hold" && step < currentStep ? currentStep : step, intent);
         requireStageOpen(action, record, intent);
-        const prepared = await ACTS[action](transaction, record);
+        const prepared = await STAGE_ACTIONS[action](transaction, record);
         const by = await authorize(transaction, caller, change, input);
         await prepared.requireFree?.();
         requireRevision(caller, change.revision);
-        const acted = await prepared.enact({ note, owner: deps.owner, ...by });
+        const acted = await prepared.execute({ note, owner: deps.owner, ...by });
         return "lease" in acted ? acted : { ...acted, adapter: null };
       },
-      { anyClock: action === "hold" },
+      { ignoresClockLag: action === "hold" },
     );
   // Only an advance asks a target system: nothing keeps a hold waiting.
   if (action === "advance") await resolveLeases(deps, change_id);
   const run = async () => {
-    const acted = await act();
+    const acted = await runAction();
     return "lease" in acted ? runAdvance(caller, acted) : acted;
   };
   return action === "advance" ? deps.mutex(change_id, run) : run();
 }
 
 /** An act with its actor, the facts of a signature, and the process that takes a lease for it. */
-interface Act extends Actor {
+interface AuthorizedAction extends Actor {
   note: string;
   signed: object;
   owner: string;
 }
 
 /** An act that the rollout allows now, before its caller is judged. */
-interface Prepared {
+interface PreparedAction {
   /** Requires that nothing which holds an apply back holds the act. Errors: as of an apply. */
   requireFree?(): Promise<void>;
-  enact(act: Act): Enacted | OrderedAdvance;
+  execute(runAction: AuthorizedAction): CommandResult | OrderedAdvance;
 }
 
-const saidIn = ({ note, signed }: Act): object => ({ ...(note && { note }), ...signed });
+const listActionFacts = ({ note, signed }: AuthorizedAction): object => ({ ...(note && { note }), ...signed });
 
 /** Returns the actor with the facts of a signature. Errors: 403 `not_permitted`, `not_an_approver`, those of a signature. */
 async function authorize(
@@ -90,29 +96,43 @@ async function authorize(
   const claimed = findActor(caller, name);
   requireStagePerson(action, change, { claimed, name, intent });
   const about = { decision: "stage", ...changeFacts("stage", change), step, action, approver: name, note } as const;
-  const signature = await present(transaction, about, { proof, at });
-  const actor = actorBehind(name, signature, claimed);
+  const signature = await verifyPresentedProof(transaction, about, { proof, at });
+  const actor = resolveActor(name, signature, claimed);
   const type = action === "hold" ? "stage_hold" : "stage";
   return { ...actor, signed: signatureFacts({ type, name, signature }, intent.policy, actor) };
 }
 
-async function hold(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
+async function hold(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   return {
-    enact: (act) => enact(transaction, record, "held", { decision: "hold", reason: "by_hand", ...saidIn(act) }, act),
+    execute: (runAction) =>
+      executeStage(
+        transaction,
+        record,
+        "held",
+        { decision: "hold", reason: "by_hand", ...listActionFacts(runAction) },
+        runAction,
+      ),
   };
 }
 
 /** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
-async function resume(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
+async function resume(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   const { change, rollout } = record;
   const totals = rollout!.mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
   return {
-    enact: (act) => enact(transaction, record, "resumed", { ...(totals && { totals }), ...saidIn(act) }, act),
+    execute: (runAction) =>
+      executeStage(
+        transaction,
+        record,
+        "resumed",
+        { ...(totals && { totals }), ...listActionFacts(runAction) },
+        runAction,
+      ),
   };
 }
 
 /** Takes a step that waits for a person, where nothing else holds it. */
-async function advance(transaction: Transaction, record: ChangeRecord): Promise<Prepared> {
+async function advance(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   const { change } = record;
   const verdict = await judgeRollout(transaction, record, { byHand: true });
   if (!verdict.error && verdict.decision !== "advance")
@@ -120,12 +140,12 @@ async function advance(transaction: Transaction, record: ChangeRecord): Promise<
   return {
     async requireFree() {
       const lease = await readLease(transaction.tx, change);
-      if (lease) throw leaseError(lease);
+      if (lease) throw createLeaseError(lease);
       const other = selectOtherLease(change, await listOtherLeases(transaction.tx, [change]));
-      if (other) throw targetInUseError(change.change_id, other);
+      if (other) throw createTargetInUseError(change.change_id, other);
       if (verdict.error) throw verdict.error;
     },
-    enact({ actor, authenticated, idp, note, owner, signed }) {
+    execute({ actor, authenticated, idp, note, owner, signed }) {
       const by = { actor, authenticated, ...(idp && { idp }) };
       const facts = { ...verdict.facts, ...(note && { note }) };
       const { adapter, manifest_hash } = transaction.product;
@@ -142,13 +162,13 @@ async function advance(transaction: Transaction, record: ChangeRecord): Promise<
   };
 }
 
-const ACTS = { hold, resume, advance } as const;
+const STAGE_ACTIONS = { hold, resume, advance } as const;
 
-const enact = (
+const executeStage = (
   transaction: Transaction,
   record: ChangeRecord,
   event: "held" | "resumed",
   circumstance: object,
   actor: Actor,
-): Enacted =>
-  transaction.enact(record, { type: "stage", event, step: record.change.exposure!.step, circumstance }, actor);
+): CommandResult =>
+  transaction.execute(record, { type: "stage", event, step: record.change.exposure!.step, circumstance }, actor);

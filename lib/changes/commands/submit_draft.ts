@@ -2,13 +2,13 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Tx } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { keepDraft, type NotFiled, whyNotFiled } from "../drafts.ts";
+import { storeDraft, type DraftProblem, findDraftProblem } from "../drafts.ts";
 import { fileProposal } from "../file_proposal.ts";
 import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { DraftRequester, ProposeInput } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
-import { governed } from "../transaction.ts";
+import { runTransaction } from "../transaction.ts";
 
 /** The stored draft, in which the same transaction notes the change. */
 export interface DraftRecord {
@@ -21,24 +21,24 @@ export interface DraftRecord {
 export async function submitDraft(
   deps: ChangesDeps,
   input: ProposeInput & { proposer: `llm:${string}` },
-  asked: DraftRequester,
+  requester: DraftRequester,
   draftRecord?: DraftRecord,
-): Promise<Pick<Change, "change_id"> | NotFiled> {
+): Promise<Pick<Change, "change_id"> | DraftProblem> {
   const { not_allowed, readings } = await examineProposal(deps, input);
-  return governed({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | NotFiled | AppError> => {
+  return runTransaction({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | DraftProblem | AppError> => {
     const stored = await draftRecord?.storedAs(transaction.tx);
     if (stored !== undefined) return { change_id: stored };
-    const reason = await whyNotFiled(transaction, input);
+    const reason = await findDraftProblem(transaction, input);
     if (reason) return reason;
     const draft = await fileProposal(
       transaction,
       input,
       serviceActor(input.proposer),
       {},
-      { asked, not_allowed, readings },
+      { asked: requester, not_allowed, readings },
     );
     if (draft instanceof AppError) return draft;
-    keepDraft(transaction, draft.record.change);
+    storeDraft(transaction, draft.record.change);
     draftRecord?.markStored(transaction.tx, draft.record.change.change_id);
     return draft.record.change;
   });

@@ -2,20 +2,20 @@
 import { AppError, type ErrorCode } from "../../kit/errors.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { NoTargetSystem, type ProductAdapter } from "../operations/adapter_port.ts";
-import type { Place } from "../records.ts";
+import type { TargetKey } from "../records.ts";
 import type { GateDecision } from "../rules/decide_gate.ts";
-import { governed } from "../transaction.ts";
+import { runTransaction } from "../transaction.ts";
 import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 
 /** States of the service in which nothing is decided: the answer is then to wait. */
 const UNDECIDED: ReadonlySet<ErrorCode> = new Set(["chain_broken", "clock_behind", "intent_outdated"]);
 
 /** Returns true where others may ask for a target. Throws `NoTargetSystem`. */
-export const isGate = (adapter: ProductAdapter | undefined, { tenant_id, target }: Place): boolean =>
+export const isGate = (adapter: ProductAdapter | undefined, { tenant_id, target }: TargetKey): boolean =>
   adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
 
 /** Requires that others may ask for a target (400 `no_target_system`). */
-export function requireGate(adapter: ProductAdapter | undefined, place: Place): void {
+export function requireGate(adapter: ProductAdapter | undefined, place: TargetKey): void {
   try {
     if (isGate(adapter, place)) return;
   } catch (error) {
@@ -28,7 +28,9 @@ export function requireGate(adapter: ProductAdapter | undefined, place: Place): 
 /** Returns the answer to a question for a release; writes nothing. Errors: 400 `no_target_system`. */
 export async function askGate(deps: ChangesDeps, question: GateQuestion): Promise<GateDecision> {
   requireGate(deps.product!.adapter, question);
-  return unlessUndecided(() => governed<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question)));
+  return unlessUndecided(() =>
+    runTransaction<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question)),
+  );
 }
 
 /** Returns a decision; waiting where the service decides nothing at present. */

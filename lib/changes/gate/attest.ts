@@ -8,7 +8,7 @@ import { parseDetail } from "../rules/event.ts";
 import { NoTargetSystem } from "../operations/adapter_port.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { HEAD, releaseHead } from "../rules/release.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { isGate } from "./ask_gate.ts";
 import { judgeRelease } from "./judge_release.ts";
 
@@ -26,7 +26,7 @@ export interface Attester {
  * `change_not_found`, 409 `evidence_mismatch`, `approval_stale`, `not_in_force`, 503 `chain_broken`.
  */
 export async function attest(deps: ChangesDeps, changeId: string, { signer, publicUrl }: Attester): Promise<Envelope> {
-  const statement = await governed<object>({ deps }, async (transaction) => {
+  const statement = await runTransaction<object>({ deps }, async (transaction) => {
     const { fields } = await transaction.ledger.change(changeId);
     const { change, applied } = await transaction.change(changeId, "closing");
     if (fields.length > 0)
@@ -35,7 +35,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
     if (head === undefined) await requireOwner(transaction, change);
     else await requireAllowed(transaction, change, head);
     // A release was judged just now; the consents of another change were, last, when it was applied.
-    const entry = head === undefined ? await transaction.evidence.kept(applied?.entry) : undefined;
+    const entry = head === undefined ? await transaction.evidence.storedEntry(applied?.entry) : undefined;
     const policy = (entry && parseDetail(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
     return makeStatement(transaction, { change, head, policy, publicUrl });
   });

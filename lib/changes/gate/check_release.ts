@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../deps.ts";
 import { serviceActor } from "../rules/actor.ts";
 import type { GateDecision } from "../rules/decide_gate.ts";
 import { normalizeTarget } from "../rules/target_key.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 
 declare module "../../store/store.ts" {
@@ -30,13 +30,13 @@ export const checkRelease = (
   question: GateQuestion,
   caller: GateCaller | undefined,
 ): Promise<GateDecision> =>
-  governed<GateDecision>({ deps }, async (transaction) => {
+  runTransaction<GateDecision>({ deps }, async (transaction) => {
     const { record, ...decision } = await judgeRelease(transaction, question);
     if (record && (await isNew(transaction, question, { ...decision, caller }))) {
       const { target, head } = question;
       const { state, reasons } = decision;
       const circumstance = { target, head, state, reasons, ...(caller && { caller }) };
-      transaction.enact(record, { type: "check_release", circumstance }, serviceActor());
+      transaction.execute(record, { type: "check_release", circumstance }, serviceActor());
     }
     return decision;
   });

@@ -1,15 +1,15 @@
 /** Judges a release that another tool asks for, by the changes of its target as the log shows them. Writes nothing. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import { AppError } from "../../kit/errors.ts";
-import { lastFreeze } from "../freeze.ts";
+import { findLastFreeze } from "../freeze.ts";
 import { isTargetProposal } from "../ledger/targets.ts";
 import { requireInside } from "../mandates/check_apply.ts";
 import { requireApplicable } from "../operations/judge_apply.ts";
 import { requireNoOperation } from "../operations/lease.ts";
-import { asProven } from "../proven_consents.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
-import { unlessMissing } from "../mismatch.ts";
-import { type Place, readRecord, readRecords, targetKey } from "../records.ts";
+import { ignoreMissing } from "../mismatch.ts";
+import { type TargetKey, readRecord, readRecords, formatTargetKey } from "../records.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { decideGate, type GateDecision, type GateFacts, type Release } from "../rules/decide_gate.ts";
@@ -26,7 +26,7 @@ import type { Transaction } from "../transaction.ts";
 import { listRecords } from "../../store/pages.ts";
 
 /** A question for a release. */
-export interface GateQuestion extends Place {
+export interface GateQuestion extends TargetKey {
   /** The commit that is to be deployed. */
   head: string;
 }
@@ -83,11 +83,11 @@ export async function judgeRelease(
  */
 async function listCandidates(
   { tx, evidence }: Transaction,
-  place: Place,
+  place: TargetKey,
 ): Promise<{ candidates: string[]; recent: string[] }> {
-  const prefix = targetKey(place);
-  const proposed = await evidence.lastOnTarget("proposed", place, MAX_LISTED);
-  const held = await evidence.lastOnTarget("held", place, MAX_LISTED);
+  const prefix = formatTargetKey(place);
+  const proposed = await evidence.newestAboutTarget("proposed", place, MAX_LISTED);
+  const held = await evidence.newestAboutTarget("held", place, MAX_LISTED);
   const owners = await tx.list("owners", { prefix, limit: MAX_LISTED, reverse: true });
   const live: string[] = [];
   for await (const { id } of listRecords(tx, "live_by_target", { prefix, keysOnly: true }))
@@ -109,18 +109,18 @@ async function listCandidates(
  */
 async function findNewest(
   transaction: Transaction,
-  place: Place,
+  place: TargetKey,
   candidates: readonly string[],
 ): Promise<Read | undefined> {
   const { evidence, indexedAfter } = transaction;
-  const last = await evidence.lastAbout(candidates);
+  const last = await evidence.lastEntryIds(candidates);
   const ordered = candidates
     .map((changeId, index) => ({ changeId, last: Math.max(last[index]!, indexedAfter()) }))
     .sort((one, other) => other.last - one.last);
   let found: Traced[] = [];
   for (let next = 0; next < ordered.length || found.length > 0;) {
     const batch = ordered.slice(next, (next += BATCH)).map(({ changeId }) => changeId);
-    await evidence.readAbout(batch);
+    await evidence.prefetchAbout(batch);
     for (const changeId of batch) found.push(...(await trace(transaction, place, changeId)));
     found = found
       .filter(({ state: { change } }) => change.status === "approved" || change.status === "applied")
@@ -156,13 +156,13 @@ async function findMatches(
 /** Follows a change of a target by its entries; empty where the log has none of it, or they are of another target. */
 async function trace(
   { tx, ledger, evidence, indexedAfter }: Transaction,
-  place: Place,
+  place: TargetKey,
   changeId: string,
 ): Promise<Traced[]> {
-  let entries = await evidence.about(changeId, indexedAfter() + 1);
+  let entries = await evidence.entriesAbout(changeId, indexedAfter() + 1);
   if (entries[0]?.event_type !== "change_proposed")
     entries = await ledger.entries(changeId, await readRecord(tx, changeId));
-  if (!foldEntries(entries)) entries = await evidence.about(changeId, 1);
+  if (!foldEntries(entries)) entries = await evidence.entriesAbout(changeId, 1);
   const state = foldEntries(entries);
   return state && isTargetProposal(place, entries[0]) ? [{ state, consented: lastConsent(entries) }] : [];
 }
@@ -170,11 +170,11 @@ async function trace(
 /** Reads the record of a change; undefined where it is of another kind. */
 async function readRelease(
   { ledger }: Transaction,
-  place: Place,
+  place: TargetKey,
   { state, consented }: Traced,
 ): Promise<Read | undefined> {
   const { change_id } = state.change;
-  const verified = await unlessMissing(ledger.change(change_id));
+  const verified = await ignoreMissing(ledger.change(change_id));
   if (!verified) return { change: state.change, consented, mismatch: "its record is missing in the store" };
   const { record, fields } = verified;
   if (fields.length > 0)
@@ -185,7 +185,7 @@ async function readRelease(
 }
 
 /** Returns what a change of kind `config` sets at a place. */
-const setBy = (change: Change, place: Place) =>
+const setBy = (change: Change, place: TargetKey) =>
   change.kind === "config" ? listEntries(change).find((entry) => isSameTarget(entry, place)) : undefined;
 
 /** Returns the entry of the last approval; of a change that the intent approved, its proposal. */
@@ -220,19 +220,19 @@ async function requireInForce(transaction: Transaction, record: ChangeRecord): P
   const { intent } = product;
   const { applied } = record;
   const then = { ...transaction, ...(applied && { at: applied.at, until: applied.entry }) };
-  const proven = await asProven(then, record);
+  const proven = await filterProvenConsents(then, record);
   requireConsented(proven, intent);
   await requireInside(then, proven);
   await requireNoOperation(tx, record.change);
   if (isEmergencyApproved(proven, intent)) return;
-  requireNoHold(listHolds(intent.policy, await lastFreeze(transaction), now, record.change));
+  requireNoHold(listHolds(intent.policy, await findLastFreeze(transaction), now, record.change));
 }
 
 async function describePending(transaction: Transaction, release: Read): Promise<NonNullable<GateFacts["pending"]>> {
   const { product, now } = transaction;
   const { intent } = product;
   const record = release.record!;
-  const proven = await asProven(transaction, record);
+  const proven = await filterProvenConsents(transaction, record);
   return {
     release: { change: record.change, consented: 0 },
     overdue: explainOverdue(record.change, { intent, now }),

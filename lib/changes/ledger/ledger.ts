@@ -2,15 +2,22 @@
 import type { ChainHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { consultLog, type Evidence } from "../evidence.ts";
-import type { Reading } from "../reading.ts";
-import { readStoredChange, type Place, targetKey } from "../records.ts";
+import type { LogDeps } from "../run_with_log.ts";
+import { readStoredChange, type TargetKey, formatTargetKey } from "../records.ts";
 import { pickContent } from "../rules/content.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../rules/list_entries.ts";
 import { toChange, type ChangeRecord, type ChangeState, listDifferences } from "../rules/record.ts";
 import type { TargetOwner } from "../rules/stale_target.ts";
-import { findOwnedSince, findOwner, findOwnerWithout, findSpelling, type LedgerSources, listLive } from "./targets.ts";
-import { heldNow, heldSince, lastValue } from "./values_held.ts";
-import { entryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
+import {
+  findOwnedSince,
+  findOwner,
+  findOwnerAfterRollback,
+  findSpelling,
+  type LedgerSources,
+  listLive,
+} from "./targets.ts";
+import { readCurrentValue, readValuesSince, readLastValue } from "./target_values.ts";
+import { listEntryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
 
 /** A stored record, and what of it does not match the log. */
 export interface VerifiedRecord {
@@ -28,16 +35,16 @@ export function createLedger(sources: LedgerSources) {
 
   /** The entries about a change, read back as far as its record says, or all of them. */
   const entries = async (changeId: string, record: ChangeRecord | undefined): Promise<AuditEntry[]> => {
-    const ids = entryIds(record);
-    return ids.length > 0 && ids.at(-1)! <= length ? evidence.about(changeId, ids[0]!) : [];
+    const ids = listEntryIds(record);
+    return ids.length > 0 && ids.at(-1)! <= length ? evidence.entriesAbout(changeId, ids[0]!) : [];
   };
 
   /** Returns the state of a change by its entries alone; undefined where the log has none, or they do not follow. */
   const state = async (changeId: string, record: ChangeRecord | undefined): Promise<ChangeState | undefined> =>
-    foldEntries(await entries(changeId, record)) ?? foldEntries(await evidence.about(changeId, 1));
+    foldEntries(await entries(changeId, record)) ?? foldEntries(await evidence.entriesAbout(changeId, 1));
 
-  const findTargetOwner = (target: Place): Promise<string | null> => {
-    const key = targetKey(target);
+  const findTargetOwner = (target: TargetKey): Promise<string | null> => {
+    const key = formatTargetKey(target);
     const owner = owners.get(key) ?? findOwner(sources, target);
     owners.set(key, owner);
     return owner;
@@ -65,9 +72,9 @@ export function createLedger(sources: LedgerSources) {
       const found = await Promise.all(listEntries(change).map(findTargetOwner));
       return isPlan(change) ? found : found[0]!;
     },
-    ownedSince: (target: Place) => findOwnedSince(sources, target),
-    ownerWithout: (record: ChangeRecord, target: Place) => findOwnerWithout(sources, record, target),
-    spelling: (target: Place) => findSpelling(sources, target),
+    ownedSince: (target: TargetKey) => findOwnedSince(sources, target),
+    ownerAfterRollback: (record: ChangeRecord, target: TargetKey) => findOwnerAfterRollback(sources, record, target),
+    spelling: (target: TargetKey) => findSpelling(sources, target),
     /** Returns a change with each target that it sets spelled as it was first applied. */
     async respell<C extends ChangeEntry>(change: C): Promise<C> {
       const { sets } = change;
@@ -75,16 +82,16 @@ export function createLedger(sources: LedgerSources) {
       const spelled = sets.map(async (entry) => ({ ...entry, target: await findSpelling(sources, entry) }));
       return { ...change, sets: await Promise.all(spelled) };
     },
-    live: (target: Place) => listLive(sources, target),
-    heldSince: (target: Place, moment: string) => heldSince(sources, target, moment),
-    heldNow: (target: Place) => heldNow(sources, target),
-    lastValue: (target: Place) => lastValue(sources, target),
+    liveChanges: (target: TargetKey) => listLive(sources, target),
+    valuesSince: (target: TargetKey, moment: string) => readValuesSince(sources, target, moment),
+    currentValue: (target: TargetKey) => readCurrentValue(sources, target),
+    lastValue: (target: TargetKey) => readLastValue(sources, target),
   };
 }
 
 /** Runs a read of the ledger outside a transaction. Errors: 503 `chain_broken`. */
 export const readLedger = <T>(
-  deps: Reading,
+  deps: LogDeps,
   run: (ledger: Ledger, evidence: Evidence, head: ChainHead) => Promise<T>,
 ): Promise<T> =>
   consultLog(deps, (evidence, head) => {

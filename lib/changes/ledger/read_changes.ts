@@ -4,13 +4,13 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { hasValidHash } from "../../audit/entry_hash.ts";
 import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { ChangesDeps } from "../deps.ts";
-import type { Place } from "../records.ts";
+import type { TargetKey } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { findTargetFacts } from "../rules/event.ts";
 import type { Applied, ChangeRecord } from "../rules/record.ts";
 import { fromStoredChange } from "../rules/stored_record.ts";
-import { named, onTarget } from "../subjects.ts";
-import { entryIds, verifyRecord } from "./verify_record.ts";
+import { nameQuery, targetQuery } from "../subjects.ts";
+import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
 /** A change with its apply, or why its record is not trusted. */
 export type VerifiedChange = { change: Change; applied: Applied | null } | { problem: string };
@@ -18,19 +18,19 @@ export type VerifiedChange = { change: Change; applied: Applied | null } | { pro
 /** Changes verified before other work runs. */
 const BATCH_SIZE = 50;
 
-type Reading = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
+type ReadDeps = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
 
 /**
  * Reads changes and compares each with its entries. Entries that this process has indexed must be the ones that it read, and none
  * of them may be missing from the record; older ones need only be sound. From the entry on at which the chain is known to be
  * broken nothing is trusted.
  */
-export async function readVerifiedChanges(deps: Reading, ids: readonly string[]): Promise<VerifiedChange[]> {
+export async function readVerifiedChanges(deps: ReadDeps, ids: readonly string[]): Promise<VerifiedChange[]> {
   const { store, integrity } = deps;
   // Before the records: they may not name what is appended from here on.
   const end = integrity.logIndex?.durable.length ?? 0;
   const records = (await store.getMany("changes", ids)).map((stored) => stored && fromStoredChange(stored));
-  const wanted = records.flatMap(entryIds);
+  const wanted = records.flatMap(listEntryIds);
   const stored = await store.getMany("audit", wanted.map(entryKey));
   const entries = new Map(stored.map((entry, index) => [wanted[index]!, entry?.value]));
   const verified: VerifiedChange[] = [];
@@ -42,7 +42,7 @@ export async function readVerifiedChanges(deps: Reading, ids: readonly string[])
 }
 
 async function verify(
-  deps: Reading,
+  deps: ReadDeps,
   {
     changeId,
     record,
@@ -56,11 +56,11 @@ async function verify(
   },
 ): Promise<VerifiedChange> {
   const { sha256, integrity } = deps;
-  const ids = entryIds(record);
-  const own = ids.map((id) => entries.get(id));
-  const fields = verifyRecord(changeId, record, own, sha256);
+  const ids = listEntryIds(record);
+  const ownEntries = ids.map((id) => entries.get(id));
+  const fields = verifyRecord(changeId, record, ownEntries, sha256);
   if (fields.includes("record")) return { problem: "the change has no valid record" };
-  if (!ids.every((id, index) => hasEntry(deps, id, own[index], changeId)))
+  if (!ids.every((id, index) => hasEntry(deps, id, ownEntries[index], changeId)))
     return { problem: "an entry about the change is not the one that the log had" };
   if (await isIncomplete(deps, changeId, ids, end)) return { problem: "the record does not name all of its entries" };
   if (fields.length > 0) return { problem: `the record does not match the log (${fields.join(", ")})` };
@@ -72,7 +72,7 @@ async function verify(
 }
 
 function hasEntry(
-  { sha256, integrity }: Reading,
+  { sha256, integrity }: ReadDeps,
   id: number,
   entry: AuditEntry | undefined,
   changeId: string,
@@ -84,12 +84,12 @@ function hasEntry(
 
 /** Returns whether an indexed entry, up to `end`, is about the change and not among these. */
 async function isIncomplete(
-  { store, integrity: { logIndex: outline } }: Reading,
+  { store, integrity: { logIndex: outline } }: ReadDeps,
   changeId: string,
   ids: readonly number[],
   end: number,
 ): Promise<boolean> {
-  const found = outline ? [...outline.find(named(changeId), end, 0)] : [];
+  const found = outline ? [...outline.find(nameQuery(changeId), end, 0)] : [];
   const others = found.filter((id) => !ids.includes(id));
   if (others.length === 0) return false;
   // Two changes may have the same key in the index.
@@ -102,13 +102,13 @@ async function isIncomplete(
  * indexed the log; undefined where an entry is not the one that was read.
  */
 export async function listLaterOwners(
-  deps: Reading,
-  place: Place,
+  deps: ReadDeps,
+  target: TargetKey,
   { change_id: owner, entry }: { change_id: string; entry: number },
 ): Promise<string[] | undefined> {
   const { store, integrity } = deps;
   const found = [
-    ...(integrity.logIndex?.find(onTarget("held", place), integrity.logIndex.durable.length, entry) ?? []),
+    ...(integrity.logIndex?.find(targetQuery("held", target), integrity.logIndex.durable.length, entry) ?? []),
   ];
   const ended = new Set<string>();
   const later: string[] = [];
@@ -119,9 +119,9 @@ export async function listLaterOwners(
     for (const [index, one] of stored.entries()) {
       const { event_type, change_id, tenant, detail } = one?.value ?? ({} as Partial<AuditEntry>);
       if (!change_id || !hasEntry(deps, ids[index]!, one?.value, change_id)) return undefined;
-      const held = findTargetFacts({ tenant: tenant!, detail: detail! }, place);
-      if (!held) continue;
-      const { target_holds } = held;
+      const facts = findTargetFacts({ tenant: tenant!, detail: detail! }, target);
+      if (!facts) continue;
+      const { target_holds } = facts;
       if (event_type === "change_rolled_back" || event_type === "change_rollback_failed") ended.add(change_id);
       else if (!ended.has(change_id)) later.push(change_id);
       if (later.length === 0 && (target_holds === owner || target_holds === null)) return later;

@@ -3,16 +3,16 @@ import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { CollectionRecord, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { targetRows } from "../by_target.ts";
-import { agentPlace, applyKey, type Place, targetKey } from "../records.ts";
+import { listTargetChangeKeys } from "../target_index.ts";
+import { formatAgentChangeKey, formatDueApplyKey, type TargetKey, formatTargetKey } from "../records.ts";
 import { isLive, isReviewDue } from "../rules/current_state.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
 import { fromStoredChange } from "../rules/stored_record.ts";
-import { entryIds, type Mismatch, verifyRecord } from "./verify_record.ts";
+import { listEntryIds, type Mismatch, verifyRecord } from "./verify_record.ts";
 
-type Scanning = Pick<ChangesDeps, "store" | "sha256">;
+type ScanDeps = Pick<ChangesDeps, "store" | "sha256">;
 type StoredRecord = Stored<ChangeRecord>;
 
 /** Mismatches by change. */
@@ -24,19 +24,19 @@ export const addFields = (known: Mismatch = [], more: Mismatch): Mismatch =>
 
 /** Compares records with the entries that they name, and with the indexes that list them. */
 export async function scanRecords(
-  deps: Scanning,
+  deps: ScanDeps,
   page: readonly Stored<CollectionRecord<"changes">>[],
 ): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   const records = page.map((stored): StoredRecord => ({ ...stored, value: fromStoredChange(stored) }));
   const stored = await deps.store.getMany(
     "audit",
-    records.flatMap(({ value }) => entryIds(value).map(entryKey)),
+    records.flatMap(({ value }) => listEntryIds(value).map(entryKey)),
   );
   const matching: StoredRecord[] = [];
   for (const record of records) {
     const { id, value } = record;
-    const entries = stored.splice(0, entryIds(value).length).map((entry) => entry?.value);
+    const entries = stored.splice(0, listEntryIds(value).length).map((entry) => entry?.value);
     const fields = verifyRecord(id, value, entries, deps.sha256);
     if (fields.length > 0) mismatches.set(id, fields);
     else matching.push(record);
@@ -46,7 +46,7 @@ export async function scanRecords(
 }
 
 /** Finds the changes whose records do not name these entries about them. */
-export async function scanEntries({ store }: Scanning, entries: readonly AuditEntry[]): Promise<Mismatches> {
+export async function scanEntries({ store }: ScanDeps, entries: readonly AuditEntry[]): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   const byChange = new Map<string, number[]>();
   for (const { change_id, id } of entries)
@@ -62,33 +62,34 @@ export async function scanEntries({ store }: Scanning, entries: readonly AuditEn
 
 /** The rows of a change in each index; a value of undefined: it has none. */
 const INDEXES = {
-  live_by_target: ({ change }: ChangeRecord) => targetRows(change).map((key) => row(key, isLive(change.status), true)),
+  live_by_target: ({ change }: ChangeRecord) =>
+    listTargetChangeKeys(change).map((key) => expectRow(key, isLive(change.status), true)),
   owners: (record: ChangeRecord) => {
     const { change, applied } = record;
     if (!applied) return [];
-    const isOwned = (place: Place): boolean =>
-      change.status === "applied" && findApplied(record, place)?.rolled_back_at === undefined;
-    return listEntries(change).map((place) =>
-      row(targetKey(place) + entryKey(applied.entry), isOwned(place), change.change_id),
+    const isOwned = (target: TargetKey): boolean =>
+      change.status === "applied" && findApplied(record, target)?.rolled_back_at === undefined;
+    return listEntries(change).map((target) =>
+      expectRow(formatTargetKey(target) + entryKey(applied.entry), isOwned(target), change.change_id),
     );
   },
   live_by_agent: ({ change }: ChangeRecord) => {
-    const key = agentPlace(change);
-    return key === undefined ? [] : [row(key, isLive(change.status), true)];
+    const key = formatAgentChangeKey(change);
+    return key === undefined ? [] : [expectRow(key, isLive(change.status), true)];
   },
-  review_due: ({ change }: ChangeRecord) => [row(change.change_id, isReviewDue(change), true)],
+  review_due: ({ change }: ChangeRecord) => [expectRow(change.change_id, isReviewDue(change), true)],
   rollouts_running: ({ change }: ChangeRecord) =>
-    change.stages ? [row(change.change_id, isRollingOut(change), true)] : [],
+    change.stages ? [expectRow(change.change_id, isRollingOut(change), true)] : [],
   applies_due: ({ change }: ChangeRecord) => {
-    const key = applyKey(change);
-    return key === undefined ? [] : [row(key, true, true)];
+    const key = formatDueApplyKey(change);
+    return key === undefined ? [] : [expectRow(key, true, true)];
   },
 } as const;
 
-const row = <T>(id: string, isListed: boolean, value: T) => ({ id, value: isListed ? value : undefined });
+const expectRow = <T>(id: string, isListed: boolean, value: T) => ({ id, value: isListed ? value : undefined });
 const INDEX_NAMES = Object.keys(INDEXES) as (keyof typeof INDEXES)[];
 
-async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]): Promise<Mismatches> {
+async function scanIndexes({ store }: ScanDeps, records: readonly StoredRecord[]): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   for (const index of INDEX_NAMES) {
     const rows = records.flatMap((record) => INDEXES[index](record.value).map((expected) => ({ record, ...expected })));
@@ -108,5 +109,5 @@ async function scanIndexes({ store }: Scanning, records: readonly StoredRecord[]
 }
 
 /** Returns the rows of a change in the indexes, as they should be. */
-export const indexRows = (record: ChangeRecord) =>
+export const listIndexRows = (record: ChangeRecord) =>
   INDEX_NAMES.flatMap((index) => INDEXES[index](record).map((expected) => ({ index, ...expected })));

@@ -27,7 +27,7 @@ export function foldEntries(entries: readonly (AuditEntry | undefined)[]): Chang
 }
 
 /** Returns the ids of the entries that a record names, oldest first; none where these are no rising ids. */
-export function entryIds(record: ChangeRecord | null | undefined): readonly number[] {
+export function listEntryIds(record: ChangeRecord | null | undefined): readonly number[] {
   const audit: unknown = record?.audit;
   if (!Array.isArray(audit)) return [];
   return audit.every((id, index) => Number.isInteger(id) && id > (audit[index - 1] ?? 0)) ? audit : [];
@@ -42,7 +42,7 @@ export function verifyRecord(
 ): Mismatch {
   const { change, audit } = record ?? {};
   if (change?.status === undefined || change.change_id !== changeId || !Array.isArray(audit)) return ["record"];
-  const ids = entryIds(record);
+  const ids = listEntryIds(record);
   const isComplete = ids.length > 0 && entries.length === ids.length;
   if (!isComplete || entries.some((entry, index) => entry?.id !== ids[index] || entry?.change_id !== changeId))
     return ["audit"];

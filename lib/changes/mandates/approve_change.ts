@@ -1,7 +1,7 @@
 /** The decision of mandates on a proposal, within the transaction that records it. */
 import { AppError } from "../../kit/errors.ts";
 import { type ValueFacts, type ValueJudgement, judgeValues, type SystemReading } from "../judge_values.ts";
-import { unapprovedRollback } from "../recent_rollback.ts";
+import { findUnapprovedRollback } from "../recent_rollback.ts";
 import { type Actor, serviceActor } from "../rules/actor.ts";
 import type { Change, TargetLocation } from "../rules/change.ts";
 import type { ProposeInput } from "../rules/command.ts";
@@ -13,9 +13,9 @@ import { mandateApproverName } from "../rules/mandate.ts";
 import { type BoundViolation, findBoundViolation } from "../rules/mandate_bounds.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { requireSchemas } from "../rules/value_limits.ts";
-import type { Enacted, Transaction } from "../transaction.ts";
+import type { CommandResult, Transaction } from "../transaction.ts";
 import { validateValue } from "../validate_value.ts";
-import { newestOnDay } from "../newest_on_day.ts";
+import { findNewestOnDay } from "../newest_on_day.ts";
 import { judgeStanding } from "./judge_mandate.ts";
 import { toRule } from "./limit_rules.ts";
 import { countOpen } from "./count_open.ts";
@@ -38,14 +38,14 @@ export interface Proposed {
 
 /** The decision: the approved change, or why no mandate approves it. */
 export interface MandateDecided {
-  enacted?: Enacted;
+  enacted?: CommandResult;
   outside?: Outside[];
 }
 
 /** Lets the oldest mandate that fits approve a recorded proposal of its agent. */
 export async function decideByMandate(
   transaction: Transaction,
-  { record }: Enacted,
+  { record }: CommandResult,
   proposed: Proposed,
 ): Promise<MandateDecided> {
   const { input, actor, seen } = proposed;
@@ -63,7 +63,7 @@ export async function decideByMandate(
     }
     const target_owner = await transaction.ledger.targetOwner(input);
     const command = { type: "mandate", approval: judged, target_owner, seen: seen ?? undefined } as const;
-    return { enacted: transaction.enact(record, command, serviceActor(mandateApproverName(mandate_id))) };
+    return { enacted: transaction.execute(record, command, serviceActor(mandateApproverName(mandate_id))) };
   }
   return outside.length > 0 ? { outside } : {};
 }
@@ -101,7 +101,7 @@ export async function findRecentRollback(
   at: string,
 ): Promise<BoundViolation | undefined> {
   for (const entry of listEntries(change)) {
-    const since = await unapprovedRollback(evidence, entry, at);
+    const since = await findUnapprovedRollback(evidence, entry, at);
     if (since === undefined) continue;
     const message = `${entry.target} was rolled back at ${since}, and for 24 hours a person must approve a change of it first.`;
     return { bound: "rollback", message };
@@ -162,6 +162,8 @@ async function count(
 
 /** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
 export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
-  const newest = await newestOnDay(at, (since) => evidence.mandateConsents(mandateApproverName(mandateId), since));
+  const newest = await findNewestOnDay(at, (since) =>
+    evidence.walkMandateConsents(mandateApproverName(mandateId), since),
+  );
   return newest ? (parseDetail(newest.detail).mandate?.number ?? Infinity) : 0;
 }

@@ -1,6 +1,6 @@
 /** Collections of mandates. */
 import type { Tx } from "../../store/store.ts";
-import { agentKey } from "../records.ts";
+import { formatAgentKey } from "../records.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
 declare module "../../store/store.ts" {
@@ -12,7 +12,7 @@ declare module "../../store/store.ts" {
 }
 
 /** The key of a mandate among those of its agent. */
-export const signedKey = ({ bounds, mandate_id }: MandateRecord): string => agentKey(bounds.agent) + mandate_id;
+export const signedKey = ({ bounds, mandate_id }: MandateRecord): string => formatAgentKey(bounds.agent) + mandate_id;
 
 /** Returns true for a mandate that is signed and has not ended. */
 export const isListed = ({ state }: MandateRecord): boolean => state === "active" || state === "suspended";

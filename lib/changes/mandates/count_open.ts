@@ -25,10 +25,10 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
   const before = counted.get(mandate_id) ?? { upTo: first, open: new Map() };
   const durable = Math.min(evidence.length, outline.durable.length);
   const candidates = new Map(before.open);
-  for (const { id, change_id } of await evidence.consentsOf(mandateApproverName(mandate_id), before.upTo + 1))
+  for (const { id, change_id } of await evidence.consentsOfMandate(mandateApproverName(mandate_id), before.upTo + 1))
     candidates.set(change_id, id);
   const ids = [...candidates.keys()];
-  const last = await evidence.lastAbout(ids);
+  const last = await evidence.lastEntryIds(ids);
   const remembered = new Map<string, number>();
   let open = 0;
   for (const [index, changeId] of ids.entries()) {
@@ -43,6 +43,6 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
 
 /** Folds the entries of a change, of which each is behind the first of its mandate; where they do not follow, it counts as open. */
 async function isStillOpen(evidence: Evidence, changeId: string, first: number): Promise<boolean> {
-  const state = foldEntries(await evidence.about(changeId, first));
+  const state = foldEntries(await evidence.entriesAbout(changeId, first));
   return state === undefined || isLive(state.change.status);
 }

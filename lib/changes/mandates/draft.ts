@@ -9,7 +9,7 @@ import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
 import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
 import { listRecords } from "../../store/pages.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { requireKnownKpis } from "./kpi_floor.ts";
 import { listReached } from "./systems.ts";
 import { type MandateView, showStanding } from "./view.ts";
@@ -38,7 +38,7 @@ export const isOldDraft = ({ state, created_at }: MandateRecord, now: number): b
 /** Makes a draft. Errors: 400 `invalid_field`, 403 `mandate_not_allowed`, 429 `too_many_open`. */
 export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftResult | Replayed> {
   const { ids } = caller.deps;
-  return governed(caller, async (transaction): Promise<DraftResult> => {
+  return runTransaction(caller, async (transaction): Promise<DraftResult> => {
     const { tx, product, now, at } = transaction;
     const { policy } = product.intent;
     requirePerson(caller, "actor", input.actor);

@@ -22,7 +22,7 @@ export interface InForceSources extends MandateSources {
   /** RFC 3339. */
   at: string;
   product: { intent: Intent };
-  lastLoss(): Promise<number>;
+  findLastLossId(): Promise<number>;
   /** The entry as of which a mandate is judged; absent: now. */
   until?: number | undefined;
 }
@@ -62,8 +62,8 @@ export async function judgeStanding(sources: InForceSources, mandate: MandateRec
 }
 
 /** Returns the last accepted loss, as far as it was accepted when the mandate is judged; 0 where there is none. */
-async function lossBefore({ lastLoss, until = Infinity }: InForceSources): Promise<number> {
-  const loss = await lastLoss();
+async function lossBefore({ findLastLossId, until = Infinity }: InForceSources): Promise<number> {
+  const loss = await findLastLossId();
   return loss > until ? 0 : loss;
 }
 

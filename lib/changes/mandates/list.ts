@@ -51,9 +51,9 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
     if (!head) return none();
     const now = new Date(deps.clock.now()).toISOString();
     const at = head.at > now ? head.at : now;
-    const lastLoss = async (): Promise<number> =>
-      (await evidence.lastOf("loss_accepted"))?.id ?? head.loss?.length ?? 0;
-    return run({ tx: deps.store, evidence, origin: head.origin, at, product: deps.product!, lastLoss });
+    const findLastLossId = async (): Promise<number> =>
+      (await evidence.lastEntryOfType("loss_accepted"))?.id ?? head.loss?.length ?? 0;
+    return run({ tx: deps.store, evidence, origin: head.origin, at, product: deps.product!, findLastLossId });
   });
 
 const isShown = (mandate: MandateRecord, reader: Reader | undefined, now: number): boolean =>
@@ -112,7 +112,7 @@ async function listApproved(
   evidence: Sources["evidence"],
   mandateId: string,
 ): Promise<ApprovedChange[]> {
-  const next = evidence.mandateConsents(mandateApproverName(mandateId));
+  const next = evidence.walkMandateConsents(mandateApproverName(mandateId));
   const approved: { change_id: string; at: string }[] = [];
   for (let entry; approved.length < MAX_CHANGES && (entry = await next());)
     approved.push({ change_id: entry.change_id, at: entry.timestamp });

@@ -1,13 +1,13 @@
 /** Narrows and revokes mandates: any person who may sign one may do it, with any valid key. */
 import { listRecords } from "../../store/pages.ts";
 import type { Caller } from "../caller.ts";
-import { certainNow } from "../certain_time.ts";
+import { readCertainTime } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Replayed } from "../replies.ts";
 import { serviceActor } from "../rules/actor.ts";
 import { kpiDirection } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
-import { governed } from "../transaction.ts";
+import { runTransaction } from "../transaction.ts";
 import { type DraftResult, sweepDrafts } from "./draft.ts";
 import { requireKnownKpis } from "./kpi_floor.ts";
 import { findMandate, readMandate } from "./read_mandate.ts";
@@ -21,7 +21,7 @@ export const narrowMandate = (
   caller: Caller,
   { narrow, ...input }: MandateInput & { narrow: Narrowing },
 ): Promise<MandateResult | Replayed> =>
-  governed(caller, async (transaction): Promise<MandateResult> => {
+  runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
     const { bounds, state, revision } = mandate;
     const given = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
@@ -41,7 +41,7 @@ export const narrowMandate = (
  * that nobody has signed is removed, without an entry.
  */
 export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | DraftResult | Replayed> =>
-  governed(
+  runTransaction(
     caller,
     async (transaction): Promise<MandateResult | DraftResult> => {
       const mandate = await findMandate(transaction, input.mandate_id);
@@ -60,7 +60,7 @@ export const revokeMandate = (caller: Caller, input: MandateInput): Promise<Mand
       const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
       return { entry, mandate: await showStanding(transaction, after) };
     },
-    { anyClock: true },
+    { ignoresClockLag: true },
   );
 
 /** The work of a cycle: suspends mandates whose changes are contested, and ends those whose time is over. */
@@ -75,8 +75,8 @@ async function endOverdue(deps: ChangesDeps): Promise<void> {
   for await (const { id } of listRecords(store, "mandates_by_agent", { keysOnly: true })) {
     const mandateId = id.slice(id.lastIndexOf("\n") + 1);
     const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
-    if (!(until <= clock.now()) || (await certainNow(deps, store, until)) < until) continue;
-    await governed<void>({ deps }, async (transaction) => {
+    if (!(until <= clock.now()) || (await readCertainTime(deps, store, until)) < until) continue;
+    await runTransaction<void>({ deps }, async (transaction) => {
       const mandate = await readMandate(transaction, mandateId);
       if (!mandate || mandate.state === "ended" || Date.parse(mandate.bounds.until) > transaction.now) return;
       const detail = { revision: mandate.revision + 1, reason: "expired", ...serviceActor() };

@@ -4,7 +4,7 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
 import { AppError } from "../../kit/errors.ts";
 import type { Evidence } from "../evidence.ts";
-import { agentKey } from "../records.ts";
+import { formatAgentKey } from "../records.ts";
 import { parseDetail } from "../rules/event.ts";
 import { foldMandate, type MandateDetail, type MandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
 
@@ -43,7 +43,7 @@ export async function readMandate(
   let entries = await readHeld({ tx, evidence }, mandateId, stored);
   // No entry that the log has is left out by the record: where those do not follow, all are read.
   if (evidence && (entries.length > 0 || isNamed) && !fold(entries))
-    entries = await evidence.aboutMandate(mandateId, 1);
+    entries = await evidence.entriesAboutMandate(mandateId, 1);
   if (entries.length > 0) return fold(entries);
   return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
 }
@@ -53,7 +53,7 @@ const readHeld = (
   mandateId: string,
   stored: MandateRecord | undefined,
 ): Promise<AuditEntry[]> =>
-  evidence ? evidence.aboutMandate(mandateId, stored?.audit[0]) : readNamed(tx, stored?.audit ?? []);
+  evidence ? evidence.entriesAboutMandate(mandateId, stored?.audit[0]) : readNamed(tx, stored?.audit ?? []);
 
 /** Returns the entries of a mandate that an entry names, oldest first. */
 export async function readMandateEntries(
@@ -61,7 +61,7 @@ export async function readMandateEntries(
   mandateId: string,
 ): Promise<AuditEntry[]> {
   const held = await readHeld({ tx, evidence }, mandateId, (await tx.get("mandates", mandateId))?.value);
-  return foldMandate(held.map(mandateEvent)) ? held : evidence!.aboutMandate(mandateId, 1);
+  return foldMandate(held.map(mandateEvent)) ? held : evidence!.entriesAboutMandate(mandateId, 1);
 }
 
 async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
@@ -85,7 +85,7 @@ const MAX_PER_AGENT = 100;
 
 /** Lists the ids of signed mandates of an agent that have not ended, oldest first. */
 export async function listSigned(reads: Pick<Reads, "list">, agent: string): Promise<string[]> {
-  const prefix = agentKey(agent);
+  const prefix = formatAgentKey(agent);
   const rows = await reads.list("mandates_by_agent", { prefix, limit: MAX_PER_AGENT, keysOnly: true });
   return rows.map(({ id }) => id.slice(prefix.length));
 }

@@ -1,7 +1,7 @@
 /** Signs mandates: a draft until it is active, and the resumption of one that is suspended. */
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, findActor, requirePerson } from "../caller.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -15,7 +15,7 @@ import { normalizeName } from "../rules/names.ts";
 import type { Narrowing } from "../rules/mandate_narrow.ts";
 import type { SignatureResult } from "../rules/require_signature.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { isOldDraft } from "./draft.ts";
 import { findBelowNow } from "./kpi_floor.ts";
 import { judgeStanding, listSigners } from "./judge_mandate.ts";
@@ -64,8 +64,8 @@ export async function signDecision(
   narrow?: Narrowing,
 ): Promise<{ signature: SignatureResult | undefined; facts: Actor & object }> {
   const about = { ...mandateFacts(decision, mandate, narrow), approver, note };
-  const signature = await present(transaction, about, { proof, at });
-  const by = actorBehind(approver, signature, findActor(caller, approver));
+  const signature = await verifyPresentedProof(transaction, about, { proof, at });
+  const by = resolveActor(approver, signature, findActor(caller, approver));
   requireGroups(approver, by, transaction.product.intent);
   const signed = signatureFacts({ type: decision, name: approver, signature }, transaction.product.intent.policy, by);
   requirePerson(caller, "approver", approver);
@@ -74,7 +74,7 @@ export async function signDecision(
 
 /** Signs a draft; with the last signature the mandate is active, or suspended where a KPI is below its floor. */
 export const signMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
-  governed(caller, async (transaction): Promise<MandateResult> => {
+  runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const { product, at } = transaction;
     const mandate = await findMandate(transaction, input.mandate_id);
     const { bounds, systems, state } = mandate;
@@ -106,10 +106,10 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
 
 /** Resumes a suspended mandate, which its quorum signs. Errors: 400 `illegal_transition` also while a KPI is below its floor. */
 export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
-  governed(caller, async (transaction): Promise<MandateResult> => {
+  runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
     const refuse = (why: string): AppError => refuseDecision(mandate, why);
-    const isLost = mandate.state === "active" && (await transaction.lastLoss()) > mandate.counts_from;
+    const isLost = mandate.state === "active" && (await transaction.findLastLossId()) > mandate.counts_from;
     if (mandate.state !== "suspended" && !isLost) throw refuse(`it is ${mandate.state}, and not suspended`);
     const { bounds } = await judgeStanding(transaction, mandate);
     if (!bounds) throw refuse("the intent has no policy.mandates");

@@ -7,7 +7,7 @@ import type { Change } from "../rules/change.ts";
 import { isMandateApproval } from "../rules/mandate_approval.ts";
 import { parseMandateName } from "../rules/mandate.ts";
 import type { MandateRecord, Suspension } from "../rules/mandate_record.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { findBelowFloor, findBelowNow } from "./kpi_floor.ts";
 import { readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
@@ -74,7 +74,7 @@ export async function suspendContested(deps: ChangesDeps): Promise<void> {
     // The key of a row of a plan names the entry too.
     const change = value.contested_until ? (await readRecord(deps.store, value.change_id))?.change : undefined;
     if (change?.approvals.some(isMandateApproval))
-      await governed<void>({ deps }, (transaction) =>
+      await runTransaction<void>({ deps }, (transaction) =>
         suspendApproving(transaction, change, "contested", Date.parse(value.contested_until!)),
       );
   }

@@ -37,7 +37,7 @@ export async function showStanding(sources: Viewing, mandate: MandateRecord): Pr
   const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;
   const standing = await judgeStanding(sources, mandate);
   const now = standing.bounds ?? bounds;
-  const isLost = mandate.state === "active" && (await sources.lastLoss()) > mandate.counts_from;
+  const isLost = mandate.state === "active" && (await sources.findLastLossId()) > mandate.counts_from;
   const isOver = mandate.state !== "draft" && now.until <= at;
   const isSuspended = suspension !== null || isLost;
   const state = mandate.ended || isOver ? "ended" : isSuspended ? "suspended" : mandate.state;

@@ -4,8 +4,8 @@ import { copyWhole } from "../../store/move/copy_whole.ts";
 import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import { describeMark } from "../../store/whole.ts";
-import { type Departure, endMove, fenceStore } from "./fence.ts";
-import { formatNow, type MoveDeps, systemMoveDeps } from "./load.ts";
+import { type MoveSource, endMove, fenceStore } from "./fence.ts";
+import { formatNow, type MoveDeps, createMoveDeps } from "./load.ts";
 
 /** A `backup` leaves the store in use; an `export` fences it, so that its log goes on elsewhere only. */
 export interface ExportOptions {
@@ -19,21 +19,21 @@ export interface ExportOptions {
  * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRefused`, `CopiedLogInvalid`, `MarkChanged`.
  */
 export async function* exportStore(
-  source: Departure,
+  source: MoveSource,
   { kind, to }: ExportOptions,
-  deps: MoveDeps = systemMoveDeps(),
+  deps: MoveDeps = createMoveDeps(),
 ): AsyncGenerator<string, ExportEnd> {
   const fence = kind === "export" ? await fenceStore(source, to, deps) : undefined;
   if (!fence) await requireCopyable(source);
   const writer = exportWriter();
-  const passing = createCopiedLogCheck(deps.sha256);
+  const verifier = createCopiedLogCheck(deps.sha256);
   const move = fence?.move ?? crypto.randomUUID();
   yield writer.head({ kind, move, from: source.name, made_at: formatNow(deps) });
   for await (const versions of fence ? source.from.dump() : copyWhole(source.from, { move })) {
-    passing.check(versions);
+    verifier.check(versions);
     yield writer.records(versions);
   }
-  const log = passing.finish();
+  const log = verifier.finish();
   const end = { origin: log?.origin ?? null, length: log?.length ?? 0, head: log?.head ?? null };
   yield writer.end(end);
   if (fence) await endMove(source, fence);
@@ -41,8 +41,8 @@ export async function* exportStore(
 }
 
 /** A backup may be made of a store in use, or of one that was moved away from. Errors: `MoveRefused`. */
-async function requireCopyable({ from, name }: Departure): Promise<void> {
-  const mark = await from.mark();
-  if (mark?.state === "loading" || mark?.state === "held")
-    throw new MoveRefused(`${name} cannot be copied: ${describeMark(mark)}`);
+async function requireCopyable({ from, name }: MoveSource): Promise<void> {
+  const marker = await from.mark();
+  if (marker?.state === "loading" || marker?.state === "held")
+    throw new MoveRefused(`${name} cannot be copied: ${describeMark(marker)}`);
 }

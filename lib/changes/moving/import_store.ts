@@ -8,11 +8,11 @@ import {
   type Destination,
   loadStore,
   type MoveDeps,
-  type Moved,
+  type MoveResult,
   openLoaded,
   requireClock,
-  requireWhole,
-  systemMoveDeps,
+  requireMovableStore,
+  createMoveDeps,
 } from "./load.ts";
 
 /** A file: its name for people, and its lines without line ends, from the beginning at each call. */
@@ -21,12 +21,12 @@ export interface ExportFile {
   lines(): AsyncIterable<string>;
 }
 
-const VERB = { export: "import", backup: "restore" } as const;
+const COMMANDS = { export: "import", backup: "restore" } as const;
 
 /** A file that was read to its end and is complete. */
 export interface CheckedFile {
   file: ExportFile;
-  how: "import" | "restore";
+  command: "import" | "restore";
   head: ExportHead;
   log: ChainHead | undefined;
 }
@@ -34,21 +34,21 @@ export interface CheckedFile {
 /** Reads a file to its end and verifies its log; `import` takes an export, `restore` a backup. Errors: `MoveRefused`. */
 export async function checkFile(
   file: ExportFile,
-  how: "import" | "restore",
-  deps: MoveDeps = systemMoveDeps(),
+  command: "import" | "restore",
+  deps: MoveDeps = createMoveDeps(),
 ): Promise<CheckedFile> {
   const { head, log } = await verifyFile(file, deps).catch((error: unknown) => {
     if (!(error instanceof MoveRefused || error instanceof CopiedLogInvalid)) throw error;
     throw new MoveRefused(`${file.name} cannot be loaded: ${error.message}`, { cause: error });
   });
-  if (VERB[head.kind] !== how)
+  if (COMMANDS[head.kind] !== command)
     throw new MoveRefused(
       head.kind === "backup"
         ? `${file.name} is a backup: its store may still be in use, and two stores must not continue one log. If that store is lost: countersign restore`
         : `${file.name} is an export, which moves a store: countersign import`,
     );
   requireClock(log, deps);
-  return { file, how, head, log };
+  return { file, command, head, log };
 }
 
 /**
@@ -57,29 +57,29 @@ export async function checkFile(
  */
 export async function importStore(
   file: ExportFile,
-  how: "import" | "restore",
+  command: "import" | "restore",
   destination: Destination,
-  deps: MoveDeps = systemMoveDeps(),
-): Promise<Moved> {
-  return loadFile(await checkFile(file, how, deps), destination, deps);
+  deps: MoveDeps = createMoveDeps(),
+): Promise<MoveResult> {
+  return loadFile(await checkFile(file, command, deps), destination, deps);
 }
 
 /** Loads a file that was checked. Errors: as `importStore`. */
 export async function loadFile(
-  { file, how, head, log }: CheckedFile,
+  { file, command, head, log }: CheckedFile,
   destination: Destination,
-  deps: MoveDeps = systemMoveDeps(),
-): Promise<Moved> {
-  const journey = { how, from: head.from, made_at: head.made_at };
-  const mark = await requireWhole(destination).mark();
-  const isSource = mark?.state === "moved" || mark?.state === "moving";
-  if (head.kind === "export" && isSource && mark.move === head.move) {
+  deps: MoveDeps = createMoveDeps(),
+): Promise<MoveResult> {
+  const origin = { how: command, from: head.from, made_at: head.made_at };
+  const marker = await requireMovableStore(destination).mark();
+  const isSource = marker?.state === "moved" || marker?.state === "moving";
+  if (head.kind === "export" && isSource && marker.move === head.move) {
     const current = await readHead(destination.to);
     if (current?.head !== log?.head) throw new MoveRefused(`${destination.name} has another log than ${file.name}`);
-    await openLoaded(destination, journey, mark, deps);
+    await openLoaded(destination, origin, marker, deps);
     return { log };
   }
-  return loadStore(destination, journey, () => readPages(file, head), deps);
+  return loadStore(destination, origin, () => readPages(file, head), deps);
 }
 
 /** Yields the pages of a file that was checked. Errors: `MoveRefused`. */
@@ -91,10 +91,10 @@ async function* readPages(file: ExportFile, expected: ExportHead): AsyncGenerato
 
 /** Reads a file to its end and verifies its log. Errors: `MoveRefused`, `CopiedLogInvalid`. */
 async function verifyFile(file: ExportFile, { sha256 }: MoveDeps): Promise<Pick<CheckedFile, "head" | "log">> {
-  const passing = createCopiedLogCheck(sha256);
+  const verifier = createCopiedLogCheck(sha256);
   const { head, records, end } = await readExport(file.lines());
-  for await (const versions of records) passing.check(versions);
-  const log = passing.finish();
+  for await (const versions of records) verifier.check(versions);
+  const log = verifier.finish();
   if (end().head !== (log?.head ?? null)) throw new MoveRefused("its last line names another end of the log");
   return { head, log };
 }

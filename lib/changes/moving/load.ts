@@ -16,7 +16,7 @@ export interface MoveDeps {
 }
 
 /** Returns the clock and the hash of this machine. */
-export const systemMoveDeps = (): MoveDeps => ({ clock: systemClock, sha256: fastestSha256() });
+export const createMoveDeps = (): MoveDeps => ({ clock: systemClock, sha256: fastestSha256() });
 
 /** Formats the present as marks and files have it, in RFC 3339. */
 export const formatNow = ({ clock }: MoveDeps): string => new Date(clock.now()).toISOString();
@@ -29,12 +29,12 @@ export interface Destination {
 }
 
 /** The result of a move: the log as it was moved, undefined for a store without one. */
-export interface Moved {
+export interface MoveResult {
   log: ChainHead | undefined;
 }
 
 /** How a store came to be where it is, for the log. */
-export interface Journey {
+export interface MoveOrigin {
   how: "migrate" | "import" | "restore";
   from: string;
   /** When the file that was loaded was made. */
@@ -42,14 +42,14 @@ export interface Journey {
 }
 
 /** Returns a store as a whole. Errors: `MoveRefused`. */
-export function requireWhole({ to, name }: Pick<Destination, "to" | "name">): Whole {
+export function requireMovableStore({ to, name }: Pick<Destination, "to" | "name">): Whole {
   if (!to.whole) throw new MoveRefused(`${name} cannot be moved: its store does not support it`);
   return to.whole;
 }
 
 /** Rejects a store that has records. Errors: `MoveRefused`. */
 export async function requireEmpty(destination: Destination): Promise<void> {
-  for await (const page of requireWhole(destination).dump()) {
+  for await (const page of requireMovableStore(destination).dump()) {
     if (!page.some(({ json }) => json)) continue;
     const head = await readHead(destination.to);
     const found = head ? `the log ${head.origin} with ${head.length} entries` : "records";
@@ -70,15 +70,15 @@ export function requireClock(log: ChainHead | undefined, { clock }: MoveDeps): v
  */
 export async function loadStore(
   destination: Destination,
-  journey: Journey,
+  origin: MoveOrigin,
   pages: () => AsyncIterable<readonly Version[]>,
   deps: MoveDeps,
-): Promise<Moved> {
-  const whole = requireWhole(destination);
-  const mark = await whole.mark();
-  if (mark) throw new MoveRefused(`${destination.name} takes nothing: ${describeMark(mark)}`);
+): Promise<MoveResult> {
+  const whole = requireMovableStore(destination);
+  const marker = await whole.mark();
+  if (marker) throw new MoveRefused(`${destination.name} takes nothing: ${describeMark(marker)}`);
   await requireEmpty(destination);
-  const loading: Loading = { state: "loading", move: crypto.randomUUID(), from: journey.from, at: formatNow(deps) };
+  const loading: Loading = { state: "loading", move: crypto.randomUUID(), from: origin.from, at: formatNow(deps) };
   await whole.commit([], { from: undefined, to: loading });
   try {
     // A service may have written between the first check and the mark.
@@ -93,7 +93,7 @@ export async function loadStore(
     const copied = await readLog(whole.dump(), deps);
     if (copied?.head !== log?.head)
       throw new MoveRefused(`${destination.name} has another log than was copied into it`);
-    await openLoaded(destination, journey, loading, deps);
+    await openLoaded(destination, origin, loading, deps);
     return { log };
   } catch (error) {
     await whole.clear(loading).catch(() => undefined);
@@ -107,24 +107,24 @@ async function readLog(
   { sha256 }: MoveDeps,
   write?: (versions: readonly Version[]) => Promise<void>,
 ): Promise<ChainHead | undefined> {
-  const passing = createCopiedLogCheck(sha256);
+  const verifier = createCopiedLogCheck(sha256);
   for await (const versions of pages) {
-    passing.check(versions);
+    verifier.check(versions);
     await write?.(versions);
   }
-  return passing.finish();
+  return verifier.finish();
 }
 
 /** Appends the entry that records a move, and removes the mark with it: from then on the store is in use. */
 export async function openLoaded(
   { to, name, actor }: Destination,
-  { how, from, made_at }: Journey,
-  marked: Mark,
+  { how, from, made_at }: MoveOrigin,
+  marker: Mark,
   { clock, sha256 }: MoveDeps,
 ): Promise<void> {
-  const whole = requireWhole({ to, name });
+  const whole = requireMovableStore({ to, name });
   const chain = await to.get("meta", "chain");
-  if (!chain) return whole.commit([], { from: marked, to: undefined });
+  if (!chain) return whole.commit([], { from: marker, to: undefined });
   const by = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
   const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...by };
   const at = entryTimestamp(chain.value, clock.now());
@@ -133,7 +133,7 @@ export async function openLoaded(
     { collection: LOG_COLLECTION, id: entryKey(entry.id), revision: 1, json: json(entry) },
     { ...HEAD_RECORD, revision: chain.revision + 1, json: json(head) },
   ];
-  await whole.commit(writes, { from: marked, to: undefined }).catch(async (error: unknown) => {
+  await whole.commit(writes, { from: marker, to: undefined }).catch(async (error: unknown) => {
     // When only the answer was lost, the entry is there.
     const found = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
     if (found?.value.current_hash !== entry.current_hash) throw error;
@@ -144,6 +144,6 @@ export async function openLoaded(
 export async function hasArrived(to: Store, source: ChainHead | undefined, from: string): Promise<boolean> {
   if (!source) return false;
   const next = (await to.get("audit", entryKey(source.length + 1)))?.value;
-  const detail = next?.event_type === "store_moved" ? (JSON.parse(next.detail) as Partial<Journey>) : undefined;
+  const detail = next?.event_type === "store_moved" ? (JSON.parse(next.detail) as Partial<MoveOrigin>) : undefined;
   return next?.previous_hash === source.head && detail?.from === from;
 }

@@ -2,15 +2,15 @@
 import type { ChainHead } from "../../audit/chain.ts";
 import { isHeadRecord } from "../../store/collections.ts";
 import type { Whole } from "../../store/whole.ts";
-import { type Departure, endMove, fenceStore, readFence } from "./fence.ts";
+import { type MoveSource, endMove, fenceStore, readFence } from "./fence.ts";
 import {
   type Destination,
   hasArrived,
   loadStore,
   type MoveDeps,
-  type Moved,
+  type MoveResult,
   requireEmpty,
-  systemMoveDeps,
+  createMoveDeps,
 } from "./load.ts";
 
 /**
@@ -19,10 +19,10 @@ import {
  * of the stores.
  */
 export async function migrate(
-  source: Departure,
+  source: MoveSource,
   destination: Destination,
-  deps: MoveDeps = systemMoveDeps(),
-): Promise<Moved> {
+  deps: MoveDeps = createMoveDeps(),
+): Promise<MoveResult> {
   const found = await readFence(source, destination.name);
   const log = found && (await readHeadRecord(source.from));
   if (found && (await hasArrived(destination.to, log, source.name))) {

@@ -72,7 +72,7 @@ export class NoTargetSystem extends Error {
 }
 
 /** Returns what is found out about a target; undefined where no system takes it. */
-export function unlessUncovered<T>(find: () => T): T | undefined {
+export function ignoreUncovered<T>(find: () => T): T | undefined {
   try {
     return find();
   } catch (error) {

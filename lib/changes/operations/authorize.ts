@@ -1,7 +1,7 @@
 /** Authorizes an operation: who asks for it, whether the intent lets them, and what they signed. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, findActor } from "../caller.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
 import type { OperationRequest, SignedRequest } from "../records.ts";
 import { requireAutomation } from "../rules/apply_when.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -11,7 +11,7 @@ import { signatureFacts } from "../rules/require_signature.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** The request of an operation, as far as it is signed. */
-interface Requested extends Pick<OperationRequest, "operation" | "note" | "over_drift">, ProofInput {
+interface RequestedOperation extends Pick<OperationRequest, "operation" | "note" | "over_drift">, ProofInput {
   actor?: string | undefined;
   dry_run?: boolean | undefined;
 }
@@ -24,7 +24,7 @@ export async function authorizeOperation(
   transaction: Transaction,
   caller: Caller,
   change: Change,
-  { operation, note = "", over_drift, proof, at, dry_run, ...stated }: Requested,
+  { operation, note = "", over_drift, proof, at, dry_run, ...stated }: RequestedOperation,
 ): Promise<Actor & { signed?: SignedRequest }> {
   const claimed = findActor(caller, stated.actor);
   const { intent, manifest_hash } = transaction.product;
@@ -43,8 +43,8 @@ export async function authorizeOperation(
   if (actor === null) return claimed;
   const { change_id, digest } = change;
   const decided = { decision: operation, change_id, digest, approver: actor, note, ...(over_drift && { over_drift }) };
-  const signature = await present(transaction, decided, { proof, at }, dry_run);
-  const by = actorBehind(actor, signature, claimed);
+  const signature = await verifyPresentedProof(transaction, decided, { proof, at }, dry_run);
+  const by = resolveActor(actor, signature, claimed);
   const facts = signatureFacts({ type: operation, name: actor, signature, over_drift }, intent.policy, by);
   return signature ? { ...by, signed: { manifest_hash, facts } } : by;
 }

@@ -8,8 +8,8 @@ import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { toChangeId } from "../rules/operands.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
-import { findCarrier, findMove } from "../places.ts";
-import { askHeld, askHost, nameSystem } from "./ask_host.ts";
+import { findCarrier, findMove } from "../locations.ts";
+import { tryReadTargetValue, tryReadHostState, nameSystem } from "./host_state.ts";
 
 /** A dry run that was judged. */
 export interface DryRun {
@@ -62,7 +62,10 @@ export async function runDry(
 
 /** Asks for the state of the change and the value of its target, as far as the adapter says it. */
 async function readHost(adapter: ProductAdapter, change: ChangeRecord["change"]) {
-  const [host = null, holds] = await Promise.all([askHost(adapter, change), askHeld(adapter, change)]);
+  const [host = null, holds] = await Promise.all([
+    tryReadHostState(adapter, change),
+    tryReadTargetValue(adapter, change),
+  ]);
   return { host, ...(holds === undefined ? {} : { holds }) };
 }
 

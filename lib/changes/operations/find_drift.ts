@@ -17,12 +17,12 @@ export async function findDrift(
   if (adapter.findDrift) return adapter.findDrift(operand, signal, readFacts);
   if (operand.value === undefined || adapter.isCumulative?.(operand)) return undefined;
   const host = await adapter.verify(operand, signal);
-  const held = host === "rolled_back" ? undefined : await adapter.held?.(operand, signal);
-  if (!held || held.value === undefined) return undefined;
-  const text = canonicalJson(held.value);
+  const current = host === "rolled_back" ? undefined : await adapter.held?.(operand, signal);
+  if (!current || current.value === undefined) return undefined;
+  const text = canonicalJson(current.value);
   if (text === canonicalJson(operand.value)) return undefined;
   const facts = await readFacts?.(operand.change_id);
   // A later change owns the target, or the value before the change is back.
   if (facts?.superseded !== false || facts.digest === fastestSha256()(text)) return undefined;
-  return { expected: operand.value, held: held.value };
+  return { expected: operand.value, held: current.value };
 }

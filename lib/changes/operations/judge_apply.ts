@@ -1,11 +1,11 @@
 /** Judges an apply that has its consents: the tries so far, values, promotions, places, other changes, and holds. */
 import { AppError } from "../../kit/errors.ts";
-import { lastFreeze } from "../freeze.ts";
+import { findLastFreeze } from "../freeze.ts";
 import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
 import { requireInside } from "../mandates/check_apply.ts";
-import { describeMove, findMove, requireFreePlaces, takePlaces } from "../places.ts";
+import { describeMove, findMove, requireFreeLocations, claimLocations } from "../locations.ts";
 import { listPromotionHolds } from "../promotion.ts";
-import { asProven } from "../proven_consents.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
 import type { OperationRequest } from "../records.ts";
 import { refuseRunningRollout } from "../rollouts/reject_operation.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
@@ -31,15 +31,15 @@ import { recordFailure } from "./record_result.ts";
 const MAX_FAILED_APPLIES = 1000;
 
 /** The answers of the target systems before an apply. */
-export interface ApplyAnswers {
+export interface TargetReadings {
   /** The value of the target, where its steps are limited and our record shows no value of it. */
   readings?: readonly SystemReading[] | undefined;
   /** The values of the places of a change; `null`: they cannot be read now. */
-  seen?: readonly ObservedValue[] | null | undefined;
+  observed?: readonly ObservedValue[] | null | undefined;
 }
 
 /** A change whose apply is judged; `proven`: with those consents alone that count. */
-export interface JudgedApply {
+export interface JudgedChange {
   record: ChangeRecord;
   proven: Change;
   isStale: boolean;
@@ -51,16 +51,16 @@ export interface JudgedApply {
  */
 export async function judgeApply(
   transaction: Transaction,
-  { record, proven, isStale }: JudgedApply,
+  { record, proven, isStale }: JudgedChange,
   request: OperationRequest,
-  { seen, readings }: ApplyAnswers,
+  { observed, readings }: TargetReadings,
   mode: "run" | "dry run" | "question",
 ): Promise<AppError | undefined> {
   const { change } = record;
   const isDry = mode === "dry run";
-  if (mode === "run") await takePlaces(transaction.tx, change, transaction.sha256);
-  if (mode === "question") await requireFreePlaces(transaction.tx, change.places, transaction.sha256);
-  await refuseEndlessTries(transaction, record);
+  if (mode === "run") await claimLocations(transaction.tx, change, transaction.sha256);
+  if (mode === "question") await requireFreeLocations(transaction.tx, change.places, transaction.sha256);
+  await rejectRepeatedFailures(transaction, record);
   if (isStale) return rejectStale(transaction, record, request, isDry);
   request.step_base = await requireAllowedValues(transaction, record, readings);
   if (!isDry) {
@@ -72,9 +72,9 @@ export async function judgeApply(
   if (isDry) return undefined;
   if (!isEmergencyApproved(proven, transaction.product.intent))
     requireNoHold(await listPromotionHolds(transaction, change));
-  await refuseMovedPlaces(transaction, change);
-  refuseMovedValues(transaction, proven, seen, request);
-  await refuseHeldBack(transaction, record, proven, request);
+  await rejectMovedLocations(transaction, change);
+  rejectMovedValues(transaction, proven, observed, request);
+  await rejectHeldApply(transaction, record, proven, request);
   return undefined;
 }
 
@@ -86,7 +86,7 @@ export async function requireApplicable(transaction: Transaction, record: Change
   const { tx, product, now } = transaction;
   const { change } = record;
   requireInTime(change, { intent: product.intent, now });
-  const proven = await asProven(transaction, record);
+  const proven = await filterProvenConsents(transaction, record);
   requireOperable(proven, "apply", product.intent);
   await requireNoOperation(tx, change);
   await requireFreeTarget(transaction, change, { operation: "apply", operands: listOperands(change) });
@@ -106,7 +106,7 @@ export async function requireApplicable(transaction: Transaction, record: Change
 async function requireAllowedValues(
   { ledger, product, at }: Transaction,
   record: ChangeRecord,
-  readings: ApplyAnswers["readings"],
+  readings: TargetReadings["readings"],
 ): Promise<ValueJudgement["step_base"]> {
   const { change } = record;
   const { policy } = product.intent;
@@ -123,7 +123,7 @@ async function requireAllowedValues(
 }
 
 /** Rejects an apply that would set a value elsewhere than it was consented to (409 `target_moved`). */
-async function refuseMovedPlaces({ ledger, product }: Transaction, change: Change): Promise<void> {
+async function rejectMovedLocations({ ledger, product }: Transaction, change: Change): Promise<void> {
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (!moved) return;
   const { change_id } = change;
@@ -132,44 +132,44 @@ async function refuseMovedPlaces({ ledger, product }: Transaction, change: Chang
 }
 
 /** Rejects an apply over a value that no consent saw, or notes it for the entry, as the intent says. */
-function refuseMovedValues(
+function rejectMovedValues(
   { product }: Transaction,
   change: Change,
-  seen: ApplyAnswers["seen"],
+  observed: TargetReadings["observed"],
   request: OperationRequest,
 ): void {
   const { change_id } = change;
-  if (seen === null && requiresUnchangedValues(change, product.intent))
+  if (observed === null && requiresUnchangedValues(change, product.intent))
     throw new AppError(
       "adapter_failed",
       `the target of ${change_id} cannot be read now, so nobody can say whether it holds what the consent saw; try again later`,
       { change_id, stage: "validate" },
     );
-  const found = seen && findMovedValues(change, product.intent, seen);
+  const found = observed && findMovedValues(change, product.intent, observed);
   if (!found) return;
   if (!found.blocks) {
     request.value_moved = found.moved;
     return;
   }
-  throw createMovedError(change, product.intent, { seen: seen!, moved: found.moved });
+  throw createMovedValueError(change, product.intent, { seen: observed!, moved: found.moved });
 }
 
 /** Creates the error of an apply over a value that no consent saw: 409 `target_moved`. */
-export const createMovedError = (
+export const createMovedValueError = (
   change: Change,
   intent: Intent,
-  { seen, moved }: Pick<MovedValues, "moved"> & { seen: readonly ObservedValue[] },
+  { seen: observed, moved }: Pick<MovedValues, "moved"> & { seen: readonly ObservedValue[] },
   more: object = {},
 ): AppError =>
   new AppError("target_moved", `${describeMovedValues({ moved })}; revoke ${change.change_id}, and propose it again`, {
     change_id: change.change_id,
-    seen,
+    seen: observed,
     allowed: allowedInstead(change, intent),
     ...more,
   });
 
 /** Rejects an apply that has its consents and is held back; the facts that it passes over are noted for its entry. */
-async function refuseHeldBack(
+async function rejectHeldApply(
   transaction: Transaction,
   { target_owner }: ChangeRecord,
   change: Change,
@@ -183,14 +183,14 @@ async function refuseHeldBack(
   if (describeMovedTarget(owners) !== undefined) request.target_moved = owners;
   await refuseRunningRollout(transaction, change, { operation: "apply", operands: listOperands(change) });
   if (isEmergencyApproved(change, product.intent)) request.emergency = true;
-  else requireNoHold(listHolds(policy, await lastFreeze(transaction), now, change));
+  else requireNoHold(listHolds(policy, await findLastFreeze(transaction), now, change));
 }
 
 /**
  * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each further one
  * reads the entries of all: a program that retries without end would fill the log. A rollback is never rejected for that.
  */
-async function refuseEndlessTries({ ledger, product }: Transaction, record: ChangeRecord): Promise<void> {
+async function rejectRepeatedFailures({ ledger, product }: Transaction, record: ChangeRecord): Promise<void> {
   const { change, audit } = record;
   if (audit.length < MAX_FAILED_APPLIES) return;
   const entries = await ledger.entries(change.change_id, record);

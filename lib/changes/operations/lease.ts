@@ -1,16 +1,16 @@
 /** The durable intention to run the adapter: stored before it runs, resolved by the next process after a crash. */
 import { AppError } from "../../kit/errors.ts";
-import { describeMove, findMove } from "../places.ts";
+import { describeMove, findMove } from "../locations.ts";
 import {
   type Lease,
   type LeaseFacts,
   type OperationLease,
   type OperationRequest,
-  openTargetKey,
+  formatTargetChangeKey,
   type RestoreRequest,
   type StageRequest,
   type TakenLease,
-  targetKey,
+  formatTargetKey,
 } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { toChangeId, listOperands } from "../rules/operands.ts";
@@ -22,15 +22,15 @@ import type { ProductAdapter } from "./adapter_port.ts";
 const LEASE_TTL_MS = 60_000;
 
 /** The key of the lease on an operand: each target of a plan has one of its own. */
-export const leaseKey = (operand: Change): string =>
-  openTargetKey({ ...operand, change_id: toChangeId(operand.change_id) });
+export const formatLeaseKey = (operand: Change): string =>
+  formatTargetChangeKey({ ...operand, change_id: toChangeId(operand.change_id) });
 
 /** Lists the keys of the leases on a change, in the order of its operands. */
-export const leaseKeys = (change: Change): string[] => listOperands(change).map(leaseKey);
+export const listLeaseKeys = (change: Change): string[] => listOperands(change).map(formatLeaseKey);
 
 /** Reads the leases on a change, in the order of its operands. */
 export async function readLeases(reads: Pick<Reads, "get">, change: Change): Promise<Lease[]> {
-  const found = await Promise.all(leaseKeys(change).map((key) => reads.get("leases", key)));
+  const found = await Promise.all(listLeaseKeys(change).map((key) => reads.get("leases", key)));
   return found.flatMap((one) => one?.value ?? []);
 }
 
@@ -39,8 +39,8 @@ export const readLease = async (reads: Pick<Reads, "get">, change: Change): Prom
   (await readLeases(reads, change))[0];
 
 /** Returns the operand of a change that a lease is on. */
-export const findOperand = (change: Change, { place }: Lease): Change =>
-  listOperands(change).find((operand) => leaseKey(operand) === place) ?? change;
+export const findOperand = (change: Change, { place: key }: Lease): Change =>
+  listOperands(change).find((operand) => formatLeaseKey(operand) === key) ?? change;
 
 /** Reads the current state of a lease that has not ended. */
 export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
@@ -60,7 +60,7 @@ export const MAX_LEASES_PER_TARGET = 10;
 /** Lists the leases of other changes on the targets of operands. */
 export async function listOtherLeases(reads: Pick<Reads, "list">, operands: readonly Change[]): Promise<Lease[]> {
   const pages = await Promise.all(
-    operands.map((operand) => reads.list("leases", { prefix: targetKey(operand), limit: MAX_LEASES_PER_TARGET })),
+    operands.map((operand) => reads.list("leases", { prefix: formatTargetKey(operand), limit: MAX_LEASES_PER_TARGET })),
   );
   const own = new Set(operands.map(({ change_id }) => toChangeId(change_id)));
   return pages.flat().flatMap(({ value }) => (own.has(value.change_id) ? [] : [value]));
@@ -83,11 +83,11 @@ export function takeLease<R extends OperationRequest | RestoreRequest | StageReq
 ): R & LeaseFacts {
   const { tx, at, now, length } = transaction;
   const change_id = toChangeId(operand.change_id);
-  const place = leaseKey(operand);
+  const key = formatLeaseKey(operand);
   const ends = now + LEASE_TTL_MS;
-  const facts = { change_id, place, number: length + 1, at, ends, state: "running" } as const;
+  const facts = { change_id, place: key, number: length + 1, at, ends, state: "running" } as const;
   const lease: R & LeaseFacts = { ...request, ...facts };
-  tx.put("leases", place, lease as Lease);
+  tx.put("leases", key, lease as Lease);
   return lease;
 }
 
@@ -105,7 +105,7 @@ export async function endLease(transaction: Transaction, lease: Lease): Promise<
 }
 
 /** Keeps a lease whose failure is recorded until the host says how it was left. Errors: as `endLease`. */
-export async function keepUnresolved(
+export async function storeUnresolved(
   transaction: Transaction,
   lease: Lease,
   state: "unresolved" | "unanswered" = "unresolved",
@@ -154,21 +154,21 @@ export const isSameLease = (a: Lease | undefined, b: Lease): boolean =>
 const restoreId = (lease: Lease): string | undefined => (lease.operation === "restore" ? lease.restore_id : undefined);
 
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
-  if (!isSameLease(await readCurrentLease(transaction.tx, lease), lease)) throw inProgressError(lease.change_id);
+  if (!isSameLease(await readCurrentLease(transaction.tx, lease), lease)) throw createInProgressError(lease.change_id);
 }
 
 /**
  * Creates the error for a change under a lease: 409 `operation_in_progress`. `stranded`: why the place where the operation ran
  * cannot be read any more.
  */
-export function leaseError({ change_id, operation, state }: Lease, stranded?: string): AppError {
-  if (state === "running") return inProgressError(change_id);
-  const left = `the host product has not said how the last operation left ${change_id}`;
-  const wayOut =
+export function createLeaseError({ change_id, operation, state }: Lease, stranded?: string): AppError {
+  if (state === "running") return createInProgressError(change_id);
+  const problem = `the host product has not said how the last operation left ${change_id}`;
+  const advice =
     operation === "apply" ? `revoke ${change_id}` : `roll ${change_id} back with over_drift at the place of today`;
   const message = stranded
-    ? `${left}, and it cannot be asked: ${stranded}; set the configuration as it was, or ${wayOut}`
-    : `${left}; it is asked again in each cycle`;
+    ? `${problem}, and it cannot be asked: ${stranded}; set the configuration as it was, or ${advice}`
+    : `${problem}; it is asked again in each cycle`;
   return new AppError("operation_in_progress", message, { change_id });
 }
 
@@ -180,7 +180,7 @@ export const OPERATION_VERBS = {
   stage: "advance",
 } as const satisfies Record<Lease["operation"], string>;
 
-export const inProgressError = (changeId: string): AppError =>
+export const createInProgressError = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
     change_id: changeId,
   });
@@ -189,18 +189,14 @@ export const inProgressError = (changeId: string): AppError =>
  * Says why nobody can ask how the operation under a lease left its change: the configuration has moved its place. Undefined while
  * an operation runs under the lease, and where the place is as it was.
  */
-export function describeStranded(
-  adapter: ProductAdapter | undefined,
-  change: Change,
-  lease: Lease,
-): string | undefined {
+export function explainStranded(adapter: ProductAdapter | undefined, change: Change, lease: Lease): string | undefined {
   const isElsewhere = "over_drift" in lease && lease.over_drift;
   const moved = lease.state === "running" || isElsewhere ? undefined : findMove(adapter, findOperand(change, lease));
   return moved && describeMove(moved);
 }
 
 /** Creates the error for a change whose target is under the lease of another: 409 `operation_in_progress`. */
-export const targetInUseError = (changeId: string, { change_id: other, operation, state }: Lease): AppError =>
+export const createTargetInUseError = (changeId: string, { change_id: other, operation, state }: Lease): AppError =>
   new AppError(
     "operation_in_progress",
     state === "running"
@@ -212,7 +208,7 @@ export const targetInUseError = (changeId: string, { change_id: other, operation
 /** Requires that no operation on a change is under way or unresolved (409 `operation_in_progress`). */
 export async function requireNoOperation(reads: Pick<Reads, "get">, change: Change): Promise<void> {
   const lease = await readLease(reads, change);
-  if (lease) throw leaseError(lease);
+  if (lease) throw createLeaseError(lease);
 }
 
 /**
@@ -226,5 +222,5 @@ export async function requireFreeTarget(
 ): Promise<void> {
   const other = selectOtherLease(change, await listOtherLeases(tx, operands));
   if (other && !(operation === "rollback" && other.state !== "running"))
-    throw targetInUseError(change.change_id, other);
+    throw createTargetInUseError(change.change_id, other);
 }

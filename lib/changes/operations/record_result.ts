@@ -3,33 +3,33 @@ import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { AdapterResult, HostState, RestoreResult } from "./adapter_port.ts";
-import { watch } from "../guardrail.ts";
+import { watchChange } from "../guardrail.ts";
 import { suspendApproving } from "../mandates/suspend.ts";
-import { findCarrier } from "../places.ts";
+import { findCarrier } from "../locations.ts";
 import { readRecordedKpis } from "../recorded_kpis.ts";
 import { json } from "../../store/json.ts";
 import type { Tx } from "../../store/store.ts";
-import { type OperationRequest, type RestoreRequest, targetKey } from "../records.ts";
+import { type OperationRequest, type RestoreRequest, formatTargetKey } from "../records.ts";
 import { type Actor, isNamedByProxy, serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { type Applied, type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { type TargetKey, isSameTarget } from "../rules/target_key.ts";
-import type { Enacted, Transaction } from "../transaction.ts";
+import type { CommandResult, Transaction } from "../transaction.ts";
 import { findSameFailure } from "./repeated_failure.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
 /** More than a plan has targets. */
 const MAX_EPISODES = 50;
 /** A plan of 20 takes four writes a target, of the 99 that a decision may take; further episodes end with the next check. */
-const MAX_DROPPED = 10;
+const MAX_DROPPED_EPISODES = 10;
 
 /** The result of an adapter, with its name. */
 export type NamedResult = AdapterResult & { name: string };
 
 /** Returns the part of a result that is recorded: of the replaced value only the digest is. */
-export const withoutPrevious = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
+export const omitPrevious = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
 /** An operand on which an operation is done; `adapter` is null where it is only recorded. */
 export interface DoneOperand {
@@ -47,10 +47,10 @@ export async function recordSuccess(
   request: OperationRequest,
   done: readonly DoneOperand[],
   found: { resolved_after_interruption?: true; late?: true } = {},
-): Promise<Recorded> {
+): Promise<RecordedSuccess> {
   const { operation } = request;
   const { rollout } = before;
-  const facts = await Promise.all(done.map((one) => targetFacts(transaction, before, operation, one)));
+  const facts = await Promise.all(done.map((one) => readTargetFacts(transaction, before, operation, one)));
   const sets = isPlan(before.change)
     ? done.map(({ operand }, index) => toPlanTarget(operand, facts[index]!))
     : undefined;
@@ -59,24 +59,24 @@ export async function recordSuccess(
     ...(operation === "apply" && rollout && { stage: { step: 0, share: rollout.shares[0] } }),
     ...(target_spelling !== undefined && { target_spelling }),
     ...(sets ? { sets } : { adapter }),
-    ...reasonFacts(transaction, request),
+    ...listReasonFacts(transaction, request),
     ...found,
     ...(operation === "apply" && { ...(!sets && { target_held }), kpis: await readRecordedKpis(transaction) }),
     ...owners,
     ...(operation === "rollback" && target_held !== undefined && { target_held }),
   };
   const replaced = done.map(({ operand }, index) => ({ operand, target_held: facts[index]!.target_held ?? null }));
-  const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, request);
+  const result = transaction.execute(before, { type: "succeed", operation, circumstance }, request);
   if (operation === "apply") {
-    await takeOwnership(transaction, enacted.record, replaced);
-    watch(transaction, enacted.record);
+    await storeOwnership(transaction, result.record, replaced);
+    watchChange(transaction, result.record);
   } else {
-    await giveUpOwnership(transaction, enacted.record, done);
+    await removeOwnership(transaction, result.record, done);
     const { change_id } = before.change;
     if (await transaction.tx.get("guardrail_due", change_id)) transaction.tx.delete("guardrail_due", change_id);
-    await suspendApproving(transaction, enacted.record.change, "rollback");
+    await suspendApproving(transaction, result.record.change, "rollback");
   }
-  return { ...enacted, replaced };
+  return { ...result, replaced };
 }
 
 /** The change that owned a target before an apply. */
@@ -85,7 +85,7 @@ interface Replaced {
   target_held: string | null;
 }
 
-interface Recorded extends Enacted {
+interface RecordedSuccess extends CommandResult {
   replaced: readonly Replaced[];
 }
 
@@ -98,7 +98,7 @@ interface TargetFacts {
   previous_digest?: string | null;
 }
 
-async function targetFacts(
+async function readTargetFacts(
   { ledger, sha256 }: Transaction,
   before: ChangeRecord,
   operation: Operation,
@@ -107,32 +107,32 @@ async function targetFacts(
   const target_spelling = await ledger.spelling(operand);
   return {
     ...(target_spelling === operand.target ? {} : { target_spelling }),
-    adapter: adapter && withoutPrevious(adapter),
+    adapter: adapter && omitPrevious(adapter),
     ...(operation === "apply"
       ? { target_held: await ledger.owner(operand), ...digestPrevious(adapter?.previous, sha256) }
-      : await ledger.ownerWithout(before, operand)),
+      : await ledger.ownerAfterRollback(before, operand)),
   };
 }
 
 const toPlanTarget = ({ tenant_id, target }: Change, facts: TargetFacts) => ({ tenant_id, target, ...facts });
 
 /** Keys in the order of applies: the last one of a target owns it. */
-const ownerKey = (target: TargetKey, { entry }: Applied): string => targetKey(target) + entryKey(entry);
+const ownerKey = (target: TargetKey, { entry }: Applied): string => formatTargetKey(target) + entryKey(entry);
 
-async function takeOwnership(
+async function storeOwnership(
   { tx }: Transaction,
   { change, applied }: ChangeRecord,
   replaced: readonly Replaced[],
 ): Promise<void> {
-  let left = MAX_DROPPED;
+  let left = MAX_DROPPED_EPISODES;
   for (const { operand, target_held } of replaced) {
     tx.put("owners", ownerKey(operand, applied!), change.change_id);
-    if (operand.value !== undefined) tx.put("set_targets", targetKey(operand), applied!.entry);
+    if (operand.value !== undefined) tx.put("set_targets", formatTargetKey(operand), applied!.entry);
     if (target_held !== null) left -= await dropEpisodes(tx, target_held, [operand], left);
   }
 }
 
-async function giveUpOwnership(
+async function removeOwnership(
   { tx }: Transaction,
   { change, applied }: ChangeRecord,
   done: readonly Pick<DoneOperand, "operand">[],
@@ -147,10 +147,10 @@ async function dropEpisodes(
   tx: Tx,
   changeId: string,
   targets: readonly TargetKey[],
-  most = MAX_EPISODES,
+  limit = MAX_EPISODES,
 ): Promise<number> {
   const page = await tx.list("drift", { prefix: changeId, limit: MAX_EPISODES });
-  const ended = page.filter(({ value }) => targets.some((target) => isSameTarget(value, target))).slice(0, most);
+  const ended = page.filter(({ value }) => targets.some((target) => isSameTarget(value, target))).slice(0, limit);
   for (const { id } of ended) tx.delete("drift", id);
   return ended.length;
 }
@@ -172,11 +172,11 @@ interface RestoreFacts {
 
 /** Records that values of a change were set again: the entry says what each replaced, by its digest. */
 export async function recordRestore(
-  { tx, enact, product }: Transaction,
+  { tx, execute: enact, product }: Transaction,
   before: ChangeRecord,
   request: RestoreRequest,
   { operands, ...found }: RestoreFacts,
-): Promise<Enacted> {
+): Promise<CommandResult> {
   const { note, signed } = request;
   // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
   const isCurrent = signed === undefined || signed.manifest_hash === product.manifest_hash;
@@ -189,22 +189,22 @@ export async function recordRestore(
   const sets = operands.map(({ operand: { tenant_id, target } }, index) => ({ tenant_id, target, ...facts[index] }));
   const circumstance = {
     ...(isPlan(before.change) ? { sets } : facts[0]),
-    ...(isNamedBy({ actor, authenticated }) && { by: actor }),
+    ...(hasRecordedName({ actor, authenticated }) && { by: actor }),
     ...(note && { note }),
     ...found,
     ...(isCurrent && signed?.facts),
   };
-  const enacted = enact(before, { type: "restore", circumstance }, { actor, authenticated, idp });
-  const held = operands.filter(({ host }) => host === undefined).map(({ operand }) => operand);
-  await dropEpisodes(tx, before.change.change_id, held);
-  return enacted;
+  const result = enact(before, { type: "restore", circumstance }, { actor, authenticated, idp });
+  const restored = operands.filter(({ host }) => host === undefined).map(({ operand }) => operand);
+  await dropEpisodes(tx, before.change.change_id, restored);
+  return result;
 }
 
 /** Returns true where the proxy names the actor, or it is the service itself. */
-const isNamedBy = (by: Actor): boolean => by.actor !== null && (isNamedByProxy(by) || by.authenticated === null);
+const hasRecordedName = (by: Actor): boolean => by.actor !== null && (isNamedByProxy(by) || by.authenticated === null);
 
 /** An operand of a failed operation: how the host was left, and its result where the operation is done on it. */
-export interface LeftOperand {
+export interface OperandState {
   operand: Change;
   host: HostState;
   adapter?: NamedResult | null | undefined;
@@ -220,44 +220,50 @@ export async function recordFailure(
   before: ChangeRecord,
   request: OperationRequest,
   failure: HostFailure,
-  left: readonly LeftOperand[] = [],
-): Promise<Enacted> {
+  left: readonly OperandState[] = [],
+): Promise<CommandResult> {
   const { operation } = request;
   const same = isPlan(before.change) ? undefined : await findSameFailure(transaction, before, request, failure);
   if (same) return { record: before, change: json(before.change), entry: same };
-  const all = isPlan(before.change) ? [...left, ...listAlone(transaction, before, operation, failure, left)] : [];
+  const operandStates = isPlan(before.change)
+    ? [...left, ...listRecordedOnly(transaction, before, operation, failure, left)]
+    : [];
   const sets: object[] = [];
-  for (const { operand, host, adapter, failure: own } of all) {
+  for (const { operand, host, adapter, failure: own } of operandStates) {
     const { tenant_id, target } = operand;
     const { stage, error, unanswered, drifted } = own ?? {};
     const isBack = operation === "rollback" && adapter !== undefined;
-    const facts = isBack && (await targetFacts(transaction, before, operation, { operand, adapter }));
-    const why = { ...(own && { stage, error }), ...(unanswered && { unanswered }), ...(drifted && { drifted }) };
-    sets.push({ tenant_id, target, host, ...why, ...facts });
+    const facts = isBack && (await readTargetFacts(transaction, before, operation, { operand, adapter }));
+    const failureFacts = {
+      ...(own && { stage, error }),
+      ...(unanswered && { unanswered }),
+      ...(drifted && { drifted }),
+    };
+    sets.push({ tenant_id, target, host, ...failureFacts, ...facts });
   }
-  const circumstance = { ...failure, ...(sets.length > 0 && { sets }), ...reasonFacts(transaction, request) };
-  const enacted = transaction.enact(before, { type: "fail", operation, circumstance }, request);
+  const circumstance = { ...failure, ...(sets.length > 0 && { sets }), ...listReasonFacts(transaction, request) };
+  const result = transaction.execute(before, { type: "fail", operation, circumstance }, request);
   if (operation === "rollback")
     await suspendApproving(transaction, before.change, failure.drifted ? "target_drifted" : "rollback");
   if (operation === "rollback" && sets.length > 0)
-    await giveUpOwnership(
+    await removeOwnership(
       transaction,
-      enacted.record,
-      all.filter(({ adapter }) => adapter !== undefined),
+      result.record,
+      operandStates.filter(({ adapter }) => adapter !== undefined),
     );
-  return enacted;
+  return result;
 }
 
 /** Lists what a failed rollback takes back of a plan although no host carries it, such as a release; an edit that refuses it leaves that. */
-function listAlone(
+function listRecordedOnly(
   { product: { adapter } }: Transaction,
   before: ChangeRecord,
   operation: Operation,
   { drifted }: HostFailure,
-  left: readonly LeftOperand[],
-): LeftOperand[] {
-  const isRefused = drifted && left.every((one) => one.adapter === undefined);
-  if (operation !== "rollback" || !adapter || isRefused) return [];
+  left: readonly OperandState[],
+): OperandState[] {
+  const isBlockedByDrift = drifted && left.every((one) => one.adapter === undefined);
+  if (operation !== "rollback" || !adapter || isBlockedByDrift) return [];
   return listAppliedOperands(before)
     .filter((operand) => !findCarrier(adapter, operand))
     .filter(({ change_id }) => left.every(({ operand }) => operand.change_id !== change_id))
@@ -265,11 +271,11 @@ function listAlone(
 }
 
 /** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
-const reasonFacts = ({ product }: Transaction, request: OperationRequest): object => {
+const listReasonFacts = ({ product }: Transaction, request: OperationRequest): object => {
   const { note, evidence, target_moved, value_moved, step_base, place_moved, over_drift, emergency, mended, signed } =
     request;
   return {
-    ...(isNamedBy(request) ? { by: request.actor } : {}),
+    ...(hasRecordedName(request) ? { by: request.actor } : {}),
     ...(note ? { note } : {}),
     ...(evidence ? { evidence } : {}),
     ...(target_moved ? { target_moved } : {}),

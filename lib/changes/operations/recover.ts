@@ -7,7 +7,7 @@ import { type Lease, type OperationLease, readRecord } from "../records.ts";
 import { listOperands } from "../rules/operands.ts";
 import { isAbandoned, isUnattended, listOtherLeases, readCurrentLease, readLease, readLeases } from "./lease.ts";
 import { writeMissingLeases } from "./missing_leases.ts";
-import { type Outcome, resolveRestore } from "./resolve_restore.ts";
+import { type ResolutionOutcome, resolveRestore } from "./resolve_restore.ts";
 import { resolveAdvance } from "../rollouts/resolve_advance.ts";
 
 /** Leases that are resolved concurrently. */
@@ -16,17 +16,17 @@ const BATCH_SIZE = 20;
 /** The attempt to resolve the leases on a change. */
 export interface Resolution {
   leases: readonly Lease[];
-  outcome: Outcome;
+  outcome: ResolutionOutcome;
 }
 
 /** Resolves abandoned leases and returns the number of them. `all`: at the start of the one process that owns the store. */
 export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<number> {
   let recovered = 0;
   /** A plan has several leases, which are resolved together. */
-  const seen = new Set<string>();
+  const seenChanges = new Set<string>();
   for await (const page of listPages(deps.store, "leases", { limit: BATCH_SIZE })) {
-    const ids = page.map(({ value }) => value).filter(isLease);
-    const leases = ids.filter(({ change_id }) => !seen.has(change_id) && seen.add(change_id));
+    const leaseRecords = page.map(({ value }) => value).filter(isLease);
+    const leases = leaseRecords.filter(({ change_id }) => !seenChanges.has(change_id) && seenChanges.add(change_id));
     const outcomes = await Promise.all(leases.map((lease) => resolveAbandoned(deps, lease, all)));
     recovered += outcomes.filter((outcome) => outcome === "resolved").length;
   }
@@ -61,10 +61,10 @@ export async function resolveEndedLease(deps: ChangesDeps, changeId: string): Pr
 }
 
 /** Resolves the abandoned leases on the change of a lease. */
-const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise<Outcome | undefined> =>
+const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise<ResolutionOutcome | undefined> =>
   deps.mutex(lease.change_id, async () => {
     const leases = await readAbandoned(deps, lease, all);
-    const outcomes: Outcome[] = [];
+    const outcomes: ResolutionOutcome[] = [];
     try {
       const operations: OperationLease[] = [];
       for (const current of leases)
@@ -86,7 +86,7 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
     return WORST_FIRST.find((outcome) => outcomes.includes(outcome));
   });
 
-const WORST_FIRST: readonly Outcome[] = ["silent", "open", "stranded", "unknown", "resolved"];
+const WORST_FIRST: readonly ResolutionOutcome[] = ["silent", "open", "stranded", "unknown", "resolved"];
 
 /** Reads the abandoned leases on the change of a lease, that one included where its change is missing. */
 async function readAbandoned(deps: ChangesDeps, lease: Lease, all: boolean): Promise<Lease[]> {

@@ -12,7 +12,7 @@ import type { HostFailure } from "./run_adapter.ts";
 /** Newest entries of the change among which an earlier failure is searched. */
 const MAX_ENTRIES = 50;
 
-const RETRIED: ReadonlySet<string | null> = new Set([POLICY_STAGES, POLICY_GUARDRAIL]);
+const RETRYING_ACTORS: ReadonlySet<string | null> = new Set([POLICY_STAGES, POLICY_GUARDRAIL]);
 
 /** Returns the entry of the last day that has this failure of a rollback which the service tries again and again. */
 export async function findSameFailure(
@@ -21,9 +21,9 @@ export async function findSameFailure(
   { operation, actor, authenticated }: OperationRequest,
   failure: HostFailure,
 ): Promise<Json<AuditEntry> | undefined> {
-  if (operation !== "rollback" || authenticated !== null || !RETRIED.has(actor)) return undefined;
+  if (operation !== "rollback" || authenticated !== null || !RETRYING_ACTORS.has(actor)) return undefined;
   for (const id of audit.slice(-MAX_ENTRIES).reverse()) {
-    const entry = await evidence.kept(id);
+    const entry = await evidence.storedEntry(id);
     if (!entry || Date.parse(entry.timestamp) <= now - DAY_MS) return undefined;
     const { by, stage, error, host } = parseDetail(entry.detail) as { by?: string } & Partial<HostFailure>;
     const isSame = stage === failure.stage && error === failure.error && host === failure.host;

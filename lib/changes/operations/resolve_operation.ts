@@ -1,10 +1,10 @@
 /** Resolves one operation that was left half done: by the answer of the host it is recorded as done, or as failed. */
 import { AppError } from "../../kit/errors.ts";
-import { certainNow } from "../certain_time.ts";
+import { readCertainTime } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { describeMove, findCarrier, findMove } from "../places.ts";
+import { describeMove, findCarrier, findMove } from "../locations.ts";
 import { requireInside } from "../mandates/check_apply.ts";
-import { asProven } from "../proven_consents.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
@@ -14,11 +14,25 @@ import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { describeMovedTarget } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
-import { endLease, findOperand, isLate, keepUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
-import { type DoneOperand, type LeftOperand, recordFailure, recordSuccess } from "./record_result.ts";
+import { endLease, findOperand, isLate, storeUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
+import { type DoneOperand, type OperandState, recordFailure, recordSuccess } from "./record_result.ts";
 import type { HostState, ProductAdapter } from "./adapter_port.ts";
-import { findTakenRestore, leaveLease, type Outcome, recordEffect, type RestoreOutcome } from "./resolve_restore.ts";
-import { askHost, askInForce, groupOperands, isDone, isGone, nameSystem, undoOnHost } from "./ask_host.ts";
+import {
+  findTakenRestore,
+  endOrKeepLease,
+  type ResolutionOutcome,
+  recordHostEffect,
+  type RestoreOutcome,
+} from "./resolve_restore.ts";
+import {
+  tryReadHostState,
+  tryReadStateInForce,
+  groupOperands,
+  isDone,
+  isGone,
+  nameSystem,
+  undoOnHost,
+} from "./host_state.ts";
 import { combineHosts, type HostFailure } from "./run_adapter.ts";
 
 const NO_CONSENT = "the host shows the change, and its consent no longer stands; it was taken back";
@@ -30,7 +44,7 @@ const PLAN_FAILURES = {
 } as const;
 
 /** The lease on an operand, and what the host shows of that. */
-interface Asked {
+interface LeaseCheck {
   lease: OperationLease;
   operand: Change;
   /** Undefined where it cannot be asked. */
@@ -40,9 +54,9 @@ interface Asked {
 }
 
 /** How an operand was left, and its lease; `remains`: the host has yet to say it, or to take it back. */
-interface Resolved extends LeftOperand {
+interface ResolvedOperand extends OperandState {
   lease: OperationLease;
-  remains: boolean;
+  isOpen: boolean;
   /** The lease was renewed to take back what the operation set. */
   isRenewed?: true;
   restore: RestoreOutcome;
@@ -52,54 +66,61 @@ interface Resolved extends LeftOperand {
  * Asks the host about the abandoned leases of an operation, and completes the change or records the failure; a lease on an operand
  * of which the host does not say it remains. Of a plan whose apply failed, or was interrupted half-way, what is set is taken back.
  */
-export async function resolveOperation(deps: ChangesDeps, leases: readonly OperationLease[]): Promise<Outcome> {
+export async function resolveOperation(
+  deps: ChangesDeps,
+  leases: readonly OperationLease[],
+): Promise<ResolutionOutcome> {
   const adapter = deps.product?.adapter;
   const [first] = leases as [OperationLease];
   const change = (await readRecord(deps.store, first.change_id))?.change;
   if (!adapter || !change) {
     const failed = leases.map((lease) => ({ lease, operand: change && findOperand(change, lease) }));
-    await recordFailed(deps, failed, "unknown");
+    await recordFailures(deps, failed, "unknown");
     return "resolved";
   }
-  const asked = await Promise.all(leases.map((lease) => askAboutLease(deps, adapter, change, lease)));
-  const isDoneAt = ({ lease, host }: Asked): boolean =>
+  const checks = await Promise.all(leases.map((lease) => checkLease(deps, adapter, change, lease)));
+  const isDoneAt = ({ lease, host }: LeaseCheck): boolean =>
     host !== undefined && isDone(lease.operation, host, lease.mayBeGone);
-  const isSet = asked.every(isDoneAt) && (!isPlan(change) || isAllRunning(adapter, change, leases));
-  if (first.operation === "apply" && isSet) return takeBackUnlessConsented(deps, asked);
-  const [done, left] = [asked.filter(isDoneAt), asked.filter((one) => !isDoneAt(one))];
-  const resolved: Resolved[] = [];
+  const isSet = checks.every(isDoneAt) && (!isPlan(change) || isAllRunning(adapter, change, leases));
+  if (first.operation === "apply" && isSet) return completeOrRollBack(deps, checks);
+  const [done, left] = [checks.filter(isDoneAt), checks.filter((one) => !isDoneAt(one))];
+  const resolved: ResolvedOperand[] = [];
   for (const one of left) {
     const { host = "unknown", lease, operand } = one;
     // A host that did not answer in time may still carry it out.
-    const remains = host === "unknown" || mayTakeEffect(lease, deps.clock.now());
-    const restore = remains ? undefined : await findTakenRestore(deps, operand, lease);
-    resolved.push({ lease, operand, host, remains, restore });
+    const isOpen = host === "unknown" || mayTakeEffect(lease, deps.clock.now());
+    const restore = isOpen ? undefined : await findTakenRestore(deps, operand, lease);
+    resolved.push({ lease, operand, host, isOpen, restore });
   }
-  if (first.operation === "apply") resolved.push(...(await takeBack(deps, adapter, done)));
+  if (first.operation === "apply") resolved.push(...(await rollBackDone(deps, adapter, done)));
   else
     for (const { lease, operand, host } of done) {
       const restore = await findTakenRestore(deps, operand, lease);
       const result = { name: nameSystem(adapter, operand), result: host! };
-      resolved.push({ lease, operand, host: host!, remains: false, restore, adapter: result });
+      resolved.push({ lease, operand, host: host!, isOpen: false, restore, adapter: result });
     }
   await recordResolved(deps, resolved);
-  if (resolved.every(({ remains }) => !remains)) return "resolved";
-  const silent = asked.filter(({ host }) => host === undefined);
+  if (resolved.every(({ isOpen }) => !isOpen)) return "resolved";
+  const silent = checks.filter(({ host }) => host === undefined);
   if (silent.length === 0) return "unknown";
   return silent.every(({ isMoved }) => isMoved) ? "stranded" : "silent";
 }
 
 /** Asks what the host shows of the operand of a lease. At another place than where it ran that would say nothing. */
-async function askAboutLease(
+async function checkLease(
   deps: ChangesDeps,
   adapter: ProductAdapter,
   change: Change,
   lease: OperationLease,
-): Promise<Asked> {
+): Promise<LeaseCheck> {
   const operand = findOperand(change, lease);
   const moved = lease.over_drift ? undefined : findMove(adapter, operand);
   if (!moved)
-    return { lease, operand, host: await (lease.operation === "apply" ? askInForce : askHost)(adapter, operand) };
+    return {
+      lease,
+      operand,
+      host: await (lease.operation === "apply" ? tryReadStateInForce : tryReadHostState)(adapter, operand),
+    };
   deps.log.warn("an interrupted operation cannot be resolved", {
     change_id: change.change_id,
     system: nameSystem(adapter, operand),
@@ -114,16 +135,20 @@ const isAllRunning = (adapter: ProductAdapter, change: Change, leases: readonly 
   leases.length === listOperands(change).filter((operand) => findCarrier(adapter, operand)).length;
 
 /** Takes back what a failed apply of a plan set, in reverse order. */
-async function takeBack(deps: ChangesDeps, adapter: ProductAdapter, done: readonly Asked[]): Promise<Resolved[]> {
+async function rollBackDone(
+  deps: ChangesDeps,
+  adapter: ProductAdapter,
+  done: readonly LeaseCheck[],
+): Promise<ResolvedOperand[]> {
   if (done.length === 0) return [];
   // Nobody else may be at work on the host meanwhile.
-  const renewed = await recordEffect<OperationLease[]>(deps, async (transaction) => {
+  const renewed = await recordHostEffect<OperationLease[]>(deps, async (transaction) => {
     const own: OperationLease[] = [];
     for (const { lease } of done) own.push(await renewLease(transaction, lease, deps.owner));
     return own;
   });
   const operands = done.map(({ operand }, index) => ({ operand, index }));
-  const resolved: Resolved[] = [];
+  const resolved: ResolvedOperand[] = [];
   for (const group of groupOperands(adapter, operands).reverse()) {
     const hosts = await undoOnHost(
       adapter,
@@ -133,32 +158,32 @@ async function takeBack(deps: ChangesDeps, adapter: ProductAdapter, done: readon
       const host = hosts[at]!;
       // The state that the lease had says what is on record of it.
       const lease = { ...renewed[index]!, state: done[index]!.lease.state };
-      resolved.push({ lease, operand, host, remains: !isGone(host), isRenewed: true, restore: "not_done" });
+      resolved.push({ lease, operand, host, isOpen: !isGone(host), isRenewed: true, restore: "not_done" });
     }
   }
   return resolved;
 }
 
 /** Records how operands were left, under the numbers of their leases: one entry, where there is something new to say. */
-async function recordResolved(deps: ChangesDeps, resolved: readonly Resolved[]): Promise<void> {
-  const [{ lease: request }] = resolved as readonly [Resolved];
+async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOperand[]): Promise<void> {
+  const [{ lease: request }] = resolved as readonly [ResolvedOperand];
   // A host that says nothing is asked in each cycle, and recorded once.
-  const isKnown = resolved.every(({ lease, remains }) => remains && isLate(lease));
-  if (isKnown && !resolved.some(({ isRenewed }) => isRenewed)) return;
-  await recordEffect<void>(deps, async (transaction) => {
-    let before = await transaction.change(request.change_id, "settling");
-    for (const { lease, remains, restore, adapter } of resolved)
-      if (!remains) before = await leaveLease(transaction, lease, before, { failed: !adapter, restore });
-      else if (lease.state === "running") await keepUnresolved(transaction, lease);
-      else await keepUnresolved(transaction, lease, lease.state);
-    if (isKnown) return;
+  const isRecorded = resolved.every(({ lease, isOpen }) => isOpen && isLate(lease));
+  if (isRecorded && !resolved.some(({ isRenewed }) => isRenewed)) return;
+  await recordHostEffect<void>(deps, async (transaction) => {
+    let before = await transaction.change(request.change_id, "resolving");
+    for (const { lease, isOpen, restore, adapter } of resolved)
+      if (!isOpen) before = await endOrKeepLease(transaction, lease, before, { failed: !adapter, restore });
+      else if (lease.state === "running") await storeUnresolved(transaction, lease);
+      else await storeUnresolved(transaction, lease, lease.state);
+    if (isRecorded) return;
     const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
-    const isBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
+    const isRolledBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
     const others = listAppliedOperands(before).filter((operand) =>
       resolved.every((one) => one.operand.change_id !== operand.change_id),
     );
     const isCarried = (operand: Change): boolean => findCarrier(transaction.product.adapter, operand) !== undefined;
-    if (isBack && !others.some(isCarried)) {
+    if (isRolledBack && !others.some(isCarried)) {
       const done = [...resolved, ...others.map((operand) => ({ operand, adapter: null }))];
       await recordSuccess(transaction, before, request, done as DoneOperand[], found);
       return;
@@ -170,16 +195,16 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly Resolved[]):
 }
 
 /** Records that operations failed of which nobody can ask how they were left. */
-const recordFailed = (
+const recordFailures = (
   deps: ChangesDeps,
   failed: readonly { lease: OperationLease; operand: Change | undefined }[],
   host: HostState,
 ): Promise<void> =>
-  recordEffect<void>(deps, async (transaction) => {
+  recordHostEffect<void>(deps, async (transaction) => {
     const request = failed[0]!.lease;
-    let before = await transaction.change(request.change_id, "settling");
+    let before = await transaction.change(request.change_id, "resolving");
     for (const { lease } of failed)
-      before = await leaveLease(transaction, lease, before, { failed: true, restore: "not_done" });
+      before = await endOrKeepLease(transaction, lease, before, { failed: true, restore: "not_done" });
     const left = failed.flatMap(({ operand }) => (operand ? [{ operand, host }] : []));
     await recordFailure(transaction, before, request, createFailure(request, host), left);
   });
@@ -192,12 +217,12 @@ const createFailure = (lease: OperationLease, host: HostFailure["host"], error?:
 });
 
 /** The host shows an apply as done: it is, when its consent still stands; otherwise it is taken back. */
-async function takeBackUnlessConsented(deps: ChangesDeps, asked: readonly Asked[]): Promise<Outcome> {
+async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck[]): Promise<ResolutionOutcome> {
   const adapter = deps.product!.adapter!;
-  const leases = asked.map(({ lease }) => lease);
+  const leases = checks.map(({ lease }) => lease);
   const [request] = leases as [OperationLease];
-  type Refused = { leases: readonly OperationLease[] };
-  const refused = await recordEffect<Refused | "in doubt" | undefined>(deps, async (transaction) => {
+  type Unconsented = { leases: readonly OperationLease[] };
+  const unconsented = await recordHostEffect<Unconsented | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(request.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
     // Its apply is in the log: somebody wrote the lease into the store, and nothing is taken back on its word.
@@ -205,40 +230,40 @@ async function takeBackUnlessConsented(deps: ChangesDeps, asked: readonly Asked[
       for (const lease of leases) await endLease(transaction, lease);
       return undefined;
     }
-    const standing = fields.length === 0 ? await standingConsent(transaction, deps, before) : undefined;
-    if (standing === "in doubt") return standing;
+    const validConsent = fields.length === 0 ? await findValidConsent(transaction, deps, before) : undefined;
+    if (validConsent === "in doubt") return validConsent;
     // Nobody else may be at work on the host meanwhile.
-    if (!standing) {
+    if (!validConsent) {
       const renewed: OperationLease[] = [];
       for (const lease of leases) renewed.push(await renewLease(transaction, lease, deps.owner));
       return { leases: renewed };
     }
     for (const lease of leases) await endLease(transaction, lease);
     const others = listOperands(before.change).filter((one) =>
-      asked.every(({ operand }) => operand.change_id !== one.change_id),
+      checks.every(({ operand }) => operand.change_id !== one.change_id),
     );
     const done = [
-      ...asked.map(({ operand, host }) => ({
+      ...checks.map(({ operand, host }) => ({
         operand,
         adapter: { name: nameSystem(adapter, operand), result: host! },
       })),
       ...others.map((operand) => ({ operand, adapter: null })),
     ];
     const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
-    await recordSuccess(transaction, before, { ...request, ...standing }, done, found);
+    await recordSuccess(transaction, before, { ...request, ...validConsent }, done, found);
     return undefined;
   });
-  if (!refused) return "resolved";
-  if (refused === "in doubt") {
-    const resolved = asked.map(({ lease, operand }) => ({ lease, operand, host: "unknown" as const }));
+  if (!unconsented) return "resolved";
+  if (unconsented === "in doubt") {
+    const resolved = checks.map(({ lease, operand }) => ({ lease, operand, host: "unknown" as const }));
     await recordResolved(
       deps,
-      resolved.map((one) => ({ ...one, remains: true, restore: undefined })),
+      resolved.map((one) => ({ ...one, isOpen: true, restore: undefined })),
     );
     return "unknown";
   }
-  const left: LeftOperand[] = [];
-  for (const group of groupOperands(adapter, asked).reverse()) {
+  const left: OperandState[] = [];
+  for (const group of groupOperands(adapter, checks).reverse()) {
     const hosts = await undoOnHost(
       adapter,
       group.map(({ operand }) => operand),
@@ -247,15 +272,15 @@ async function takeBackUnlessConsented(deps: ChangesDeps, asked: readonly Asked[
   }
   const host = combineHosts(left);
   const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(isLate(request) && { late: true }) };
-  await recordEffect<void>(deps, async (transaction) => {
-    for (const [index, lease] of refused.leases.entries()) {
-      const end = left.find(({ operand }) => operand.change_id === asked[index]!.operand.change_id)!;
+  await recordHostEffect<void>(deps, async (transaction) => {
+    for (const [index, lease] of unconsented.leases.entries()) {
+      const end = left.find(({ operand }) => operand.change_id === checks[index]!.operand.change_id)!;
       if (isGone(end.host)) await endLease(transaction, lease);
-      else await keepUnresolved(transaction, lease);
+      else await storeUnresolved(transaction, lease);
     }
     // A host that rejects the rollback is asked in each cycle, and recorded once.
     if (isGone(host) || !isLate(request)) {
-      const before = await transaction.change(request.change_id, "settling");
+      const before = await transaction.change(request.change_id, "resolving");
       await recordFailure(transaction, before, request, failure, left);
     }
   });
@@ -266,7 +291,7 @@ async function takeBackUnlessConsented(deps: ChangesDeps, asked: readonly Asked[
  * Returns the moved target that an apply passes over which the host shows as done; undefined where its consent is no longer valid.
  * `in doubt`: its deadline has passed by the clock alone, or that is not known.
  */
-async function standingConsent(
+async function findValidConsent(
   transaction: Transaction,
   deps: ChangesDeps,
   before: ChangeRecord,
@@ -274,10 +299,10 @@ async function standingConsent(
   const { tx, product, now, isBehind } = transaction;
   const { policy } = product.intent;
   const overdue = (at: number): boolean => findOverdueStep(before.change, policy, at) !== undefined;
-  if (overdue(await certainNow(deps, tx))) return undefined;
+  if (overdue(await readCertainTime(deps, tx))) return undefined;
   if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
   try {
-    const proven = await asProven(transaction, before);
+    const proven = await filterProvenConsents(transaction, before);
     requireOperable(proven, "apply", product.intent);
     await requireInside(transaction, proven);
   } catch (error) {

@@ -1,25 +1,27 @@
 /** Resolves restores that a crash, a lost process or a silent target system left half done. */
 import { runWithTimeLimit } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { describeMove, findMove } from "../places.ts";
+import { describeMove, findMove } from "../locations.ts";
 import { type OperationLease, readRecord, type RestoreLease, type StageLease } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import type { RestoreResult } from "./adapter_port.ts";
-import { endLease, findOperand, isLate, keepUnresolved, mayTakeEffect } from "./lease.ts";
+import { endLease, findOperand, isLate, storeUnresolved, mayTakeEffect } from "./lease.ts";
 import { recordRestore } from "./record_result.ts";
-import { nameSystem } from "./ask_host.ts";
+import { nameSystem } from "./host_state.ts";
 
 /**
  * `resolved`, or the reason why not: the host shows the operation neither done nor undone, says that it may still come, or cannot
  * be asked; `stranded`: the configuration has moved each place that cannot be asked.
  */
-export type Outcome = "resolved" | "unknown" | "stranded" | "open" | "silent";
+export type ResolutionOutcome = "resolved" | "unknown" | "stranded" | "open" | "silent";
 
 /** Records an effect on the host, whatever the clock says. */
-export const recordEffect = <T>(deps: ChangesDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
-  governed({ deps }, decision, { anyClock: true });
+export const recordHostEffect = <T>(
+  deps: ChangesDeps,
+  decision: (transaction: Transaction) => Promise<T>,
+): Promise<T> => runTransaction({ deps }, decision, { ignoresClockLag: true });
 
 /** Result of a restore, or the reason why it has none; undefined: the target system cannot be asked. */
 export type RestoreOutcome = RestoreResult | "not_done" | "open" | undefined;
@@ -47,7 +49,7 @@ export const findTakenRestore = async (
 interface OperationEnd {
   failed: boolean;
   /** The lease remains, since the host has yet to say how the operation was left. */
-  left?: "unresolved" | "unanswered" | undefined;
+  leaseState?: "unresolved" | "unanswered" | undefined;
   restore: RestoreOutcome;
 }
 
@@ -55,25 +57,26 @@ interface OperationEnd {
  * Ends the lease of an operation, or keeps it. A restore whose lease it took over is recorded first where it is done; where it may
  * still come after a failed operation, it has its lease again. Returns the record for the operation's own entry.
  */
-export async function leaveLease(
+export async function endOrKeepLease(
   transaction: Transaction,
   lease: OperationLease,
   before: ChangeRecord,
-  { failed, left, restore }: OperationEnd,
+  { failed, leaseState, restore }: OperationEnd,
 ): Promise<ChangeRecord> {
   const { unresolved_restore: taken, ...own } = lease;
   const done = taken && typeof restore === "object" && before.change.status === "applied" ? restore : undefined;
-  if (left) await keepUnresolved(transaction, done ? own : lease, left);
+  if (leaseState) await storeUnresolved(transaction, done ? own : lease, leaseState);
   else await endLease(transaction, lease);
-  if (done) return recordFound(transaction, before, taken!, done);
+  if (done) return recordFoundRestore(transaction, before, taken!, done);
   // An advance is still to be resolved where the rollback did not take its value back.
-  if (lease.unresolved_stage && failed && !left) transaction.tx.put("leases", lease.place, lease.unresolved_stage);
+  if (lease.unresolved_stage && failed && !leaseState)
+    transaction.tx.put("leases", lease.place, lease.unresolved_stage);
   const mayCome = taken && (restore !== "not_done" || mayTakeEffect(taken, transaction.now));
-  if (mayCome && failed && !left) transaction.tx.put("leases", taken.place, taken);
+  if (mayCome && failed && !leaseState) transaction.tx.put("leases", taken.place, taken);
   return before;
 }
 
-async function recordFound(
+async function recordFoundRestore(
   transaction: Transaction,
   before: ChangeRecord,
   lease: RestoreLease,
@@ -86,7 +89,7 @@ async function recordFound(
 }
 
 /** Asks the target system about an abandoned restore: records it as done, or ends the lease; else the lease remains. */
-export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Promise<Outcome> {
+export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Promise<ResolutionOutcome> {
   const adapter = deps.product?.adapter;
   const { change_id } = lease;
   const change = (await readRecord(deps.store, change_id))?.change;
@@ -95,14 +98,14 @@ export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Pr
   if (moved) deps.log.warn("an interrupted restore cannot be resolved", { change_id, error: describeMove(moved) });
   const found = operand && (await findRestore(deps, operand, lease));
   if (found === undefined && operand && adapter) {
-    await keepLease(deps, lease);
+    await storeUnresolvedLease(deps, lease);
     return moved ? "stranded" : "silent";
   }
   if (found === "open") return found;
   if (found === "not_done" && mayTakeEffect(lease, deps.clock.now())) return "unknown";
   const done = typeof found === "object" ? found : undefined;
   if (!done) deps.log.warn("a restore was interrupted and set nothing", { change_id });
-  await recordEffect<void>(deps, (transaction) => recordOutcome(transaction, lease, done));
+  await recordHostEffect<void>(deps, (transaction) => recordOutcome(transaction, lease, done));
   return "resolved";
 }
 
@@ -112,12 +115,12 @@ async function recordOutcome(
   done: RestoreResult | undefined,
 ): Promise<void> {
   await endLease(transaction, lease);
-  const before = await transaction.change(lease.change_id, "settling");
+  const before = await transaction.change(lease.change_id, "resolving");
   // Rolled back meanwhile: the entry of that says what the target holds.
-  if (done && before.change.status === "applied") await recordFound(transaction, before, lease, done);
+  if (done && before.change.status === "applied") await recordFoundRestore(transaction, before, lease, done);
 }
 
 /** A failed restore or advance writes no entry here: the lease alone says that the target system has yet to answer. */
-export async function keepLease(deps: ChangesDeps, lease: RestoreLease | StageLease): Promise<void> {
-  if (!isLate(lease)) await recordEffect<void>(deps, (transaction) => keepUnresolved(transaction, lease));
+export async function storeUnresolvedLease(deps: ChangesDeps, lease: RestoreLease | StageLease): Promise<void> {
+  if (!isLate(lease)) await recordHostEffect<void>(deps, (transaction) => storeUnresolved(transaction, lease));
 }

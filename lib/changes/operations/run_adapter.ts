@@ -1,7 +1,7 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
-import { askInForce, groupOperands, isDone, isGone, readState, undoOnHost } from "./ask_host.ts";
+import { tryReadStateInForce, groupOperands, isDone, isGone, readHostState, undoOnHost } from "./host_state.ts";
 import { findDrift } from "./find_drift.ts";
 import { findRolloutProblem, type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
 import type { Change } from "../rules/change.ts";
@@ -26,7 +26,7 @@ export interface HostFailure {
 }
 
 /** How an operation left one operand. */
-export interface OperandEnd {
+export interface OperandOutcome {
   operand: Change & Staged;
   host: HostState;
   /** Present where the operation is done on it. */
@@ -39,12 +39,12 @@ export interface OperandEnd {
 
 /** `drift` and `moved`: the values of the target of `failed`, which are answered and not recorded. */
 export type HostRun =
-  | { ok: true; ends: readonly OperandEnd[] }
+  | { ok: true; outcomes: readonly OperandOutcome[] }
   | {
       ok: false;
-      ends: readonly OperandEnd[];
+      outcomes: readonly OperandOutcome[];
       /** The operand that failed first, and why the operation failed. */
-      failed: OperandEnd;
+      failed: OperandOutcome;
       failure: HostFailure;
       drift?: TargetDrifted["values"];
       moved?: Reading;
@@ -60,7 +60,7 @@ export interface RunOptions {
    * Returns true while the host may still be changed. A process that was held up may find that its time is over and that another has taken
    * the operation up.
    */
-  inTime?: () => boolean;
+  isInTime?: () => boolean;
   /** Returns true where a host that shows nothing of an operand has rolled it back. */
   mayBeGone?: ((operand: Change) => boolean | undefined) | undefined;
   /** Reads what the log says of a rollback, for its adapter to compare before it restores a value. */
@@ -82,39 +82,42 @@ export const runOnHost = (
   operation: Operation,
   options: RunOptions = {},
 ): Promise<HostRun> => {
-  const ends = operands.map((operand): OperandEnd => ({ operand, host: "unknown" }));
-  return (operation === "apply" ? applyOnHost : rollBackOnHost)(adapter, ends, { inTime: () => true, ...options });
+  const outcomes = operands.map((operand): OperandOutcome => ({ operand, host: "unknown" }));
+  return (operation === "apply" ? applyOnHost : rollBackOnHost)(adapter, outcomes, {
+    isInTime: () => true,
+    ...options,
+  });
 };
 
-type TimedOptions = RunOptions & Required<Pick<RunOptions, "inTime">>;
+type TimedOptions = RunOptions & Required<Pick<RunOptions, "isInTime">>;
 
 async function applyOnHost(
   adapter: ProductAdapter,
-  ends: readonly OperandEnd[],
-  { inTime, expected }: TimedOptions,
+  outcomes: readonly OperandOutcome[],
+  { isInTime, expected }: TimedOptions,
 ): Promise<HostRun> {
-  for (const end of ends) {
-    const failure = await findInvalid(adapter, end.operand);
+  for (const outcome of outcomes) {
+    const failure = await findValidationFailure(adapter, outcome.operand);
     if (!failure) continue;
-    await lookAtAll(adapter, ends);
-    return endFailed(ends, fail(end, failure));
+    await readAllStates(adapter, outcomes);
+    return createFailedRun(outcomes, fail(outcome, failure));
   }
-  const groups = groupOperands(adapter, ends);
-  let failed: FailedEnd | undefined;
+  const groups = groupOperands(adapter, outcomes);
+  let failed: FailedOutcome | undefined;
   for (const group of groups) {
-    const [first] = group as [OperandEnd];
-    if (!inTime()) failed = fail(first, INTERRUPTED);
+    const [first] = group as [OperandOutcome];
+    if (!isInTime()) failed = fail(first, INTERRUPTED);
     else failed = await applyGroup(adapter, group, expected);
     if (failed) break;
   }
-  failed ??= await verifyApplied(adapter, ends);
-  if (!failed) return { ok: true, ends };
-  for (const group of groups.reverse()) await takeBack(adapter, group, inTime);
-  return endFailed(ends, failed);
+  failed ??= await verifyApplied(adapter, outcomes);
+  if (!failed) return { ok: true, outcomes };
+  for (const group of groups.reverse()) await undoGroup(adapter, group, isInTime);
+  return createFailedRun(outcomes, failed);
 }
 
 /** Validates an operand; returns why it cannot be applied. */
-async function findInvalid(
+async function findValidationFailure(
   adapter: ProductAdapter,
   operand: Change & Staged,
 ): Promise<Omit<HostFailure, "host"> | undefined> {
@@ -126,7 +129,7 @@ async function findInvalid(
         : { ok: false as const, reason };
     return validation.ok ? undefined : { stage: "validate", error: validation.reason, rejected: true };
   } catch (error) {
-    return { stage: "validate", error: textOf(error) };
+    return { stage: "validate", error: formatError(error) };
   }
 }
 
@@ -138,19 +141,19 @@ const INTERRUPTED = {
 /** Sets the values of a group; returns the operand that failed. */
 async function applyGroup(
   adapter: ProductAdapter,
-  group: readonly OperandEnd[],
+  group: readonly OperandOutcome[],
   expected: RunOptions["expected"],
-): Promise<FailedEnd | undefined> {
+): Promise<FailedOutcome | undefined> {
   const operands = group.map(({ operand }) => operand);
-  const digests = operands.map((operand) => listExpected(operand, expected));
-  for (const end of group) end.isTouched = true;
+  const digests = operands.map((operand) => listExpectedDigests(operand, expected));
+  for (const outcome of group) outcome.isTouched = true;
   try {
     const results = await runWithTimeLimit(async (signal) =>
       group.length === 1
         ? [await adapter.apply(operands[0]!, signal, digests[0])]
         : adapter.applyAll!(operands, signal, digests),
     );
-    group.forEach((end, index) => (end.result = results[index]!));
+    group.forEach((outcome, index) => (outcome.result = results[index]!));
     return undefined;
   } catch (error) {
     return failGroup(group, "apply", error);
@@ -158,74 +161,83 @@ async function applyGroup(
 }
 
 /** Lists the digests of the only values that an apply of an operand may replace; undefined: any. */
-function listExpected({ places }: Change, expected: RunOptions["expected"]): readonly string[] | undefined {
+function listExpectedDigests({ places }: Change, expected: RunOptions["expected"]): readonly string[] | undefined {
   const own = expected?.filter(({ place }) => !places || places.some((one) => one.place === place));
   return own && own.length > 0 ? own.map(({ digest }) => digest) : undefined;
 }
 
-async function verifyApplied(adapter: ProductAdapter, ends: readonly OperandEnd[]): Promise<FailedEnd | undefined> {
+async function verifyApplied(
+  adapter: ProductAdapter,
+  outcomes: readonly OperandOutcome[],
+): Promise<FailedOutcome | undefined> {
   await Promise.all(
-    ends.map(async (end) => {
-      end.host = (await askInForce(adapter, end.operand)) ?? "unknown";
+    outcomes.map(async (outcome) => {
+      outcome.host = (await tryReadStateInForce(adapter, outcome.operand)) ?? "unknown";
     }),
   );
-  const left = ends.filter(({ host }) => !isDone("apply", host));
-  const failed = left.map((end) => fail(end, { stage: "verify", error: `after apply the host ${HOLDS[end.host]}` }));
+  const left = outcomes.filter(({ host }) => !isDone("apply", host));
+  const failed = left.map((outcome) =>
+    fail(outcome, { stage: "verify", error: `after apply the host ${STATE_WORDS[outcome.host]}` }),
+  );
   return failed[0];
 }
 
 /** Takes back what a failed apply set of a group. */
-async function takeBack(adapter: ProductAdapter, group: readonly OperandEnd[], inTime: () => boolean): Promise<void> {
+async function undoGroup(
+  adapter: ProductAdapter,
+  group: readonly OperandOutcome[],
+  isInTime: () => boolean,
+): Promise<void> {
   await Promise.all(
-    group.map(async (end) => {
-      delete end.result;
-      if (!end.failure?.unanswered) end.host = await readState(adapter, end.operand);
+    group.map(async (outcome) => {
+      delete outcome.result;
+      if (!outcome.failure?.unanswered) outcome.host = await readHostState(adapter, outcome.operand);
     }),
   );
   const left = group.filter(({ host, failure, isTouched }) => isTouched && !failure?.unanswered && !isGone(host));
-  if (left.length === 0 || !inTime()) return;
+  if (left.length === 0 || !isInTime()) return;
   const hosts = await undoOnHost(
     adapter,
     left.map(({ operand }) => operand),
   );
-  left.forEach((end, index) => (end.host = hosts[index]!));
+  left.forEach((outcome, index) => (outcome.host = hosts[index]!));
 }
 
 async function rollBackOnHost(
   adapter: ProductAdapter,
-  ends: readonly OperandEnd[],
+  outcomes: readonly OperandOutcome[],
   options: TimedOptions,
 ): Promise<HostRun> {
-  const { inTime, mayBeGone } = options;
-  const drifted = await findDrifted(adapter, ends, options);
+  const { isInTime, mayBeGone } = options;
+  const drifted = await findDriftedOperand(adapter, outcomes, options);
   if (drifted) {
-    await lookAtAll(adapter, ends);
-    return endFailed(ends, drifted);
+    await readAllStates(adapter, outcomes);
+    return createFailedRun(outcomes, drifted);
   }
-  for (const group of groupOperands(adapter, ends).reverse()) {
-    if (inTime()) await rollBackGroup(adapter, group, options);
-    else for (const end of group) fail(end, INTERRUPTED);
-    await Promise.all(group.map((end) => verifyRolledBack(adapter, end, mayBeGone)));
+  for (const group of groupOperands(adapter, outcomes).reverse()) {
+    if (isInTime()) await rollBackGroup(adapter, group, options);
+    else for (const outcome of group) fail(outcome, INTERRUPTED);
+    await Promise.all(group.map((outcome) => verifyRolledBack(adapter, outcome, mayBeGone)));
   }
-  const failed = ends.findLast((end): end is FailedEnd => end.failure !== undefined);
-  return failed ? endFailed(ends, failed) : { ok: true, ends };
+  const failed = outcomes.findLast((outcome): outcome is FailedOutcome => outcome.failure !== undefined);
+  return failed ? createFailedRun(outcomes, failed) : { ok: true, outcomes };
 }
 
 /** One operand whose target holds the value of another program refuses the rollback of all. */
-async function findDrifted(
+async function findDriftedOperand(
   adapter: ProductAdapter,
-  ends: readonly OperandEnd[],
+  outcomes: readonly OperandOutcome[],
   { overDrift, readFacts }: RunOptions,
-): Promise<FailedEnd | undefined> {
-  if (ends.length === 1 || overDrift) return undefined;
+): Promise<FailedOutcome | undefined> {
+  if (outcomes.length === 1 || overDrift) return undefined;
   const drifts = await Promise.all(
-    ends.map(({ operand }) =>
+    outcomes.map(({ operand }) =>
       runWithTimeLimit((signal) => findDrift(adapter, operand, signal, readFacts)).catch(() => undefined),
     ),
   );
-  const failed = ends.flatMap((end, index) => {
+  const failed = outcomes.flatMap((outcome, index) => {
     const drift = drifts[index];
-    return drift ? failFor(end, "rollback", new TargetDrifted(DRIFTED, drift)) : [];
+    return drift ? failWithError(outcome, "rollback", new TargetDrifted(DRIFTED_MESSAGE, drift)) : [];
   });
   return failed[0];
 }
@@ -233,11 +245,11 @@ async function findDrifted(
 /** Rolls back the operands of a group; what cannot be rolled back together is rolled back one by one. */
 async function rollBackGroup(
   adapter: ProductAdapter,
-  group: readonly OperandEnd[],
-  { inTime, readFacts, overDrift }: TimedOptions,
+  group: readonly OperandOutcome[],
+  { isInTime, readFacts, overDrift }: TimedOptions,
 ): Promise<void> {
   const reversed = [...group].reverse();
-  for (const end of reversed) end.isTouched = true;
+  for (const outcome of reversed) outcome.isTouched = true;
   const operands = reversed.map(({ operand }) => operand);
   try {
     const results = await runWithTimeLimit(async (signal) =>
@@ -245,40 +257,40 @@ async function rollBackGroup(
         ? [await adapter.rollback(operands[0]!, signal, readFacts, overDrift)]
         : adapter.rollbackAll!(operands, signal, readFacts, overDrift),
     );
-    reversed.forEach((end, index) => (end.result = results[index]!));
+    reversed.forEach((outcome, index) => (outcome.result = results[index]!));
   } catch (error) {
-    if (group.length === 1 || error instanceof Unanswered || !inTime()) failGroup(reversed, "rollback", error);
-    else for (const end of reversed) await rollBackGroup(adapter, [end], { inTime, readFacts, overDrift });
+    if (group.length === 1 || error instanceof Unanswered || !isInTime()) failGroup(reversed, "rollback", error);
+    else for (const outcome of reversed) await rollBackGroup(adapter, [outcome], { isInTime, readFacts, overDrift });
   }
 }
 
 async function verifyRolledBack(
   adapter: ProductAdapter,
-  end: OperandEnd,
+  outcome: OperandOutcome,
   mayBeGone: RunOptions["mayBeGone"],
 ): Promise<void> {
-  const { failure, operand } = end;
+  const { failure, operand } = outcome;
   if (failure?.unanswered || failure?.drifted) return;
-  end.host = await readState(adapter, operand);
-  if (failure || isDone("rollback", end.host, mayBeGone?.(operand))) return;
-  delete end.result;
-  const error = end.host === "absent" ? LOST : `after rollback the host shows ${end.host}`;
-  fail(end, { stage: "verify", error });
+  outcome.host = await readHostState(adapter, operand);
+  if (failure || isDone("rollback", outcome.host, mayBeGone?.(operand))) return;
+  delete outcome.result;
+  const error = outcome.host === "absent" ? LOST_MESSAGE : `after rollback the host shows ${outcome.host}`;
+  fail(outcome, { stage: "verify", error });
 }
 
 /** An operand on which an operation failed. */
-export type FailedEnd = OperandEnd & { failure: HostFailure } & Partial<
+export type FailedOutcome = OperandOutcome & { failure: HostFailure } & Partial<
     Pick<Extract<HostRun, { ok: false }>, "drift" | "moved">
   >;
 
-const fail = (end: OperandEnd, failure: Omit<HostFailure, "host">): FailedEnd =>
-  Object.assign(end, { failure: { ...failure, host: end.host } });
+const fail = (outcome: OperandOutcome, failure: Omit<HostFailure, "host">): FailedOutcome =>
+  Object.assign(outcome, { failure: { ...failure, host: outcome.host } });
 
 /** Notes why an operation failed on an operand; the values of its target are for the answer alone. */
-function failFor(end: OperandEnd, stage: "apply" | "rollback", error: unknown): FailedEnd {
-  const failed = fail(end, {
+function failWithError(outcome: OperandOutcome, stage: "apply" | "rollback", error: unknown): FailedOutcome {
+  const failed = fail(outcome, {
     stage,
-    error: textOf(error),
+    error: formatError(error),
     ...(error instanceof Unanswered && { unanswered: true }),
     ...(error instanceof TargetDrifted && { drifted: true }),
   });
@@ -288,46 +300,46 @@ function failFor(end: OperandEnd, stage: "apply" | "rollback", error: unknown): 
 }
 
 /** Notes why an operation failed on a group, and returns the operand that the error names, or the first. */
-function failGroup(group: readonly OperandEnd[], stage: "apply" | "rollback", error: unknown): FailedEnd {
+function failGroup(group: readonly OperandOutcome[], stage: "apply" | "rollback", error: unknown): FailedOutcome {
   const named = error instanceof TargetMoved || error instanceof TargetDrifted ? error.change_id : undefined;
   const own = group.find(({ operand }) => operand.change_id === named);
-  return (own ? [own] : group).map((end) => failFor(end, stage, error))[0]!;
+  return (own ? [own] : group).map((outcome) => failWithError(outcome, stage, error))[0]!;
 }
 
-async function lookAtAll(adapter: ProductAdapter, ends: readonly OperandEnd[]): Promise<void> {
+async function readAllStates(adapter: ProductAdapter, outcomes: readonly OperandOutcome[]): Promise<void> {
   await Promise.all(
-    ends.map(async (end) => {
-      if (!end.failure?.drifted) end.host = await readState(adapter, end.operand);
+    outcomes.map(async (outcome) => {
+      if (!outcome.failure?.drifted) outcome.host = await readHostState(adapter, outcome.operand);
     }),
   );
 }
 
 /** Ends a failed operation: each failure says how the host is left now. */
-function endFailed(ends: readonly OperandEnd[], failed: FailedEnd): HostRun {
-  for (const end of ends) if (end.failure) end.failure = { ...end.failure, host: end.host };
+function createFailedRun(outcomes: readonly OperandOutcome[], failed: FailedOutcome): HostRun {
+  for (const outcome of outcomes) if (outcome.failure) outcome.failure = { ...outcome.failure, host: outcome.host };
   const { failure, drift, moved } = failed;
-  const [isPlan, { target }] = [ends.length > 1, failed.operand];
-  const summary = isPlan ? { ...failure, error: `${target}: ${failure.error}`, host: combineHosts(ends) } : failure;
-  return { ok: false, ends, failed, failure: summary, ...(drift && { drift }), ...(moved && { moved }) };
+  const [isPlan, { target }] = [outcomes.length > 1, failed.operand];
+  const summary = isPlan ? { ...failure, error: `${target}: ${failure.error}`, host: combineHosts(outcomes) } : failure;
+  return { ok: false, outcomes, failed, failure: summary, ...(drift && { drift }), ...(moved && { moved }) };
 }
 
 /** Returns the worst of how operands were left. */
-export const combineHosts = (ends: readonly { host: HostState }[]): HostState =>
-  WORST_FIRST.find((state) => ends.some(({ host }) => host === state)) ?? "unknown";
+export const combineHosts = (outcomes: readonly { host: HostState }[]): HostState =>
+  WORST_FIRST.find((state) => outcomes.some(({ host }) => host === state)) ?? "unknown";
 
 const WORST_FIRST: readonly HostState[] = ["unknown", "applied", "absent", "rolled_back"];
 
-const HOLDS: Readonly<Record<HostState, string>> = {
+const STATE_WORDS: Readonly<Record<HostState, string>> = {
   applied: "shows applied",
   rolled_back: "shows rolled_back",
   absent: "shows absent",
   unknown: "does not hold what the change sets",
 };
 
-const DRIFTED = "the target holds neither what the change set nor what was there before";
+const DRIFTED_MESSAGE = "the target holds neither what the change set nor what was there before";
 
-const LOST =
+const LOST_MESSAGE =
   "the host showed nothing of the change before the rollback and shows nothing after it, so nobody can say that what was there before is back; set that by hand, and have the host show the change as rolled_back";
 
-const textOf = (error: unknown): string =>
+const formatError = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);

@@ -4,8 +4,8 @@ import { type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
 import { requireUnmoved } from "../gate/require_unchanged.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
-import { asProven } from "../proven_consents.ts";
-import { describeMove, findCarrier, findMoves } from "../places.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
+import { describeMove, findCarrier, findMoves } from "../locations.ts";
 import type { ProofInput } from "../proof_input.ts";
 import { type Lease, type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -15,18 +15,18 @@ import { toChangeId, listOperands } from "../rules/operands.ts";
 import { findOverdueStep, requireInTime } from "../rules/overdue.ts";
 import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
-import type { Enacted, Transaction } from "../transaction.ts";
+import type { CommandResult, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
 import { authorizeOperation } from "./authorize.ts";
 import type { DryRun } from "./dry_run.ts";
-import { type ApplyAnswers, judgeApply } from "./judge_apply.ts";
+import { type TargetReadings, judgeApply } from "./judge_apply.ts";
 import {
-  describeStranded,
+  explainStranded,
   findTakenLease,
-  inProgressError,
+  createInProgressError,
   isSameLease,
-  leaseError,
-  leaseKey,
+  createLeaseError,
+  formatLeaseKey,
   readLeases,
   requireFreeTarget,
   takeLease,
@@ -34,7 +34,7 @@ import {
 import { refuseRunningRollout, requireOrdered } from "../rollouts/reject_operation.ts";
 import { recordSuccess } from "./record_result.ts";
 import type { Resolution } from "./recover.ts";
-import { isGone } from "./ask_host.ts";
+import { isGone } from "./host_state.ts";
 
 /** A request to run an operation. */
 export interface OperationInput extends Omit<OperationRequest, keyof Actor | "signed">, ProofInput {
@@ -46,12 +46,12 @@ export interface OperationInput extends Omit<OperationRequest, keyof Actor | "si
 }
 
 /** An operation that is done; `adapter`: its result, null without an adapter. */
-export interface OperationResult extends Enacted {
+export interface OperationResult extends CommandResult {
   adapter: object | null;
 }
 
 /** An operation that the adapter is to run on operands, each under a lease. */
-export interface Started {
+export interface StartedOperation {
   leases: readonly OperationLease[];
   record: ChangeRecord;
   operands: readonly Change[];
@@ -60,7 +60,7 @@ export interface Started {
 }
 
 /** The host's answers before an operation starts. */
-export interface HostAnswers extends ApplyAnswers {
+export interface HostReadings extends TargetReadings {
   /** The attempt to resolve an operation that was left on the change. */
   left?: Resolution | undefined;
   /** The host's state of each operand before a rollback, by its id. */
@@ -75,11 +75,11 @@ export async function startOperation(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  { left, before, seen, readings }: HostAnswers,
-): Promise<OperationResult | Started | DryRun | AppError> {
+  { left, before, observed, readings }: HostReadings,
+): Promise<OperationResult | StartedOperation | DryRun | AppError> {
   const { operation, change_id, note, evidence, dry_run } = input;
   const { tx, product, now } = transaction;
-  const { record, isStale, mended } = await readVerified(transaction, input);
+  const { record, isStale, mended: repairedFields } = await readVerified(transaction, input);
   const { change } = record;
   const leases = await readLeases(tx, change);
   const [lease] = leases;
@@ -87,45 +87,45 @@ export async function startOperation(
   const isSilent = outcome === "open" || outcome === "silent";
   const isRepeated = outcome !== undefined && !isSilent && (outcome !== "stranded" || input.over_drift === true);
   // A dry run resolves nothing and expires nothing.
-  if (lease && dry_run) throw inProgressError(change_id);
+  if (lease && dry_run) throw createInProgressError(change_id);
   if (lease && outcome !== undefined && !isRepeated) {
-    const stranded = leases.map((one) => describeStranded(product.adapter, change, one)).find((one) => one);
-    throw leaseError(lease, stranded);
+    const stranded = leases.map((one) => explainStranded(product.adapter, change, one)).find((one) => one);
+    throw createLeaseError(lease, stranded);
   }
   const expired = await expireIfDue(transaction, caller.deps, record);
   if (expired && dry_run) throw expired;
   if (expired) return expired;
   if (operation === "apply") {
     // While the host is silent nothing expires, but an expired approval allows no new try.
-    if (lease && findOverdueStep(change, product.intent.policy, now)) throw leaseError(lease);
+    if (lease && findOverdueStep(change, product.intent.policy, now)) throw createLeaseError(lease);
     requireInTime(change, { intent: product.intent, now });
   }
-  const proven = operation === "apply" ? await asProven(transaction, record) : change;
+  const proven = operation === "apply" ? await filterProvenConsents(transaction, record) : change;
   (dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
-  if (lease && !isRepeated) throw inProgressError(change_id);
+  if (lease && !isRepeated) throw createInProgressError(change_id);
   const operands = operation === "apply" ? listOperands(change) : listAppliedOperands(record);
   if (!dry_run) await requireFreeTarget(transaction, change, { operation, operands });
   requireOrdered(record, caller, input.actor);
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
-  const request: OperationRequest = { operation, ...actor, note, evidence, mended, over_drift };
+  const request: OperationRequest = { operation, ...actor, note, evidence, mended: repairedFields, over_drift };
   if (operation === "apply") {
     const judged = { record, proven, isStale };
     const mode = dry_run ? "dry run" : "run";
-    const stale = await judgeApply(transaction, judged, request, { seen, readings }, mode);
+    const stale = await judgeApply(transaction, judged, request, { observed, readings }, mode);
     if (stale) return stale;
   }
   await requireUnmoved(transaction, caller, record);
   if (operation === "rollback" && !dry_run) {
     await refuseRunningRollout(transaction, change, { operation, operands });
     if (over_drift) request.place_moved = findMoves(product.adapter, operands)?.now;
-    else refuseDriftedPlaces(transaction, change, operands);
+    else rejectMovedLocations(transaction, change, operands);
   }
   if (dry_run) {
     const owners = await Promise.all(operands.map((operand) => transaction.ledger.owner(operand)));
-    return { operation, record, operands, owners, passes: await findPassed(transaction, record) };
+    return { operation, record, operands, owners, passes: await findSkippedChange(transaction, record) };
   }
   const carried = operands.filter((operand) => findCarrier(product.adapter, operand));
   if (carried.length === 0) {
@@ -136,11 +136,11 @@ export async function startOperation(
   const taken: OperationLease[] = [];
   for (const operand of carried) {
     const mayBeGone = await allowsAbsence(transaction, operand, before?.get(operand.change_id));
-    const own = leases.find(({ place }) => place === leaseKey(operand));
+    const own = leases.find(({ place }) => place === formatLeaseKey(operand));
     const facts = { ...request, owner, ...(mayBeGone && { mayBeGone }), ...findTakenLease(own) };
     taken.push(takeLease(transaction, operand, facts));
   }
-  const expected = requiresUnchangedValues(change, product.intent) ? (seen ?? undefined) : undefined;
+  const expected = requiresUnchangedValues(change, product.intent) ? (observed ?? undefined) : undefined;
   return { leases: taken, record, operands: carried, expected };
 }
 
@@ -148,7 +148,7 @@ const isAmong = (leases: readonly Lease[], lease: Lease): boolean =>
   leases.some((one) => one.place === lease.place && isSameLease(one, lease));
 
 /** Rejects a rollback at another place than the change was applied at (409 `target_drifted`). */
-function refuseDriftedPlaces({ product }: Transaction, change: Change, operands: readonly Change[]): void {
+function rejectMovedLocations({ product }: Transaction, change: Change, operands: readonly Change[]): void {
   const moved = findMoves(product.adapter, operands);
   if (!moved) return;
   const { change_id } = change;
@@ -157,7 +157,7 @@ function refuseDriftedPlaces({ product }: Transaction, change: Change, operands:
 }
 
 /** Finds the change that this one replaced and that is no longer applied: a rollback restores the value before it. */
-async function findPassed({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
+async function findSkippedChange({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
   const replaced = typeof target_owner === "string" && (await readRecord(tx, target_owner))?.change;
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
 }
@@ -169,8 +169,8 @@ async function allowsAbsence(
   before: HostState | undefined,
 ): Promise<true | undefined> {
   if (operand.status !== "applied") return undefined;
-  const wasShown = before !== undefined && !isGone(before);
-  return wasShown || (await transaction.ledger.owner(operand)) !== toChangeId(operand.change_id) || undefined;
+  const wasPresent = before !== undefined && !isGone(before);
+  return wasPresent || (await transaction.ledger.owner(operand)) !== toChangeId(operand.change_id) || undefined;
 }
 
 /**

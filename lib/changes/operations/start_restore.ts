@@ -1,12 +1,12 @@
 /** Judges a restore and takes its lease. */
 import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
-import { namedActor } from "../act.ts";
+import { requireNamedActor } from "../service_action.ts";
 import { type Caller, requireRevision } from "../caller.ts";
-import { lastFreeze } from "../freeze.ts";
-import { describeMove, findCarrier, findMove } from "../places.ts";
-import { actorBehind, present, type ProofInput } from "../proof_input.ts";
-import { asProven } from "../proven_consents.ts";
+import { findLastFreeze } from "../freeze.ts";
+import { describeMove, findCarrier, findMove } from "../locations.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
 import type { RestoreLease, SignedRequest } from "../records.ts";
 import { type Actor, POLICY_DRIFT, serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
@@ -20,8 +20,15 @@ import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import { listAllowedActions } from "../rules/transitions.ts";
 import type { Transaction } from "../transaction.ts";
-import type { Verified } from "../verify_place.ts";
-import { leaseError, listOtherLeases, readLease, selectOtherLease, takeLease, targetInUseError } from "./lease.ts";
+import type { LocationCheck } from "../verify_location.ts";
+import {
+  createLeaseError,
+  listOtherLeases,
+  readLease,
+  selectOtherLease,
+  takeLease,
+  createTargetInUseError,
+} from "./lease.ts";
 
 /** Restores of one place within an hour; another one would only go on with a fight. */
 const MAX_RESTORES_PER_HOUR = 3;
@@ -42,33 +49,33 @@ export interface StartedRestore {
 }
 
 /** States found at the places of operands, by their ids. */
-export type VerifiedPlaces = ReadonlyMap<string, Verified>;
+export type LocationStates = ReadonlyMap<string, LocationCheck>;
 
 /** Judges a restore and takes its leases. A contested one is recorded in its episode of drift, and returned. */
 export async function startRestore(
   transaction: Transaction,
   caller: Caller,
   input: RestoreInput,
-  found: VerifiedPlaces,
+  found: LocationStates,
 ): Promise<StartedRestore | AppError> {
   const { tx, product } = transaction;
   const { change_id, note } = input;
   const record = await transaction.change(change_id);
   const { change } = record;
   const edited = await listRestorable(transaction, record, found, input.operand_id);
-  const { signed, ...actor } = await identify(transaction, caller, change, input);
+  const { signed, ...actor } = await identifyActor(transaction, caller, change, input);
   await requireConsentAtApply(transaction, record);
   const own = await readLease(tx, change);
-  if (own) throw leaseError(own);
+  if (own) throw createLeaseError(own);
   const other = selectOtherLease(change, await listOtherLeases(tx, edited));
-  if (other) throw targetInUseError(change_id, other);
+  if (other) throw createTargetInUseError(change_id, other);
   for (const operand of edited) {
     const moved = findMove(product.adapter, operand, await transaction.ledger.respell(operand));
     if (!moved) continue;
     const message = `${describeMove(moved)}; set the configuration as it was`;
     throw new AppError("target_moved", message, { change_id, places: moved });
   }
-  requireNoHold(listFreezeHolds(await lastFreeze(transaction), transaction.now));
+  requireNoHold(listFreezeHolds(await findLastFreeze(transaction), transaction.now));
   const operands: Change[] = [];
   let contested: string | undefined;
   for (const operand of edited) {
@@ -96,34 +103,38 @@ export async function startRestore(
 async function listRestorable(
   transaction: Transaction,
   record: ChangeRecord,
-  found: VerifiedPlaces,
+  found: LocationStates,
   only: string | undefined,
 ): Promise<Change[]> {
   const { change } = record;
   const { intent } = transaction.product;
   if (change.status !== "applied")
-    throw createRefusal(change, intent, `it is ${change.status}, and only what is applied has a value to restore`);
-  if (change.erased) throw createRefusal(change, intent, "its content was erased");
-  const left = listAppliedOperands(record).filter(({ change_id }) => only === undefined || change_id === only);
+    throw createRestoreRejection(
+      change,
+      intent,
+      `it is ${change.status}, and only what is applied has a value to restore`,
+    );
+  if (change.erased) throw createRestoreRejection(change, intent, "its content was erased");
+  const remaining = listAppliedOperands(record).filter(({ change_id }) => only === undefined || change_id === only);
   const restorable: Change[] = [];
-  const refusals: string[] = [];
-  for (const operand of left) {
-    const refusal = await findRefusal(transaction, operand);
+  const problems: string[] = [];
+  for (const operand of remaining) {
+    const problem = await findRestoreProblem(transaction, operand);
     const state = found.get(operand.change_id);
-    if (refusal !== undefined) refusals.push(isPlan(change) ? `${operand.target}: ${refusal}` : refusal);
+    if (problem !== undefined) problems.push(isPlan(change) ? `${operand.target}: ${problem}` : problem);
     else if (typeof state !== "object" || state.state !== undefined) restorable.push(operand);
   }
   const edited = restorable.filter(({ change_id }) => typeof found.get(change_id) === "object");
   if (edited.length > 0) return edited;
   if (restorable.length > 0) return restorable;
-  const [refusal] = refusals;
-  if (refusal === undefined) throw createHeldError(change, intent);
-  const isHeld = refusals.length < left.length;
-  throw createRefusal(change, intent, isHeld ? `${refusal}; its other targets hold their values` : refusal);
+  const [problem] = problems;
+  if (problem === undefined) throw createUnchangedError(change, intent);
+  const isPartial = problems.length < remaining.length;
+  throw createRestoreRejection(change, intent, isPartial ? `${problem}; its other targets hold their values` : problem);
 }
 
 /** Explains why nothing can be restored at the place of an operand; undefined where it can. */
-async function findRefusal({ ledger, product }: Transaction, operand: Change): Promise<string | undefined> {
+async function findRestoreProblem({ ledger, product }: Transaction, operand: Change): Promise<string | undefined> {
   if (operand.value === undefined) return "it sets no value";
   const owner = await ledger.owner(operand);
   if (owner !== toChangeId(operand.change_id)) return `its target belongs to ${owner ?? "no change"} now`;
@@ -144,19 +155,19 @@ async function noteContest(transaction: Transaction, operand: Change): Promise<s
   return contested_until;
 }
 
-const createRefusal = (change: Change, intent: Intent, why: string): AppError =>
-  new AppError("illegal_transition", `cannot restore the value of ${change.change_id}: ${why}`, {
+const createRestoreRejection = (change: Change, intent: Intent, reason: string): AppError =>
+  new AppError("illegal_transition", `cannot restore the value of ${change.change_id}: ${reason}`, {
     change_id: change.change_id,
     current_status: change.status,
     allowed: listAllowedActions(change, intent),
   });
 
 /** Creates the error for a value that is in its place: 400 `illegal_transition`. */
-export const createHeldError = (change: Change, intent: Intent): AppError =>
-  createRefusal(change, intent, "its target holds it");
+export const createUnchangedError = (change: Change, intent: Intent): AppError =>
+  createRestoreRejection(change, intent, "its target holds it");
 
 /** Identifies the actor: the caller with the signature, or the service itself in its cycle. */
-async function identify(
+async function identifyActor(
   transaction: Transaction,
   caller: Caller,
   change: Change,
@@ -164,11 +175,11 @@ async function identify(
 ): Promise<Actor & { signed?: SignedRequest }> {
   if (!caller.identity) return serviceActor(POLICY_DRIFT);
   const { note = "", proof, at } = input;
-  const claimed = namedActor(caller, "restore", input.actor);
+  const claimed = requireNamedActor(caller, "restore", input.actor);
   const { change_id, digest } = change;
   const about = { decision: "restore", change_id, digest, approver: claimed.actor, note } as const;
-  const signature = await present(transaction, about, { proof, at });
-  const actor = actorBehind(claimed.actor, signature, claimed);
+  const signature = await verifyPresentedProof(transaction, about, { proof, at });
+  const actor = resolveActor(claimed.actor, signature, claimed);
   const decided = { type: "restore", name: claimed.actor, signature } as const;
   const { intent, manifest_hash } = transaction.product;
   const facts = signatureFacts(decided, intent.policy, actor);
@@ -179,14 +190,17 @@ async function identify(
 async function requireConsentAtApply(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { change, applied } = record;
   const { change_id } = change;
-  const entry = await transaction.evidence.kept(applied?.entry);
+  const entry = await transaction.evidence.storedEntry(applied?.entry);
   const { manifest_hash } = parseDetail(entry?.detail ?? "");
   const intent = await readIntent(transaction, manifest_hash);
   const product = intent && { ...transaction.product, intent };
   const missing =
     product &&
     listMissingConsents(
-      await asProven({ ...transaction, product, ...(applied && { at: applied.at, until: applied.entry }) }, record),
+      await filterProvenConsents(
+        { ...transaction, product, ...(applied && { at: applied.at, until: applied.entry }) },
+        record,
+      ),
       intent,
     );
   if (missing?.length === 0) return;
@@ -217,7 +231,7 @@ async function readIntent(
 /** Returns until when a place is contested, RFC 3339: it was restored three times within the last hour. */
 async function findContest({ evidence, at }: Transaction, change: Change): Promise<string | undefined> {
   const since = new Date(Date.parse(at) - HOUR_MS).toISOString();
-  const next = evidence.restoredSince(change, since);
+  const next = evidence.walkRestoresSince(change, since);
   let restored = 0;
   for (let entry; (entry = await next()) && entry.timestamp > since;)
     if (++restored === MAX_RESTORES_PER_HOUR) return new Date(Date.parse(entry.timestamp) + HOUR_MS).toISOString();

@@ -3,16 +3,16 @@ import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { entryLine } from "../../audit/entry.ts";
 import { type WitnessDeps, readWitnessStates, appendCosignatures } from "../../audit/request_cosignatures.ts";
 import { AppError } from "../../kit/errors.ts";
-import { certifier } from "../certificate.ts";
+import { createCertifier } from "../certificate.ts";
 import { canonicalContent } from "../rules/content.ts";
-import { readme } from "./readme.ts";
+import { formatReadme } from "./readme.ts";
 import { readScopeChanges, readScopeEntries, listIntents, type Scope } from "./scope.ts";
 import type { PackFile } from "./tar.ts";
 
 /** The files of a pack, one after the other. */
 export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerator<PackFile, undefined> {
   const { store } = deps;
-  yield { name: "README.txt", text: readme(scope) };
+  yield { name: "README.txt", text: formatReadme(scope) };
   const intents = new Set<string>();
   let number = 0;
   for await (const page of readScopeEntries(store, scope)) {
@@ -26,12 +26,12 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
     }
   }
   // The intents are files of their own, each once.
-  const certificate = certifier(deps, { withIntents: false });
+  const certificate = createCertifier(deps, { withIntents: false });
   for await (const recorded of readScopeChanges(store, scope)) {
     const { change } = recorded;
     const id = fileName(change.change_id);
     yield { name: `contents/${id}${change.erased ? ".erased" : ""}.json`, text: canonicalContent(change) };
-    yield certificateFile(id, await certificate(recorded).catch(said));
+    yield certificateFile(id, await certificate(recorded).catch(toReportedError));
   }
   // Last: it covers everything before it.
   const { note } = await readCheckpoint(deps);
@@ -40,15 +40,15 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
 }
 
 /** A reason takes the place of a missing certificate, since the rest of the pack is useful without it. */
-function said(error: unknown): Error {
+function toReportedError(error: unknown): Error {
   if (error instanceof AppError) return error;
   throw error;
 }
 
-const certificateFile = (id: string, made: string | Error): PackFile =>
-  typeof made === "string"
-    ? { name: `certificates/${id}.certificate`, text: made }
-    : { name: `certificates/${id}.none.txt`, text: `${made.message}\n` };
+const certificateFile = (id: string, certificate: string | Error): PackFile =>
+  typeof certificate === "string"
+    ? { name: `certificates/${id}.certificate`, text: certificate }
+    : { name: `certificates/${id}.none.txt`, text: `${certificate.message}\n` };
 
 /** Ids of this service fit a file name; one that came from elsewhere is made to. */
 const fileName = (changeId: string): string => changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60);

@@ -5,14 +5,14 @@ import { type WitnessDeps, readWitnessStates, appendCosignatures } from "../../a
 import { escapeHtml } from "../../kit/escape_html.ts";
 import type { Identity } from "../runtime.ts";
 import { readEntriesById } from "../../audit/page.ts";
-import type { Recorded } from "../certificate.ts";
+import type { RecordedChange } from "../certificate.ts";
 import { findChange } from "../records.ts";
 import { describeAutomation } from "../rules/automation_words.ts";
 import { canonicalContent } from "../rules/content.ts";
 import { parseDetail } from "../rules/event.ts";
 import { describe } from "../../wording/describe.ts";
 import { capitalize, joinParts } from "../../wording/part.ts";
-import { HOW, packTitle } from "./readme.ts";
+import { VERIFICATION_COMMANDS, packTitle } from "./readme.ts";
 import { readScopeChanges, readScopeEntries, listIntents, type Scope } from "./scope.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
@@ -72,7 +72,9 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
   yield `</section><section><h2>Checkpoint</h2><p>The log's name, its length and its Merkle root, with the signatures under it.</p>`;
   yield `<pre>${escapeHtml(appendCosignatures(note, await readWitnessStates(deps)).trimEnd())}</pre></section>`;
   yield `<section><h2>How this is checked</h2><p>With the files of the pack, and without the service:</p>`;
-  yield HOW.map(([command, shows]) => `<pre>${escapeHtml(command)}</pre><p>shows ${escapeHtml(shows)}.</p>`).join("\n");
+  yield VERIFICATION_COMMANDS.map(
+    ([command, shows]) => `<pre>${escapeHtml(command)}</pre><p>shows ${escapeHtml(shows)}.</p>`,
+  ).join("\n");
   yield `</section></main></body></html>\n`;
   return undefined;
 }
@@ -90,7 +92,7 @@ function facts(of: readonly (readonly [name: string, html: string | null])[]): s
   return `<table class="facts"><tbody>${rows.join("")}</tbody></table>`;
 }
 
-function changeSection({ change, entries }: Recorded): string {
+function changeSection({ change, entries }: RecordedChange): string {
   const { erased } = change;
   const isUnstated = (field: "risk" | "reversible"): boolean => change.unstated?.includes(field) ?? false;
   const text = (value: string | null): string | null => (value === null || value === "" ? null : escapeHtml(value));
@@ -134,16 +136,17 @@ function changeSection({ change, entries }: Recorded): string {
   ].join("\n");
 }
 
-type Said = Readonly<Record<string, unknown>>;
-const said = ({ detail }: AuditEntry): Said => parseDetail(detail) as Said;
-const words = (value: unknown): string => (typeof value === "string" ? escapeHtml(value) : "");
+type EntryFacts = Readonly<Record<string, unknown>>;
+const parseFacts = ({ detail }: AuditEntry): EntryFacts => parseDetail(detail) as EntryFacts;
+const escapeText = (value: unknown): string => (typeof value === "string" ? escapeHtml(value) : "");
 
 /** Who stands behind an entry. */
-const nameIn = (facts: Said): string => words(facts["approver"]) || words(facts["actor"]) || words(facts["proposer"]);
+const findActorName = (facts: EntryFacts): string =>
+  escapeText(facts["approver"]) || escapeText(facts["actor"]) || escapeText(facts["proposer"]);
 
 const sentence = (entry: AuditEntry): string => escapeHtml(joinParts(capitalize(describe(entry).what)));
 
-const KNOWN: Readonly<Record<string, string>> = {
+const AUTHENTICATION_TEXTS: Readonly<Record<string, string>> = {
   signature: "signed, presence verified",
   signature_unattended: "signed by a key that signs by itself",
   proxy: "named by the trusted proxy",
@@ -154,23 +157,23 @@ const KNOWN: Readonly<Record<string, string>> = {
 };
 
 function entryRow(entry: AuditEntry): string {
-  const facts = said(entry);
-  const known = KNOWN[String(facts["authenticated"])];
+  const facts = parseFacts(entry);
+  const known = AUTHENTICATION_TEXTS[String(facts["authenticated"])];
   const key = typeof facts["key"] === "string" ? `<br>${code(facts["key"])}` : "";
-  const by = nameIn(facts);
+  const by = findActorName(facts);
   return row([
     String(entry.id),
     when(entry.timestamp),
     sentence(entry),
     `${by || "nobody is named"}${known && by ? `<br><span class="quiet">${known}</span>` : ""}${key}`,
-    words(facts["note"]) || words(facts["error"]),
+    escapeText(facts["note"]) || escapeText(facts["error"]),
   ]);
 }
 
 function entryLine(entry: AuditEntry): string {
-  const facts = said(entry);
+  const facts = parseFacts(entry);
   const change = entry.change_id === "" ? "" : code(entry.change_id);
-  return row([String(entry.id), when(entry.timestamp), sentence(entry), change, nameIn(facts)]);
+  return row([String(entry.id), when(entry.timestamp), sentence(entry), change, findActorName(facts)]);
 }
 
 /** Yields each intent that decisions were made under, once. */

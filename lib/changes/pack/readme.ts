@@ -8,7 +8,7 @@ export const packTitle = (scope: Scope): string =>
     : `What happened from ${scope.from} ${scope.to === undefined ? "on" : `until before ${scope.to}`}`;
 
 /** How it is checked: commands and what each shows. */
-export const HOW: readonly (readonly [command: string, shows: string])[] = [
+export const VERIFICATION_COMMANDS: readonly (readonly [command: string, shows: string])[] = [
   [
     "countersign-verify certificate certificates/chg_….certificate --intents intents --policy POLICY",
     "who decided what on one change, with which key, under which intent, in a log that your policy trusts; python3 verify_audit.py certificate does the same in other code",
@@ -22,7 +22,7 @@ export const HOW: readonly (readonly [command: string, shows: string])[] = [
 ];
 
 /** The text of README.txt. */
-export const readme = (scope: Scope): string =>
+export const formatReadme = (scope: Scope): string =>
   [
     `${packTitle(scope)}: an auditor's pack of Countersign`,
     "",
@@ -34,7 +34,7 @@ export const readme = (scope: Scope): string =>
     "",
     "How it is checked, without the service:",
     "",
-    ...HOW.flatMap(([command, shows]) => [`  ${command}`, `      shows ${shows}.`, ""]),
+    ...VERIFICATION_COMMANDS.flatMap(([command, shows]) => [`  ${command}`, `      shows ${shows}.`, ""]),
     "POLICY (a C2SP tlog-policy) and PUBLIC_KEY must reach you by another way than this file: whoever made the pack could",
     "have made them too. What each of these proves and does not prove: docs/evidence.md.",
     "",

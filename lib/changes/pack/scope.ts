@@ -4,7 +4,7 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { readEntriesById } from "../../audit/page.ts";
 import { readLogRows } from "../../audit/rows.ts";
 import type { Store } from "../../store/store.ts";
-import type { Recorded } from "../certificate.ts";
+import type { RecordedChange } from "../certificate.ts";
 import { findChange, readRecords } from "../records.ts";
 import { parseDetail } from "../rules/event.ts";
 
@@ -17,16 +17,16 @@ export interface ScopedEntry {
   entry: AuditEntry;
 }
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** Changes that are read together: of 64 KB each, a megabyte or so. */
-const CHANGES = 20;
+const CHANGES_PER_READ = 20;
 
 /** The entries that a pack tells of, in order, page by page. */
 export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenerator<ScopedEntry[], undefined> {
   if ("change_id" in scope) {
     const { audit } = await findChange(store, scope.change_id);
-    for (let begin = 0; begin < audit.length; begin += PAGE)
-      yield (await store.texts("audit", audit.slice(begin, begin + PAGE).map(entryKey))).map(parseRow);
+    for (let begin = 0; begin < audit.length; begin += PAGE_SIZE)
+      yield (await store.texts("audit", audit.slice(begin, begin + PAGE_SIZE).map(entryKey))).map(parseRow);
     return undefined;
   }
   for await (const rows of readLogRows(store)) {
@@ -42,7 +42,7 @@ const isInScope = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
 const parseRow = ({ text }: { text: string }): ScopedEntry => ({ text, entry: JSON.parse(text) as AuditEntry });
 
 /** The changes that the entries name, each once, in their current state, with all their entries. */
-export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenerator<Recorded, undefined> {
+export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenerator<RecordedChange, undefined> {
   let begin: number | undefined;
   for await (const page of readScopeEntries(store, scope)) {
     begin ??= page[0]!.entry.id;
@@ -50,8 +50,8 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
     for (const { entry } of page)
       if (entry.change_id !== "" && !first.has(entry.change_id)) first.set(entry.change_id, entry.id);
     const ids = [...first.keys()];
-    for (let at = 0; at < ids.length; at += CHANGES)
-      for (const recorded of await recordedOf(store, ids.slice(at, at + CHANGES))) {
+    for (let at = 0; at < ids.length; at += CHANGES_PER_READ)
+      for (const recorded of await readRecordedChanges(store, ids.slice(at, at + CHANGES_PER_READ))) {
         const { change, entries } = recorded;
         // An accepted clock steps back, so what lies between entries of a period need not be in it.
         const isBefore = ({ id }: AuditEntry): boolean => begin! <= id && id < first.get(change.change_id)!;
@@ -62,7 +62,7 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
 }
 
 /** Reads the records of those changes that have one. */
-async function recordedOf(store: Store, ids: readonly string[]): Promise<Recorded[]> {
+async function readRecordedChanges(store: Store, ids: readonly string[]): Promise<RecordedChange[]> {
   const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
   const entries = await readEntriesById(store, [...new Set(records.flatMap(({ audit }) => audit))]);
   const byId = new Map(entries.map((entry) => [entry.id, entry]));

@@ -6,25 +6,25 @@ export interface PackFile {
   text: string;
 }
 
-const BLOCK = 512;
+const BLOCK_SIZE = 512;
 
 /** The archive, piece by piece; `mtime` in milliseconds since the epoch. */
 export async function* writeTar(files: AsyncIterable<PackFile>, mtime: number): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder();
   for await (const { name, text } of files) {
     const content = encoder.encode(text);
-    const file = new Uint8Array(BLOCK * (1 + Math.ceil(content.length / BLOCK)));
-    file.set(headerOf(name, content.length, mtime));
-    file.set(content, BLOCK);
+    const file = new Uint8Array(BLOCK_SIZE * (1 + Math.ceil(content.length / BLOCK_SIZE)));
+    file.set(createHeader(name, content.length, mtime));
+    file.set(content, BLOCK_SIZE);
     yield file;
   }
-  yield new Uint8Array(2 * BLOCK);
+  yield new Uint8Array(2 * BLOCK_SIZE);
   return undefined;
 }
 
-function headerOf(name: string, size: number, mtime: number): Uint8Array {
+function createHeader(name: string, size: number, mtime: number): Uint8Array {
   const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
-  const header = new Uint8Array(BLOCK);
+  const header = new Uint8Array(BLOCK_SIZE);
   const put = (at: number, text: string): void => void new TextEncoder().encodeInto(text, header.subarray(at));
   put(0, name);
   put(100, octal(0o644, 7));

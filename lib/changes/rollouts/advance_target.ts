@@ -2,20 +2,20 @@
 import { AppError } from "../../kit/errors.ts";
 import { runWithTimeLimit as limited, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
-import { rollbackFacts } from "../ledger/rollback_facts.ts";
+import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { TargetDrifted } from "../operations/adapter_port.ts";
-import { endLease, keepUnresolved, takeLease } from "../operations/lease.ts";
-import { recordPatiently } from "../operations/record_patiently.ts";
-import { lastStart, nameSystem } from "../operations/ask_host.ts";
+import { endLease, storeUnresolved, takeLease } from "../operations/lease.ts";
+import { recordWithRetries } from "../operations/record_with_retries.ts";
+import { computeLastStart, nameSystem } from "../operations/host_state.ts";
 import type { OperationResult } from "../operations/start.ts";
 import type { StageLease, StageRequest } from "../records.ts";
 import type { Replayed } from "../replies.ts";
 import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { expireReadings } from "../seen.ts";
-import { type Enacted, governed, type Transaction } from "../transaction.ts";
+import { expireReadings } from "../target_readings.ts";
+import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 import { completeAdvance, findStep, isBeforeStep } from "./resolve_advance.ts";
 
 /** An advance that the adapter is to run under a lease. */
@@ -49,18 +49,18 @@ type AdvanceRun =
 export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promise<OperationResult | Replayed> {
   const run = await setStep(caller.deps, ordered);
   expireReadings(caller.deps.product!.adapter!, ordered.change);
-  return recordPatiently(caller.deps, ordered.lease, () => commitAdvance(caller, ordered.lease, run));
+  return recordWithRetries(caller.deps, ordered.lease, () => commitAdvance(caller, ordered.lease, run));
 }
 
 async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Promise<AdvanceRun> {
   const { product, clock } = deps;
   const adapter = product!.adapter!;
   const { step } = lease;
-  if (clock.now() > lastStart(lease.ends))
+  if (clock.now() > computeLastStart(lease.ends))
     return { ok: false, code: "adapter_failed", error: "the service was held up, and its time for this was over" };
   let failure: Extract<AdvanceRun, { ok: false }> | undefined;
   try {
-    await limited((signal) => adapter.setStage!(change, step, signal, rollbackFacts(deps)));
+    await limited((signal) => adapter.setStage!(change, step, signal, createRollbackFactsReader(deps)));
   } catch (error) {
     const message = (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);
     failure = { ok: false, code: "adapter_failed", error: message };
@@ -75,11 +75,11 @@ async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Pr
 }
 
 const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Promise<OperationResult | Replayed> =>
-  governed(
+  runTransaction(
     caller,
     async (transaction): Promise<OperationResult | AppError> => {
       const { change_id, step } = lease;
-      const before = await transaction.change(change_id, "settling");
+      const before = await transaction.change(change_id, "resolving");
       const name = nameSystem(transaction.product.adapter!, before.change);
       if (run.ok) {
         await endLease(transaction, lease);
@@ -88,7 +88,7 @@ const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Prom
         return new AppError("illegal_transition", `${change_id} is not being rolled out any more`, { change_id });
       }
       const { code, error, left, values } = run;
-      if (left) await keepUnresolved(transaction, lease, left);
+      if (left) await storeUnresolved(transaction, lease, left);
       else await endLease(transaction, lease);
       const held = recordHold(transaction, before, lease, { code, error });
       const { id, current_hash } = held?.entry.value ?? {};
@@ -99,7 +99,7 @@ const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Prom
         ...(held && { audit_entry: { id, current_hash } }),
       });
     },
-    { anyClock: true },
+    { ignoresClockLag: true },
   );
 
 /** Records why an advance was not taken, once until the reason changes. */
@@ -108,12 +108,12 @@ function recordHold(
   before: ChangeRecord,
   { step, circumstance }: StageLease,
   { code, error }: { code: string; error: string },
-): Enacted | undefined {
+): CommandResult | undefined {
   const { change, rollout } = before;
   if (!isBeforeStep(change, step) || rollout!.stopped !== undefined || change.exposure!.waits_for === code)
     return undefined;
   const facts = { ...circumstance, decision: "hold", reason: code, error };
-  return transaction.enact(
+  return transaction.execute(
     before,
     { type: "stage", event: "held", step: step - 1, circumstance: facts },
     serviceActor(),

@@ -2,13 +2,13 @@
 import { AppError } from "../../kit/errors.ts";
 import { runOperation } from "../commands/run_operation.ts";
 import type { ChangesDeps } from "../deps.ts";
-import { unlessMismatched } from "../mismatch.ts";
+import { ignoreMismatch } from "../mismatch.ts";
 import { listOtherLeases, readLease, selectOtherLease } from "../operations/lease.ts";
-import { findCarrier } from "../places.ts";
+import { findCarrier } from "../locations.ts";
 import { POLICY_STAGES, serviceActor } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
-import { governed, type Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { type OrderedAdvance, orderAdvance, runAdvance } from "./advance_target.ts";
 import { recordAdvance } from "./record_advance.ts";
 import { judgeRollout } from "./judge_rollout.ts";
@@ -53,11 +53,11 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
 
 /** Decides on one rollout, and records what is new. */
 const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promise<Decided> =>
-  governed<Decided>(
+  runTransaction<Decided>(
     { deps },
     async (transaction) => {
       const { tx, isBehind } = transaction;
-      const record = await unlessMismatched(transaction.change(changeId, "undoing"));
+      const record = await ignoreMismatch(transaction.change(changeId, "undoing"));
       if (!record || !isRollingOut(record.change)) return undefined;
       const { change, rollout } = record;
       if (rollout!.stopped !== undefined) return (await isDue(transaction, changeId)) ? "rollback" : undefined;
@@ -84,7 +84,7 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
       recordAdvance(transaction, record, { circumstance, actor });
       return "advanced";
     },
-    { anyClock: true },
+    { ignoresClockLag: true },
   );
 
 /** Sets an ordered advance on the target system; a failure is recorded, and the next cycle decides again. */
@@ -106,7 +106,7 @@ const enactStage = (
   circumstance: object,
 ) => {
   const { step } = record.change.exposure!;
-  return transaction.enact(record, { type: "stage", event, step, circumstance }, serviceActor(POLICY_STAGES));
+  return transaction.execute(record, { type: "stage", event, step, circumstance }, serviceActor(POLICY_STAGES));
 };
 
 /** Errors that say at once that a rollback is blocked. */
@@ -134,11 +134,11 @@ async function takeBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
 }
 
 const noteFailure = (deps: ChangesDeps, changeId: string, error: AppError): Promise<void> =>
-  governed<void>(
+  runTransaction<void>(
     { deps },
     async (transaction) => {
       const { tx, now } = transaction;
-      const record = await unlessMismatched(transaction.change(changeId, "undoing"));
+      const record = await ignoreMismatch(transaction.change(changeId, "undoing"));
       if (!record || record.rollout?.stopped === undefined || !isRollingOut(record.change)) return;
       const tries = ((await tx.get("rollout_rollbacks", changeId))?.value.tries ?? 0) + 1;
       const isBlocked = FINAL.has(error.code) || tries >= MAX_TRIES;
@@ -148,5 +148,5 @@ const noteFailure = (deps: ChangesDeps, changeId: string, error: AppError): Prom
       const circumstance = { decision: "hold", reason: "rollback_blocked", code: error.code, error: error.message };
       enactStage(transaction, record, "held", circumstance);
     },
-    { anyClock: true },
+    { ignoresClockLag: true },
   );

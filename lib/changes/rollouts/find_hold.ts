@@ -1,10 +1,10 @@
 /** Finds the hold of a step that its numbers allow: an advance is judged as an apply is. */
 import { AppError } from "../../kit/errors.ts";
-import { lastFreeze } from "../freeze.ts";
+import { findLastFreeze } from "../freeze.ts";
 import { requireInside } from "../mandates/check_apply.ts";
-import { describeMove, findMove } from "../places.ts";
+import { describeMove, findMove } from "../locations.ts";
 import { listPromotionHolds } from "../promotion.ts";
-import { asProven } from "../proven_consents.ts";
+import { filterProvenConsents } from "../proven_consents.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
 import { listHolds, requireNoHold } from "../rules/hold.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -25,7 +25,7 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   const { policy } = intent;
   const { change } = record;
   const { change_id } = change;
-  const proven = await asProven(transaction, record);
+  const proven = await filterProvenConsents(transaction, record);
   const held = await catchError(async () => {
     requireConsented(proven, intent);
     await requireInside(transaction, proven);
@@ -42,7 +42,7 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   if (isEmergencyApproved(proven, intent)) return undefined;
   const holds = [
     ...(await listPromotionHolds(transaction, change)),
-    ...listHolds(policy, await lastFreeze(transaction), now, change),
+    ...listHolds(policy, await findLastFreeze(transaction), now, change),
   ];
   return catchError(() => requireNoHold(holds));
 }

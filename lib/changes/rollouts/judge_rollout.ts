@@ -97,7 +97,7 @@ function countSilentHours(rows: readonly StoredRow[], step: number, now: number)
 
 /** Reads the totals at the last resume out of a mismatch from its entry. */
 async function readBaseline({ evidence }: Transaction, id: number | undefined): Promise<Cells | undefined> {
-  const entry = id === undefined ? undefined : await evidence.kept(id);
+  const entry = id === undefined ? undefined : await evidence.storedEntry(id);
   const { totals } = parseDetail(entry?.detail ?? "");
   return totals && toCells(totals);
 }

@@ -1,8 +1,8 @@
 /** Records that a rollout went on to its next step. */
-import { watch } from "../guardrail.ts";
+import { watchChange } from "../guardrail.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import type { Enacted, Transaction } from "../transaction.ts";
+import type { CommandResult, Transaction } from "../transaction.ts";
 
 /** The facts of an advance for its entry, and whose it is. */
 export interface Advance {
@@ -15,15 +15,15 @@ export function recordAdvance(
   transaction: Transaction,
   record: ChangeRecord,
   { circumstance, actor }: Advance,
-): Enacted {
+): CommandResult {
   const { step } = record.change.exposure!;
   const { shares } = record.rollout!;
   const share = shares[step + 1] ?? null;
-  const enacted = transaction.enact(
+  const enacted = transaction.execute(
     record,
     { type: "stage", event: "advanced", step, circumstance: { to: step + 1, share, ...circumstance } },
     actor,
   );
-  watch(transaction, enacted.record);
+  watchChange(transaction, enacted.record);
   return enacted;
 }

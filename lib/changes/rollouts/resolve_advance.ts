@@ -3,15 +3,15 @@ import { runWithTimeLimit as limited } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
 import { endLease, isLate, mayTakeEffect } from "../operations/lease.ts";
-import { keepLease, type Outcome, recordEffect } from "../operations/resolve_restore.ts";
-import { askHost } from "../operations/ask_host.ts";
-import { describeMove, findMove } from "../places.ts";
+import { storeUnresolvedLease, type ResolutionOutcome, recordHostEffect } from "../operations/resolve_restore.ts";
+import { tryReadHostState } from "../operations/host_state.ts";
+import { describeMove, findMove } from "../locations.ts";
 import { readRecord, type StageLease } from "../records.ts";
 import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
-import type { Enacted, Transaction } from "../transaction.ts";
+import type { CommandResult, Transaction } from "../transaction.ts";
 import { recordAdvance } from "./record_advance.ts";
 
 /** Finds out whether the split of a step is set and held now; `overwritten`: it was set, and the target holds something else. */
@@ -22,7 +22,7 @@ export async function findStep(
 ): Promise<"done" | "not_done" | "open" | "overwritten" | "unverified" | undefined> {
   const found = await limited(async (signal) => adapter.findStage?.(change, step, signal)).catch(() => undefined);
   if (found !== "done") return found;
-  const host = await askHost(adapter, change);
+  const host = await tryReadHostState(adapter, change);
   if (host === "unknown" || host === "absent") return "overwritten";
   return host === "applied" ? found : host && "unverified";
 }
@@ -37,7 +37,7 @@ export function completeAdvance(
   before: ChangeRecord,
   { step, number, circumstance, signed, actor, authenticated, idp }: StageLease,
   found: { resolved_after_interruption?: true; late?: true } = {},
-): Enacted | undefined {
+): CommandResult | undefined {
   if (!isBeforeStep(before.change, step)) return undefined;
   // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
   const isCurrent = signed === undefined || signed.manifest_hash === transaction.product.manifest_hash;
@@ -48,7 +48,7 @@ export function completeAdvance(
 }
 
 /** Asks the target system about an abandoned advance: records it as done, or ends the lease; else the lease remains. */
-export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Promise<Outcome> {
+export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Promise<ResolutionOutcome> {
   const adapter = deps.product?.adapter;
   const { change_id, step } = lease;
   const change = (await readRecord(deps.store, change_id))?.change;
@@ -56,17 +56,17 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
   if (moved) deps.log.warn("an interrupted advance cannot be resolved", { change_id, error: describeMove(moved) });
   const found = adapter && change && !moved ? await findStep(adapter, change, step) : undefined;
   if (found === undefined && change && adapter) {
-    await keepLease(deps, lease);
+    await storeUnresolvedLease(deps, lease);
     return moved ? "stranded" : "silent";
   }
   if (found === "open") return found;
   if (found === "unverified" || (found === "not_done" && mayTakeEffect(lease, deps.clock.now()))) {
-    await keepLease(deps, lease);
+    await storeUnresolvedLease(deps, lease);
     return "unknown";
   }
-  await recordEffect<void>(deps, async (transaction) => {
+  await recordHostEffect<void>(deps, async (transaction) => {
     await endLease(transaction, lease);
-    const before = await transaction.change(change_id, "settling");
+    const before = await transaction.change(change_id, "resolving");
     // An edit after it is like any other: drift reports it, and a restore sets the split again.
     if (found !== "done" && found !== "overwritten") return;
     completeAdvance(transaction, before, lease, isLate(lease) ? { late: true } : { resolved_after_interruption: true });

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { findActor } from "../../changes/caller.ts";
-import { type FindHolds, heldNow } from "../../changes/freeze.ts";
+import { type FindHolds, createHoldFinder } from "../../changes/freeze.ts";
 import { KINDS, RISKS, TIERS } from "../../changes/rules/change.ts";
 import { listMandates } from "../../changes/mandates/list.ts";
 import { type Preview, previewProposal, previewSchema } from "../../changes/preview_proposal.ts";
 import { describeRules } from "../../changes/rules/describe_rules.ts";
-import { valuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
+import { readValuePolicy, valuePolicySchema } from "../../changes/value_policy.ts";
 import { flag, line, target, integer, word } from "../../kit/fields.ts";
 import { invalidField } from "../../kit/errors.ts";
 import { ABOUT_TEXTS, aboutTexts } from "../change_status.ts";
@@ -63,9 +63,9 @@ export const explainPolicy = createTool(
       intent_version: intent.version,
       manifest_hash,
       rules: describeRules(intent),
-      holds: listHolds(input, await heldNow(call.deps)),
+      holds: listHolds(input, await createHoldFinder(call.deps)),
       preview: preview(input, call),
-      values: input.target === undefined ? null : await valuePolicy(call.deps, { ...input, target: input.target }),
+      values: input.target === undefined ? null : await readValuePolicy(call.deps, { ...input, target: input.target }),
       mandates: await listOwnMandates(call),
       about_texts: ABOUT_TEXTS,
     };

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { findRowSchema, findSchema } from "../../find/answer.ts";
 import { MAX_QUERY_LENGTH, parseQuery } from "../../find/parse.ts";
 import { runQuery } from "../../find/run.ts";
-import { callerName } from "../../changes/caller.ts";
+import { findCallerName } from "../../changes/caller.ts";
 import { changeId, freeText, integer } from "../../kit/fields.ts";
 import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../change_status.ts";
@@ -26,7 +26,7 @@ export const findChanges = createTool(
   async ({ query, limit, after }, call) => {
     const { deps } = call;
     const parsed = parseQuery(query, { now: deps.clock.now(), zone: "UTC" });
-    const found = await runQuery(deps, parsed, { limit, after, zone: "UTC", caller: callerName(call, undefined) });
+    const found = await runQuery(deps, parsed, { limit, after, zone: "UTC", caller: findCallerName(call, undefined) });
     const rows = found.rows.map((row) => ({ ...row, page: findChangePage(call, row.change_id) }));
     return { ...found, rows, about_texts: ABOUT_TEXTS };
   },

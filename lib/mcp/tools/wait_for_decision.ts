@@ -35,7 +35,7 @@ export const waitForDecision = createTool(
   async ({ change_id, seen_status, timeout_seconds }, call) => {
     await awaitStatus(call.deps, change_id, {
       seconds: timeout_seconds,
-      from: ({ status }) => status === seen_status,
+      isKnown: ({ status }) => status === seen_status,
       name: findWaiterName(call),
       signal: call.request.signal,
     });

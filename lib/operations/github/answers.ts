@@ -6,7 +6,7 @@ import { readHead } from "../../audit/chain.ts";
 import { readLaterEntries } from "../../audit/page.ts";
 import { requireGate, unlessUndecided } from "../../changes/gate/ask_gate.ts";
 import { checkRelease } from "../../changes/gate/check_release.ts";
-import { readRecords, targetKey } from "../../changes/records.ts";
+import { readRecords, formatTargetKey } from "../../changes/records.ts";
 import type { GateDecision } from "../../changes/rules/decide_gate.ts";
 import { listEntries } from "../../changes/rules/list_entries.ts";
 import { GithubFailed } from "../../github/app.ts";
@@ -80,11 +80,11 @@ export function createGithubAnswers(
     if (newEntries.some(({ change_id }) => change_id === "")) return () => true;
     const records = await readRecords(store, [...new Set(newEntries.map(({ change_id }) => change_id))]);
     const changedTargets = new Set(
-      records.flatMap((record) => (record ? listEntries(record.change).map(targetKey) : [])),
+      records.flatMap((record) => (record ? listEntries(record.change).map(formatTargetKey) : [])),
     );
     return (waiting) => {
       const gate = findGate(deps, waiting);
-      return gate !== undefined && changedTargets.has(targetKey({ ...gate, target: deploymentTarget(waiting) }));
+      return gate !== undefined && changedTargets.has(formatTargetKey({ ...gate, target: deploymentTarget(waiting) }));
     };
   };
 

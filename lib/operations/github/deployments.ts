@@ -1,6 +1,6 @@
 /** Deployments on GitHub that wait for an answer. Each is stored before its delivery is acknowledged, and until it is answered. */
 import { isGate } from "../../changes/gate/ask_gate.ts";
-import { type ProductAdapter, unlessUncovered } from "../../changes/operations/adapter_port.ts";
+import { type ProductAdapter, ignoreUncovered } from "../../changes/operations/adapter_port.ts";
 import type { DeploymentRequest } from "../../github/delivery.ts";
 import type { GithubGate } from "../../github/gate.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
@@ -74,7 +74,7 @@ export async function acceptDeployment(
 
 /** Returns true where releases of a target are those of a gate. */
 const isCovered = (adapter: ProductAdapter, { name, tenant_id }: GithubGate, target: string): boolean =>
-  unlessUncovered(() => {
+  ignoreUncovered(() => {
     const entry = { tenant_id, target, kind: "config", value: undefined } as const;
     return isGate(adapter, entry) && (adapter.locate?.(entry).system ?? name) === name;
   }) ?? false;

@@ -1,6 +1,6 @@
 /** Indexes of outcomes by horizon, KPI and target. */
 import { entryKey } from "../../audit/chain.ts";
-import { targetKey } from "../../changes/records.ts";
+import { formatTargetKey } from "../../changes/records.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../../changes/rules/list_entries.ts";
 import { MAX_NAMED_CHANGES, type OutcomeRecord } from "../../changes/rules/outcome.ts";
@@ -19,7 +19,7 @@ declare module "../../store/store.ts" {
 
 /** Adds the open outcome of a change to the index by target: a plan has a row for each target that it sets, twenty at most. */
 export function indexTargets(tx: Tx, { change_id, ...change }: ChangeEntry & Pick<Change, "change_id">): void {
-  for (const entry of listEntries(change)) tx.put("outcomes_by_target", targetKey(entry), change_id);
+  for (const entry of listEntries(change)) tx.put("outcomes_by_target", formatTargetKey(entry), change_id);
 }
 
 /** Adds an open outcome to the other indexes. */
@@ -39,7 +39,7 @@ const MAX_OBSOLETE = 3;
 export async function indexEnded(tx: Tx, record: OutcomeRecord, change: ChangeEntry): Promise<void> {
   const { judged_from, change_id, kpi } = record;
   tx.delete("outcomes_due", dueKey(judged_from, change_id));
-  const key = targetKey(change);
+  const key = formatTargetKey(change);
   // The rows of a plan stay until another change is applied: they are too many for one step.
   if (!isPlan(change) && (await tx.get("outcomes_by_target", key))?.value === change_id)
     tx.delete("outcomes_by_target", key);

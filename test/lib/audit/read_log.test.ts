@@ -4,7 +4,7 @@ import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { LogNotIndexed, extendLogIndex } from "../../../lib/audit/read_log.ts";
-import { makeEvidence } from "../../../lib/changes/evidence.ts";
+import { createEvidence } from "../../../lib/changes/evidence.ts";
 import { scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -129,14 +129,14 @@ describe("an entry that is not durable yet", () => {
 
   test("is not taken for missing where what was seen is let go during a decision", async () => {
     const { id, transaction, outline, log } = await pending();
-    const reading = makeEvidence(transaction, log).about(id, 1);
+    const reading = createEvidence(transaction, log).entriesAbout(id, 1);
     outline.reset();
     await expect(reading).rejects.toThrow(LogNotIndexed);
   });
 
   test("is not let go by somebody who reads what is durable, and no part of that", async () => {
     const { id, store, outline, durable, log } = await pending();
-    const entries = await makeEvidence(store, { ...log, head: durable }).about(id, 1);
+    const entries = await createEvidence(store, { ...log, head: durable }).entriesAbout(id, 1);
     expect(entries.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
     expect(outline.tentative.length).toBe(durable.length + 1);
   });

@@ -6,8 +6,8 @@ import { readLease } from "../../../lib/changes/operations/lease.ts";
 import { rebuildRecords } from "../../../lib/changes/rebuild.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
-import { governed } from "../../../lib/changes/transaction.ts";
-import { listUnconsented } from "../../../lib/changes/unconsented.ts";
+import { runTransaction } from "../../../lib/changes/transaction.ts";
+import { listUnconsented } from "../../../lib/changes/unconsented_changes.ts";
 import { DAY, HOUR, MINUTE, START } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
 import { restarted, type TestOptions } from "../../support/deps.ts";
@@ -353,7 +353,7 @@ describe("the automation of a change ends", () => {
     const change_id = await approved({ apply_when: at(DAY) });
     const end = { code: "test", reason: "tested" };
     const stop = () =>
-      governed<void>({ deps: api.deps }, async (transaction) => {
+      runTransaction<void>({ deps: api.deps }, async (transaction) => {
         endAutomation(transaction, await transaction.change(change_id), end);
       });
     await stop();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { awaitStatus, type Waiting } from "../../../lib/changes/await_status.ts";
+import { awaitStatus, type WaitOptions } from "../../../lib/changes/await_status.ts";
 import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { serveHttp } from "../../../local/node_http.ts";
 import { app, countersign } from "../../../handlers/index.ts";
@@ -13,7 +13,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 /** Waits, and lets fake time pass for the look that comes after a pause. */
-function waiting(api: TestService, id: string, over: Partial<Waiting> = {}) {
+function waiting(api: TestService, id: string, over: Partial<WaitOptions> = {}) {
   let state: "waiting" | "settled" = "waiting";
   const result = awaitStatus(api.deps, id, { seconds: 60, ...over }).finally(() => (state = "settled"));
   result.catch(() => undefined);
@@ -85,7 +85,7 @@ test("without a move it ends with the time, or sooner where the host does not wa
   const api = await service();
   const id = await api.bring("pending_consent");
   const one = waiting(api, id, { seconds: 30 });
-  const other = awaitStatus({ ...api.deps, longestWait: 20 }, id, { seconds: 30 });
+  const other = awaitStatus({ ...api.deps, maxWaitSeconds: 20 }, id, { seconds: 30 });
   await one.pass(20_000);
   expect(await other).toMatchObject({ moved: false, change: { status: "pending_consent" } });
   await one.pass(9_999);
@@ -105,7 +105,7 @@ test("what the caller has not seen is answered at once, whatever its status", as
   const api = await service();
   const id = await api.bring("approved");
   const from = ({ status }: { status: string }): boolean => status === "pending_consent";
-  expect(await awaitStatus(api.deps, id, { seconds: 60, from })).toMatchObject({ moved: true });
+  expect(await awaitStatus(api.deps, id, { seconds: 60, isKnown: from })).toMatchObject({ moved: true });
 });
 
 test("an unknown change is 404 at once", async () => {

@@ -1,6 +1,6 @@
 /** A clock that is wrong for one start ends nothing: what it is needs to be seen twice, ten minutes apart. */
 import { describe, expect, test } from "vitest";
-import { certainly, type ClockSample, addClockSample } from "../../../lib/changes/certain_time.ts";
+import { computeCertainTime, type ClockSample, addClockSample } from "../../../lib/changes/certain_time.ts";
 import { events } from "../../support/client.ts";
 import { DAY, HOUR, MINUTE, SECOND, type TestClock, testClock } from "../../support/clock.ts";
 import { makeCore, core } from "../../support/core.ts";
@@ -182,6 +182,6 @@ describe("looks at the clock", () => {
     ["a jump forward that lasts", [look(0), look(10, 999)], look(20, 1009), 999],
     ["an end behind the beginning", [look(0, 50)], look(30, 3), 3],
   ] as [string, ClockSample[], ClockSample, number][])("%s", (_, before, now, minute) => {
-    expect(certainly(all(...before), now)).toBe(minute * MINUTE);
+    expect(computeCertainTime(all(...before), now)).toBe(minute * MINUTE);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { checkDrift, checkDueDrift, nextDriftCheck } from "../../../lib/changes/check_drift.ts";
+import { checkDrift, checkDueDrift, findNextDriftCheck } from "../../../lib/changes/check_drift.ts";
 import type { DriftCheck } from "../../../lib/changes/drift.ts";
-import { readSeen } from "../../../lib/changes/seen.ts";
+import { observeTargets } from "../../../lib/changes/target_readings.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
@@ -145,7 +145,7 @@ test("places are verified in rounds, those read or applied last first, for five 
   const api = await core({ adapter });
   const ids: string[] = [];
   for (let one = 0; one < 20; one++) ids.push(await api.bring("applied", { target: `ui.x${one}`, value: "1" }));
-  await readSeen(api.deps, await api.change(ids[3]!), true);
+  await observeTargets(api.deps, await api.change(ids[3]!), true);
   const asked: string[] = [];
   const { verify } = adapter;
   adapter.verify = async (change, signal) => {
@@ -166,7 +166,7 @@ test("places are verified in rounds, those read or applied last first, for five 
   api.deps.clock.advance(Date.parse(began) + 10 * MINUTE - 1 - api.deps.clock.now());
   await checkDueDrift(api.deps);
   expect(asked).toHaveLength(28);
-  expect(await nextDriftCheck(api.deps)).toBe(Date.parse(began) + 10 * MINUTE);
+  expect(await findNextDriftCheck(api.deps)).toBe(Date.parse(began) + 10 * MINUTE);
   api.deps.clock.advance(1);
   await checkDueDrift(api.deps);
   expect(asked).toHaveLength(36);

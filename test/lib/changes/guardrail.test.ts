@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rollBackCondemned } from "../../../lib/changes/guardrail_rollback.ts";
+import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { events } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
@@ -218,7 +218,7 @@ test("a change that a person rolls back just before the guardrail is not reporte
   adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
   const person = api.act("rollback", change_id);
   await rolling.opened;
-  const guardrail = rollBackCondemned(api.deps);
+  const guardrail = rollBackTripped(api.deps);
   await api.deps.store.list("guardrail_due", { limit: 1 });
   mayEnd.open();
   expect((await person).status).toBe(200);

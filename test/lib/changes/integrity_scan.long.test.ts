@@ -6,7 +6,7 @@ import { runCycle } from "../../../lib/operations/cycle.ts";
 import { checkReadiness } from "../../../lib/operations/readiness.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
-import { knownMismatches } from "../../../lib/changes/integrity_scan.ts";
+import { listKnownMismatches } from "../../../lib/changes/integrity_scan.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
 import type { ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import type { Tx } from "../../../lib/store/store.ts";
@@ -54,7 +54,7 @@ describe("a record", () => {
     const id = await api.bring("applied", { target: "ui.b" });
     await tamper(api, id);
     await cycle(api.deps);
-    const named = knownMismatches(api.deps.integrity).get(id);
+    const named = listKnownMismatches(api.deps.integrity).get(id);
     expect(named).toEqual(expect.arrayContaining(fields.includes("audit") ? ["audit"] : fields));
     expect(await chain(api.deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining(id) });
     expect((await checkReadiness(api.deps)).ready).toBe(true);
@@ -65,7 +65,7 @@ describe("a record", () => {
     expect((await api.audit()).at(-1)).toMatchObject({ event_type: "record_rebuilt", change_id: id });
     expect((await reconcile(api.deps)).mismatched).toBe(0);
     await cycle(api.deps);
-    expect(knownMismatches(api.deps.integrity).size).toBe(0);
+    expect(listKnownMismatches(api.deps.integrity).size).toBe(0);
     expect((await chain(api.deps)).status).toBe("available");
   });
 
@@ -75,10 +75,10 @@ describe("a record", () => {
     const record = await recordOf(api, id);
     await edit(api.deps, (tx) => tx.put("changes", id, { ...record, change: { ...record.change, status: "applied" } }));
     await cycle(api.deps);
-    expect([...knownMismatches(api.deps.integrity).keys()]).toEqual([id]);
+    expect([...listKnownMismatches(api.deps.integrity).keys()]).toEqual([id]);
     await runAction(api.deps, "rebuild");
     await cycle(api.deps);
-    expect(knownMismatches(api.deps.integrity).size).toBe(0);
+    expect(listKnownMismatches(api.deps.integrity).size).toBe(0);
   });
 
   test("whose content is another is left, and said to be", async () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { change } from "../../../handlers/product/change.ts";
 import type { Actor } from "../../../lib/changes/rules/actor.ts";
 import type { OfferedAction } from "../../../lib/changes/rules/offers.ts";
-import { changeView } from "../../../lib/changes/views.ts";
+import { readChangeView } from "../../../lib/changes/views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { core, type Core } from "../../support/core.ts";
 import { AGENTS, AS_OTHER, actOnRollout, rollout } from "../../support/rollouts.ts";
@@ -48,7 +48,7 @@ const ACTS: Partial<Record<OfferedAction, (name: string) => Step>> = {
 };
 
 const read = async (api: Core, change_id: string, actor: string | null, authenticated: Actor["authenticated"] = null) =>
-  (await changeView(api.deps, change_id, { actor, authenticated })).caller!;
+  (await readChangeView(api.deps, change_id, { actor, authenticated })).caller!;
 
 async function bring(api: Core, target: string, steps: readonly Step[]): Promise<string> {
   const { change_id } = await api.propose({ target, proposer: "pat", summary: "One" });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
 import { extendLogIndex } from "../../../lib/audit/read_log.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { named, onTarget, findSubjects } from "../../../lib/changes/subjects.ts";
+import { nameQuery, targetQuery, findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";
 import { core, makeCore } from "../../support/core.ts";
@@ -87,7 +87,7 @@ test("a change whose place in the outline would be that of nothing is found all 
   const event = { event_type: "change_drifted", change_id, tenant: "t1", detail: "{}" } as const;
   const entry = { ...event, origin: "o", id: 1, timestamp: "", previous_hash: "", current_hash: "f".repeat(64) };
   expect(outline.append(entry)).toBe(true);
-  expect([...outline.find(named(change_id), 1, 0)]).toEqual([1]);
+  expect([...outline.find(nameQuery(change_id), 1, 0)]).toEqual([1]);
 });
 
 test("an entry of a plan is found by each of its targets, and by no other", () => {
@@ -98,9 +98,9 @@ test("an entry of a plan is found by each of its targets, and by no other", () =
   const entry = { ...event, origin: "o", id: 1, timestamp: "", previous_hash: "", current_hash: "f".repeat(64) };
   expect(outline.append(entry)).toBe(true);
   const find = (tenant_id: string, target: string) => [
-    ...outline.find(onTarget("proposed", { tenant_id, target }), 1, 0),
+    ...outline.find(targetQuery("proposed", { tenant_id, target }), 1, 0),
   ];
   for (const { target } of sets) expect(find("t1", target.toUpperCase())).toEqual([1]);
   expect([find("t2", "a"), find("t1", "d"), find("*", "release.7")]).toEqual([[], [], []]);
-  expect([...outline.find(named("chg_1"), 1, 0)]).toEqual([1]);
+  expect([...outline.find(nameQuery("chg_1"), 1, 0)]).toEqual([1]);
 });

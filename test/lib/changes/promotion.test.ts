@@ -7,7 +7,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
-import { openTargetKey } from "../../../lib/changes/records.ts";
+import { formatTargetChangeKey } from "../../../lib/changes/records.ts";
 import { rollout } from "../../support/rollouts.ts";
 import { service, type TestService } from "../../support/service.ts";
 
@@ -138,7 +138,7 @@ describe("a value that must be applied elsewhere first", () => {
     await bring(api, "applied", at("staging", 50, { kind: "experiment" }));
     expect(await apply(api, change_id)).toBe(NOT_READY);
     const owner = await bring(api, "applied", at("staging", 50));
-    const place = openTargetKey({ tenant_id: "staging", target: "limits.seats", change_id: owner });
+    const place = formatTargetChangeKey({ tenant_id: "staging", target: "limits.seats", change_id: owner });
     await api.deps.store.transact(async (tx) =>
       tx.put("leases", place, { change_id: owner, state: "unresolved" } as never),
     );

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { POLICY_GUARDRAIL } from "../../../lib/changes/rules/actor.ts";
-import { rollBackCondemned } from "../../../lib/changes/guardrail_rollback.ts";
+import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { expireDue } from "../../../lib/changes/expiry.ts";
 import { type Core, core } from "../../support/core.ts";
@@ -114,7 +114,7 @@ test("a feed: entry, KPIs, head; one that trips a guardrail marks the change and
   expect(await written(() => api.post("kpi", { csat: 3 }))).toEqual([
     ["kpi", "guardrail_marks", "guardrail_due", "audit", "meta"],
   ]);
-  expect(await written(() => rollBackCondemned(api.deps))).toEqual([
+  expect(await written(() => rollBackTripped(api.deps))).toEqual([
     ["leases"],
     ["-leases", ...ENTRY, "-owners", "-guardrail_due", "meta"],
   ]);

@@ -1,7 +1,7 @@
 /** What a target holds and what waits for it, as the log tells them, against a plain model over random histories. */
 import { expect, test } from "vitest";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { governed } from "../../../lib/changes/transaction.ts";
+import { runTransaction } from "../../../lib/changes/transaction.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Core, makeCore } from "../../support/core.ts";
 import { type TestDeps, opened, restarted } from "../../support/deps.ts";
@@ -159,11 +159,11 @@ async function history(seed: number): Promise<void> {
 }
 
 const holds = (deps: TestDeps, model: Model, say: string, isEdited: boolean) =>
-  governed({ deps }, async (transaction) => {
+  runTransaction({ deps }, async (transaction) => {
     for (const at of PLACES) {
       const place = placeOf(at);
       expect([say, place, await transaction.ledger.owner(at)]).toEqual([say, place, model.owner(place)]);
-      isAmong(await transaction.ledger.live(at), model.live(place), `${say} ${place}`, isEdited);
+      isAmong(await transaction.ledger.liveChanges(at), model.live(place), `${say} ${place}`, isEdited);
     }
   });
 

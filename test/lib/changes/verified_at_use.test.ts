@@ -1,10 +1,10 @@
 /** Decisions rest on the log at the moment of use: edits in the store alone decide nothing. */
 import { describe, expect, test } from "vitest";
 import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
-import { knownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
+import { listKnownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { openProduct } from "../../../lib/changes/open.ts";
-import { openTargetKey, readRecord, targetKey } from "../../../lib/changes/records.ts";
+import { formatTargetChangeKey, readRecord, formatTargetKey } from "../../../lib/changes/records.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { pickContent } from "../../../lib/changes/rules/content.ts";
 import { toChange, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
@@ -269,8 +269,8 @@ describe("what a target holds, and what waits for it", () => {
     const first = await core();
     const { change_id, ...place } = await first.change(await first.bring("applied"));
     await edit(first, (tx) => {
-      tx.put("live_by_target", openTargetKey({ ...place, change_id }), true);
-      tx.put("live_by_target", openTargetKey({ ...place, change_id: "chg_none" }), true);
+      tx.put("live_by_target", formatTargetChangeKey({ ...place, change_id }), true);
+      tx.put("live_by_target", formatTargetChangeKey({ ...place, change_id: "chg_none" }), true);
     });
     const api = makeCore(await restarted(first.deps, { intent: { policy } }));
     expect((await api.post("propose", PROPOSAL)).status).toBe(201);
@@ -300,7 +300,7 @@ describe("what a target holds, and what waits for it", () => {
     const elsewhere = await first.bring("applied", { target: "ui.b" });
     const { applied: other } = await recordOf(first, elsewhere);
     const untouched = await first.bring("approved", { target: "ui.c" });
-    const places = [targetKey(await first.change(id)), targetKey(await first.change(untouched))];
+    const places = [formatTargetKey(await first.change(id)), formatTargetKey(await first.change(untouched))];
     await edit(first, (tx) => {
       for (const place of places) {
         tx.put("owners", place + entryKey(applied!.entry), gone);
@@ -393,7 +393,7 @@ describe("what a target holds, to a process that read only the newest of the log
     const denied = await first.bring("denied");
     const api = await late(first, intent, 2);
     await backdate(api, denied, "approved");
-    const here = targetKey({ target: PROPOSAL.target, tenant_id: PROPOSAL.tenant_id });
+    const here = formatTargetKey({ target: PROPOSAL.target, tenant_id: PROPOSAL.tenant_id });
     await edit(api, (tx) => {
       for (const id of [denied, elsewhere]) tx.put("live_by_target", here + id, true);
     });
@@ -519,7 +519,7 @@ describe("a lease that somebody wrote", () => {
     const api = await core({ adapter });
     const id = await api.bring("applied");
     const record = await recordOf(api, id);
-    const place = openTargetKey(record.change);
+    const place = formatTargetChangeKey(record.change);
     await edit(api, (tx) => {
       tx.put("leases", place, { ...GONE, operation: "apply", change_id: id, place });
       tx.put("changes", id, { ...record, change: { ...record.change, ...edited } });
@@ -537,7 +537,7 @@ describe("a lease that somebody wrote", () => {
   ])("%s, keeps none from being settled", async (_, bad) => {
     const api = await core({ adapter: scriptedAdapter() });
     const { change } = await recordOf(api, await api.bring("approved"));
-    const place = openTargetKey(change);
+    const place = formatTargetChangeKey(change);
     await edit(api, (tx) => {
       tx.put("leases", "a", bad as never);
       tx.put("leases", place, { ...GONE, operation: "apply", change_id: change.change_id, place });
@@ -557,7 +557,7 @@ test.each([null, 5, {}, { change: null, audit: [] }, { change: {}, audit: [1] }]
     await api.must("apply", other);
     await edit(api, (tx) => tx.put("changes", id, bad as never));
     await scanIntegrity(api.deps);
-    expect(knownMismatches(api.deps.integrity).get(id)).toContain("record");
+    expect(listKnownMismatches(api.deps.integrity).get(id)).toContain("record");
     expect((await reconcile(api.deps)).mismatches.map(({ change_id }) => change_id)).toEqual([id]);
     for (const ask of ["apply", "rollback", "revoke"] as const)
       expect((await api.act(ask, id)).body).toMatchObject({ code: "evidence_mismatch", fields: ["record"] });

@@ -1,7 +1,7 @@
 /** Mandates in another store, after a target that somebody else edited, and for an agent that has none. */
 import { expect, test } from "vitest";
 import { migrate } from "../../../../lib/changes/moving/migrate.ts";
-import { agentKey } from "../../../../lib/changes/records.ts";
+import { formatAgentKey } from "../../../../lib/changes/records.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { AS_OTHER, MANDATED, mandated } from "../../../support/mandates.ts";
@@ -48,7 +48,9 @@ test("a rollback that finds another value suspends the mandate", async () => {
 test("a row of the store that gives a mandate to another agent approves nothing", async () => {
   const api = await mandated();
   const id = await api.active();
-  await api.api.deps.store.transact(async (tx) => void tx.put("mandates_by_agent", agentKey("agent:other") + id, true));
+  await api.api.deps.store.transact(
+    async (tx) => void tx.put("mandates_by_agent", formatAgentKey("agent:other") + id, true),
+  );
   expect((await api.propose({}, AS_OTHER)).body).toMatchObject({
     status: "pending_consent",
     outside: [{ mandate_id: id, bound: "agent" }],

@@ -283,7 +283,7 @@ test("a signature that was valid counts for nothing but the same bytes", async (
         return { ...entry!, value: { ...entry!.value, detail: JSON.stringify({ ...detail, ...edit(detail) }) } };
       });
     const tx = { get: store.get, getMany } as Pick<Reads, "get" | "getMany">;
-    const sources = { tx, origin, product: product!, at: clock.iso(), lastLoss: async () => 0 };
+    const sources = { tx, origin, product: product!, at: clock.iso(), findLastLossId: async () => 0 };
     return listSigners(sources, mandate, "mandate");
   };
   const other = { type: "ssh", signature: "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----" };

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
-import { contentsExport } from "../../../../lib/changes/contents_export.ts";
+import { exportContents } from "../../../../lib/changes/contents_export.ts";
 import { joined } from "../../../support/joined.ts";
 import { migrate } from "../../../../lib/changes/moving/migrate.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
@@ -60,7 +60,7 @@ const shown = (found: readonly Version[], length: number): string[] =>
     .map(({ collection, id, revision, json }) => `${collection}/${id} ${revision} ${json!.text}`)
     .sort();
 
-const exported = (store: Store): Promise<string> => joined(contentsExport(store));
+const exported = (store: Store): Promise<string> => joined(exportContents(store));
 
 async function verified(store: Store, file: string): Promise<string> {
   const text = await exported(store);

@@ -2,7 +2,7 @@
 import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
-import { contentsExport } from "../../../../lib/changes/contents_export.ts";
+import { exportContents } from "../../../../lib/changes/contents_export.ts";
 import { joined } from "../../../support/joined.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
 import { importStore } from "../../../../lib/changes/moving/import_store.ts";
@@ -39,7 +39,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
   await store.transact((tx) => tx.delete("review_due", "late"));
   const { length, head, origin } = (await readHead(store))!;
-  const reported = await joined(contentsExport(store));
+  const reported = await joined(exportContents(store));
   let file = "";
   for await (const piece of exportStore({ from: store.whole!, name: "memory" }, { kind: "export", to: "the file" }))
     file += piece;
@@ -62,5 +62,5 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   const lines = () => splitLines(new Blob([out]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
-  expect((await joined(contentsExport(to))).startsWith(reported)).toBe(true);
+  expect((await joined(exportContents(to))).startsWith(reported)).toBe(true);
 });

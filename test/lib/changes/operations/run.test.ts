@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { serviceActor } from "../../../../lib/changes/rules/actor.ts";
 import type { Command } from "../../../../lib/changes/rules/command.ts";
-import { governed } from "../../../../lib/changes/transaction.ts";
+import { runTransaction } from "../../../../lib/changes/transaction.ts";
 import type { Action, Reachable } from "../../../support/client.ts";
 import { fails, type Script, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { PROPOSAL } from "../../../support/client.ts";
@@ -51,10 +51,10 @@ test("a change whose apply failed a thousand times is applied no more, and can s
   const { api, adapter, change_id } = await withAdapter("approved");
   const failed = { type: "fail", operation: "apply", circumstance: { stage: "apply", error: "away", host: "absent" } };
   const fail = (times: number) =>
-    governed<void>(api, async (transaction) => {
+    runTransaction<void>(api, async (transaction) => {
       let record = await transaction.change(change_id);
       for (let time = 0; time < times; time++)
-        record = transaction.enact(record, failed as Command, serviceActor()).record;
+        record = transaction.execute(record, failed as Command, serviceActor()).record;
     });
   for (let failed = 0; failed < 984; failed += 24) await fail(24);
   await fail(15);

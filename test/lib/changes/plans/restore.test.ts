@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { checkDueDrift } from "../../../../lib/changes/check_drift.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
-import { changeView } from "../../../../lib/changes/views.ts";
+import { readChangeView } from "../../../../lib/changes/views.ts";
 import { sha256 } from "../../../../local/node_ports.ts";
 import { MINUTE, SECOND } from "../../../support/clock.ts";
 import type { Manifest } from "../../../support/intents.ts";
@@ -154,7 +154,7 @@ test("a restore is offered on a plan with an edited entry, and rejected during a
   const { api, id, edit, restore, cycle } = await applied();
   edit(B1);
   await cycle();
-  const { caller } = await changeView(api.deps, id, { actor: "ops", authenticated: "proxy" });
+  const { caller } = await readChangeView(api.deps, id, { actor: "ops", authenticated: "proxy" });
   expect(caller?.may).toContain("restore");
   await api.post("freeze", { actor: "ops", note: "n" });
   expect(code(await restore())).toEqual([409, "frozen"]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { sha256 } from "../../../../local/node_ports.ts";
 import { statedAt, statementText } from "../../../../lib/changes/rules/statement.ts";
-import { passkeyChallenge } from "../../../../lib/changes/consent_statement.ts";
+import { computePasskeyChallenge } from "../../../../lib/changes/consent_statement.ts";
 
 const FACTS = {
   origin: "acme-crm/audit/0f",
@@ -23,7 +23,7 @@ test("a statement is the RFC 8785 JSON of what is consented to", () => {
 });
 
 test("a passkey is asked to sign its SHA-256 in base64url", () => {
-  expect(passkeyChallenge("", sha256)).toBe("47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
+  expect(computePasskeyChallenge("", sha256)).toBe("47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 });
 
 test("when it was made is read of it, and of nothing else", () => {

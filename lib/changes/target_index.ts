@@ -1,52 +1,52 @@
 /** The views that have a place for each tenant and target: many places are read in as few pages as they lie in. */
 import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
-import { openTargetKey as placeKey, type Place, targetKey } from "./records.ts";
+import { formatTargetChangeKey, type TargetKey, formatTargetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { listEntries } from "./rules/list_entries.ts";
 
 /** Their ids begin with `targetKey`, and have one part behind it. */
-type View = "live_by_target" | "owners" | "leases";
+type TargetIndex = "live_by_target" | "owners" | "leases";
 
 /** Which rows of each place: the first, or, in `reverse`, the last; a page at most. */
-interface Wanted {
-  most: number;
+interface RowSelection {
+  limit: number;
   reverse?: boolean;
 }
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 /** Behind every id that begins alike: what follows is the id of a change. */
-const END = "\uffff";
+const HIGHEST_SUFFIX = "\uffff";
 
 /** The rows of each of these places, by `targetKey`; a place that has none is left out. */
-export async function byTarget<V extends View>(
+export async function readTargetIndex<V extends TargetIndex>(
   reads: Pick<Reads, "list">,
   view: V,
-  places: readonly Place[],
-  { most, reverse = false }: Wanted,
+  targets: readonly TargetKey[],
+  { limit, reverse = false }: RowSelection,
 ): Promise<ReadonlyMap<string, readonly Stored<CollectionRecord<V>>[]>> {
-  const keys = [...new Set(places.map(targetKey))].sort();
+  const keys = [...new Set(targets.map(formatTargetKey))].sort();
   if (reverse) keys.reverse();
   const found = new Map(keys.map((key) => [key, [] as Stored<CollectionRecord<V>>[]]));
   for (let next = 0; next < keys.length;) {
     const key = keys[next]!;
     const isLast = next === keys.length - 1;
-    const options = isLast ? { prefix: key, limit: most } : { after: reverse ? key + END : key, limit: PAGE };
+    const options = isLast ? { prefix: key, limit } : { after: reverse ? key + HIGHEST_SUFFIX : key, limit: PAGE_SIZE };
     const page = await reads.list(view, { ...options, reverse });
     // A target that the page before ended in is read from its beginning.
     found.set(key, []);
     for (const row of page) {
       const rows = found.get(row.id.slice(0, row.id.lastIndexOf("\n") + 1));
-      if (rows && rows.length < most) rows.push(row);
+      if (rows && rows.length < limit) rows.push(row);
     }
     if (isLast || page.length < options.limit) break;
     const last = page.at(-1)!.id;
     const isRead = (one: string): boolean =>
-      last.startsWith(one) ? found.get(one)!.length === most : last > one !== reverse;
+      last.startsWith(one) ? found.get(one)!.length === limit : last > one !== reverse;
     while (next < keys.length && isRead(keys[next]!)) next++;
   }
   return found;
 }
 
 /** The keys of a change in a view by target: one for each target that it sets. */
-export const targetRows = (change: Change): string[] =>
-  listEntries(change).map((entry) => placeKey({ ...entry, change_id: change.change_id }));
+export const listTargetChangeKeys = (change: Change): string[] =>
+  listEntries(change).map((entry) => formatTargetChangeKey({ ...entry, change_id: change.change_id }));

@@ -6,7 +6,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
 import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
-import { requireFreePlaces } from "../../../lib/changes/places.ts";
+import { requireFreeLocations } from "../../../lib/changes/locations.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -157,7 +157,7 @@ test("a place belongs to the first target that was set there, at a proposal and 
   expect(proposal.body.error).toContain("memory flags/a belongs to flags/a of tenant t1");
   // An agent that reads its own changes does not learn whose it is.
   const { places } = (await readRecord(api.deps.store, second))!.change;
-  const hidden = requireFreePlaces(api.deps.store, places, api.deps.sha256, { name: "agent:one" });
+  const hidden = requireFreeLocations(api.deps.store, places, api.deps.sha256, { name: "agent:one" });
   await expect(hidden).rejects.toThrow("memory flags/a belongs to another target;");
   delete at["flags/b"];
   await api.propose({ ...VALUE, target: "flags/b" });

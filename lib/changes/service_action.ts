@@ -1,7 +1,7 @@
 /** Acts on the service itself: their actor, and how that is known. */
 import { invalidField } from "../kit/errors.ts";
 import { findActor, type Caller, requirePerson } from "./caller.ts";
-import { actorBehind, present, type ProofInput, type Said } from "./proof_input.ts";
+import { resolveActor, verifyPresentedProof, type ProofInput, type StatedFacts } from "./proof_input.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { PermissionAction } from "./rules/permission_lists.ts";
 import { requirePermission } from "./rules/permissions.ts";
@@ -10,7 +10,7 @@ import type { ServiceAction, ServiceActionFacts } from "./rules/service_action.t
 import type { Transaction } from "./transaction.ts";
 
 /** The actor, the reason and the signature of an act. */
-export interface ActInput extends ProofInput {
+export interface ServiceActionInput extends ProofInput {
   actor?: string | undefined;
   note?: string | undefined;
   /** End of a freeze that ends by itself. */
@@ -21,13 +21,13 @@ export interface ActInput extends ProofInput {
 }
 
 /** An act for its statement, apart from its actor and its note. */
-type ActStatement = Omit<Said<ServiceActionFacts>, "actor" | "note">;
+type ServiceActionStatement = Omit<StatedFacts<ServiceActionFacts>, "actor" | "note">;
 
 /**
  * Returns the actor by the stated name or the one that the proxy names; an act needs a name. Errors: 403
  * `identity_mismatch`, 403 `not_permitted`, 400 `invalid_field`.
  */
-export function namedActor(
+export function requireNamedActor(
   caller: Caller,
   action: PermissionAction,
   actor: string | undefined,
@@ -40,28 +40,33 @@ export function namedActor(
 }
 
 /** Returns the facts of an act for its entry: the actor, and the key of the signature. */
-export async function actFacts(transaction: Transaction, caller: Caller, act: ServiceAction, input: ActInput) {
+export async function authorizeServiceAction(
+  transaction: Transaction,
+  caller: Caller,
+  action: ServiceAction,
+  input: ServiceActionInput,
+) {
   const { note = "", until, length, head } = input;
-  const claimed = namedActor(caller, act, input.actor);
-  const by = await signedActor(transaction, claimed, { decision: act, until, length, head }, input);
+  const claimed = requireNamedActor(caller, action, input.actor);
+  const by = await verifyActorSignature(transaction, claimed, { decision: action, until, length, head }, input);
   return { ...by, note, manifest_hash: transaction.product.manifest_hash };
 }
 
 /** Returns the actor of an act and the facts of the signature, for its entry. Errors: 400 `invalid_field`, those of a signature. */
-export async function signedActor(
+export async function verifyActorSignature(
   transaction: Transaction,
   claimed: Actor & { actor: string },
-  act: ActStatement,
-  { note = "", proof, at }: ActInput,
+  action: ServiceActionStatement,
+  { note = "", proof, at }: ServiceActionInput,
 ) {
   const { actor } = claimed;
-  const signature = await present(transaction, { ...act, actor, note }, { proof, at });
-  const by = actorBehind(actor, signature, claimed);
+  const signature = await verifyPresentedProof(transaction, { ...action, actor, note }, { proof, at });
+  const by = resolveActor(actor, signature, claimed);
   const { policy } = transaction.product.intent;
   return {
     actor,
     authenticated: by.authenticated,
     ...(by.idp && { idp: by.idp }),
-    ...signatureFacts({ type: act.decision, name: actor, signature }, policy, by),
+    ...signatureFacts({ type: action.decision, name: actor, signature }, policy, by),
   };
 }

@@ -12,7 +12,7 @@ const MAX_WRITE_ATTEMPTS = 5;
  * Records the adapter's result, with more attempts than other writes have: the target has changed already. For the same
  * reason a result that was not written, or may not have been, is never reported as "nothing was changed".
  */
-export async function recordPatiently<T>(
+export async function recordWithRetries<T>(
   deps: ChangesDeps,
   lease: Lease,
   commit: () => Promise<T>,
@@ -21,19 +21,19 @@ export async function recordPatiently<T>(
   try {
     return await commit();
   } catch (error) {
-    if (error instanceof StoreBusy && attempts > 1) return recordPatiently(deps, lease, commit, attempts - 1);
+    if (error instanceof StoreBusy && attempts > 1) return recordWithRetries(deps, lease, commit, attempts - 1);
     const isUnknown = error instanceof OutcomeUnknown;
     if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;
     const { change_id, operation } = lease;
-    const what = isUnknown ? "may not have been written" : "could not be written";
-    deps.log.error(`the result of an operation ${what}`, { change_id, operation, error: String(error) });
-    const asked = `the host product was asked to ${OPERATION_VERBS[operation]} ${change_id}`;
-    const left = isUnknown
+    const result = isUnknown ? "may not have been written" : "could not be written";
+    deps.log.error(`the result of an operation ${result}`, { change_id, operation, error: String(error) });
+    const request = `the host product was asked to ${OPERATION_VERBS[operation]} ${change_id}`;
+    const advice = isUnknown
       ? "the store did not say whether it kept the result; where the change does not show it,"
       : "the result could not be written;";
     throw new AppError(
       "store_unavailable",
-      `${asked}, and ${left} the next request for the change, or a cycle, asks the host and settles it`,
+      `${request}, and ${advice} the next request for the change, or a cycle, asks the host and settles it`,
       { change_id },
     );
   }

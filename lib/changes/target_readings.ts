@@ -2,7 +2,7 @@
 import type { Clock, Sha256 } from "../kit/platform.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
-import { findCarrier, findMove, findPlaces } from "./places.ts";
+import { findCarrier, findMove, listLocations } from "./locations.ts";
 import type { Change } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
@@ -16,25 +16,25 @@ interface ReadingDeps {
   sha256: Sha256;
 }
 
-type Placed = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
+type ProposedChange = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
 
 /** How long a reading may be shown again. */
 const FRESH_MS = 5000;
 const MAX_READINGS = 1000;
 
 /** The current value of a place; `problem` explains why the value of the change cannot be set there. */
-interface Examined {
+interface ExaminedTarget {
   target: string;
-  seen: ObservedValue;
+  observed: ObservedValue;
   problem: string | undefined;
 }
-type Readings = Map<string, TargetKey & { at: number; reading: Promise<Examined> }>;
+type Readings = Map<string, TargetKey & { at: number; reading: Promise<ExaminedTarget> }>;
 
 /** The newest readings of each adapter, by place and value. */
 const readings = new WeakMap<ProductAdapter, Readings>();
 
 /** Lists the targets that were read last, the newest first. */
-export const listRead = (adapter: ProductAdapter, limit: number): TargetKey[] =>
+export const listRecentlyRead = (adapter: ProductAdapter, limit: number): TargetKey[] =>
   [...(readings.get(adapter)?.values() ?? [])]
     .slice(-limit)
     .reverse()
@@ -46,37 +46,38 @@ export function expireReadings(adapter: ProductAdapter, written: TargetKey): voi
 }
 
 /** Lists the readers of the places of a change; empty where the system cannot be read. */
-function listReaders(adapter: ProductAdapter | undefined, change: Placed | Change) {
+function listReaders(adapter: ProductAdapter | undefined, change: ProposedChange | Change) {
   if (!adapter?.reader || !findCarrier(adapter, change)) return [];
   // A consent is given for the recorded places: what another one holds says nothing of them.
   if ("change_id" in change && findMove(adapter, change)) return [];
-  const places = findPlaces(adapter, change) ?? [];
+  const locations = listLocations(adapter, change) ?? [];
   return listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const { kind, stages } = change;
     // An entry that is only recorded has no place.
-    const found = places.find((place) => isSameTarget(place, { tenant_id, target }));
+    const found = locations.find((location) => isSameTarget(location, { tenant_id, target }));
     const read = found && adapter.reader!({ tenant_id, target, value, kind, stages });
     return read ? [{ place: found.place, tenant_id, target, value, read }] : [];
   });
 }
 
 /** Counts the places of a change that can be read, each of which a consent may name a digest of. */
-export const countReadable = (adapter: ProductAdapter | undefined, change: Placed | Change): number =>
+export const countReadableTargets = (adapter: ProductAdapter | undefined, change: ProposedChange | Change): number =>
   listReaders(adapter, change).length;
 
 /** Reads the places of a change; undefined where none can be read. `isFresh`: reads again what was just read. */
-export const readSeen = async (
+export const observeTargets = async (
   deps: ReadingDeps,
-  change: Placed | Change,
+  change: ProposedChange | Change,
   isFresh = false,
-): Promise<ObservedValue[] | undefined> => (await examinePlaces(deps, change, isFresh))?.map(({ seen }) => seen);
+): Promise<ObservedValue[] | undefined> =>
+  (await examineTargets(deps, change, isFresh))?.map(({ observed }) => observed);
 
 /** Reads the places of a change, and judges its values by what they hold. */
-export async function examinePlaces(
+export async function examineTargets(
   deps: ReadingDeps,
-  change: Placed | Change,
+  change: ProposedChange | Change,
   isFresh = false,
-): Promise<Examined[] | undefined> {
+): Promise<ExaminedTarget[] | undefined> {
   const { product, clock, sha256 } = deps;
   const adapter = product?.adapter;
   const readers = listReaders(adapter, change);
@@ -85,15 +86,15 @@ export async function examinePlaces(
   readings.set(adapter, known);
   const now = clock.now();
   return Promise.all(
-    readers.map(({ place, tenant_id, target, value, read }) => {
+    readers.map(({ place: location, tenant_id, target, value, read }) => {
       // A system may show what it holds in the terms of the value.
-      const key = JSON.stringify([place, tenant_id, target, digestObservedValue({ value }, sha256)]);
+      const key = JSON.stringify([location, tenant_id, target, digestObservedValue({ value }, sha256)]);
       const last = known.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
       const reading = runWithTimeLimit(read).then((found) => ({
         target,
-        seen: toSeen(found, { place, at, sha256 }),
+        observed: toObservedValue(found, { place: location, at, sha256 }),
         problem: found.problem,
       }));
       known.delete(key);
@@ -106,11 +107,11 @@ export async function examinePlaces(
 }
 
 /** A reading as a consent records it: the digest in place of the value. */
-export const toSeen = (
+export const toObservedValue = (
   found: Reading,
-  { place, at, sha256 }: { place: string; at: string; sha256: Sha256 },
+  { place: location, at, sha256 }: { place: string; at: string; sha256: Sha256 },
 ): ObservedValue => ({
-  place,
+  place: location,
   digest: digestObservedValue(found, sha256),
   version: found.version,
   at,

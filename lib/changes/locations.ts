@@ -12,24 +12,27 @@ import { isSameTarget } from "./rules/target_key.ts";
 declare module "../store/store.ts" {
   interface Collections {
     /** `<SHA-256 of a place>` */
-    places: PlaceOwner;
+    places: LocationOwner;
   }
 }
 
 /** The first tenant and target that a place was set for. */
-export type PlaceOwner = Pick<TargetLocation, "tenant_id" | "target">;
+export type LocationOwner = Pick<TargetLocation, "tenant_id" | "target">;
 
-type Placed = ChangeEntry & Pick<Content, "kind">;
+type ProposedChange = ChangeEntry & Pick<Content, "kind">;
 
 /** Lists the places of the values that a change sets; undefined where it sets none. Errors: 400 `no_target_system`. */
-export function findPlaces(adapter: ProductAdapter | undefined, change: Placed): TargetLocation[] | undefined {
+export function listLocations(
+  adapter: ProductAdapter | undefined,
+  change: ProposedChange,
+): TargetLocation[] | undefined {
   if (!adapter) return undefined;
-  const places = listEntries(change).flatMap(({ tenant_id, target, value }) => {
+  const locations = listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const location = locate(adapter, { tenant_id, target, value, kind: change.kind });
     const isSet = value !== undefined && location !== undefined;
     return isSet ? [{ tenant_id, target, ...location }] : [];
   });
-  return places.length === 0 ? undefined : places;
+  return locations.length === 0 ? undefined : locations;
 }
 
 /** Returns undefined for an entry that is only recorded. */
@@ -47,7 +50,7 @@ function locate(
 }
 
 /** Returns the adapter that carries a change, or an entry of it at least; undefined where it is only recorded. */
-export function findCarrier(adapter: ProductAdapter | undefined, change: Placed): ProductAdapter | undefined {
+export function findCarrier(adapter: ProductAdapter | undefined, change: ProposedChange): ProductAdapter | undefined {
   const { kind } = change;
   try {
     return listEntries(change).every((entry) => adapter?.carries?.({ ...entry, kind }) === false) ? undefined : adapter;
@@ -59,7 +62,7 @@ export function findCarrier(adapter: ProductAdapter | undefined, change: Placed)
 }
 
 /** The recorded places, and those that the configuration gives now. */
-export interface MovedPlaces {
+export interface MovedLocations {
   recorded: readonly TargetLocation[];
   now: readonly TargetLocation[];
 }
@@ -69,60 +72,66 @@ export function findMove(
   adapter: ProductAdapter | undefined,
   change: Change,
   spelled: Pick<Change, "target" | "sets"> = change,
-): MovedPlaces | undefined {
+): MovedLocations | undefined {
   const { places: recorded = [] } = change;
   let now: readonly TargetLocation[] = [];
   try {
-    now = findPlaces(adapter, { ...change, ...spelled }) ?? [];
+    now = listLocations(adapter, { ...change, ...spelled }) ?? [];
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
   }
-  const isSame = recorded.length === now.length && recorded.every(({ place }, index) => place === now[index]!.place);
+  const isSame =
+    recorded.length === now.length && recorded.every(({ place: location }, index) => location === now[index]!.place);
   return isSame ? undefined : { recorded, now };
 }
 
 /** As `findMove`, of several operands. */
-export function findMoves(adapter: ProductAdapter | undefined, operands: readonly Change[]): MovedPlaces | undefined {
+export function findMoves(
+  adapter: ProductAdapter | undefined,
+  operands: readonly Change[],
+): MovedLocations | undefined {
   const moves = operands.flatMap((operand) => findMove(adapter, operand) ?? []);
   if (moves.length === 0) return undefined;
   return { recorded: moves.flatMap(({ recorded }) => recorded), now: moves.flatMap(({ now }) => now) };
 }
 
 /** Says where a change would be set, in place of where it was to be. */
-export function describeMove({ recorded, now }: MovedPlaces): string {
-  const shown = (places: readonly TargetLocation[]): string =>
-    places.map(({ system, place }) => (place === system ? place : `${place} (${system})`)).join(", ") || "nowhere";
+export function describeMove({ recorded, now }: MovedLocations): string {
+  const shown = (locations: readonly TargetLocation[]): string =>
+    locations
+      .map(({ system, place: location }) => (location === system ? location : `${location} (${system})`))
+      .join(", ") || "nowhere";
   return `by the configuration it is set at ${shown(now)}, and by its proposal at ${shown(recorded)}`;
 }
 
 /** A place that is only the name of its system does not say which targets share it. */
-const isOwned = ({ system, place }: TargetLocation): boolean => place !== system;
+const canHaveOwner = ({ system, place: location }: TargetLocation): boolean => location !== system;
 
 /** Requires that no other tenant or target, one of the same plan included, has a place. Errors: 409 `target_conflict`, which names the owner unless there is a reader. */
-export async function requireFreePlaces(
+export async function requireFreeLocations(
   reads: Pick<Reads, "get">,
-  places: readonly TargetLocation[] | undefined,
+  locations: readonly TargetLocation[] | undefined,
   sha256: Sha256,
   reader?: Reader,
 ): Promise<void> {
-  const owned = places?.filter(isOwned) ?? [];
-  for (const place of owned) {
-    const first = owned.find((one) => one.place === place.place);
-    const owner = first !== place ? first : (await reads.get("places", sha256(place.place)))?.value;
-    if (!owner || isSameTarget(owner, place)) continue;
+  const owned = locations?.filter(canHaveOwner) ?? [];
+  for (const location of owned) {
+    const first = owned.find((one) => one.place === location.place);
+    const owner = first !== location ? first : (await reads.get("places", sha256(location.place)))?.value;
+    if (!owner || isSameTarget(owner, location)) continue;
     const named = reader ? "another target" : `${owner.target} of tenant ${owner.tenant_id}`;
     throw new AppError(
       "target_conflict",
-      `${place.place} belongs to ${named}; give ${place.target} of ${place.tenant_id} another place in the configuration of the target systems`,
+      `${location.place} belongs to ${named}; give ${location.target} of ${location.tenant_id} another place in the configuration of the target systems`,
     );
   }
 }
 
-/** Takes the places of a change for its tenant and target. Errors: as `requireFreePlaces`. */
-export async function takePlaces(tx: Tx, { places = [] }: Change, sha256: Sha256): Promise<void> {
-  await requireFreePlaces(tx, places, sha256);
-  for (const { tenant_id, target, place } of places.filter(isOwned)) {
-    const key = sha256(place);
+/** Takes the places of a change for its tenant and target. Errors: as `requireFreeLocations`. */
+export async function claimLocations(tx: Tx, { places: locations = [] }: Change, sha256: Sha256): Promise<void> {
+  await requireFreeLocations(tx, locations, sha256);
+  for (const { tenant_id, target, place: location } of locations.filter(canHaveOwner)) {
+    const key = sha256(location);
     if (!(await tx.get("places", key))) tx.put("places", key, { tenant_id, target });
   }
 }

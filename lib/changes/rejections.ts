@@ -5,24 +5,24 @@ import type { ProposeInput } from "./rules/command.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Anybody can be refused as often as they like; the log must not be filled with it. */
-const RECORDED_A_DAY = 100;
+const MAX_RECORDED_PER_DAY = 100;
 
 /** Records a rejection; those beyond the daily limit of a hundred are counted, with the first rejection of a later day. */
-export async function recordRefusal(
+export async function recordRejection(
   { tx, at, product, append }: Transaction,
   { kind, target, tenant_id, proposer }: ProposeInput,
   { code }: AppError,
   actor: Actor,
 ): Promise<void> {
   const day = at.slice(0, 10);
-  const kept = (await tx.get("counts", "refused"))?.value;
-  const before = kept?.day === day ? kept.count : 0;
-  if (kept && kept.day !== day && kept.count > RECORDED_A_DAY)
+  const stored = (await tx.get("counts", "refused"))?.value;
+  const before = stored?.day === day ? stored.count : 0;
+  if (stored && stored.day !== day && stored.count > MAX_RECORDED_PER_DAY)
     append({
       event_type: "proposal_refused",
-      detail: { count: kept.count - RECORDED_A_DAY, day: kept.day, ...serviceActor() },
+      detail: { count: stored.count - MAX_RECORDED_PER_DAY, day: stored.day, ...serviceActor() },
     });
-  if (before < RECORDED_A_DAY) {
+  if (before < MAX_RECORDED_PER_DAY) {
     const { manifest_hash } = product;
     append({
       event_type: "proposal_refused",

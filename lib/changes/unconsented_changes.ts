@@ -2,26 +2,26 @@
 import { AppError } from "../kit/errors.ts";
 import { listRecords } from "../store/pages.ts";
 import type { Store } from "../store/store.ts";
-import { allProven, type ProvingDeps } from "./proven_consents.ts";
+import { filterAllProvenConsents, type ProofDeps } from "./proven_consents.ts";
 import { readRecords } from "./records.ts";
 import { requireConsented } from "./rules/state_machine.ts";
 
 const BATCH_SIZE = 100;
 
 /** A change, and the consent that it lacks in words. */
-export interface Unconsented {
+export interface UnconsentedChange {
   change_id: string;
   reason: string;
 }
 
 /** Lists approved changes that apply by themselves, and running rollouts, whose consents do not suffice any more. */
-export async function listUnconsented(deps: ProvingDeps): Promise<Unconsented[]> {
+export async function listUnconsented(deps: ProofDeps): Promise<UnconsentedChange[]> {
   const { intent } = deps.product!;
   const ids = await listOngoing(deps.store);
-  const lacking: Unconsented[] = [];
+  const lacking: UnconsentedChange[] = [];
   for (let at = 0; at < ids.length; at += BATCH_SIZE) {
     const records = await readRecords(deps.store, ids.slice(at, at + BATCH_SIZE));
-    const proven = await allProven(
+    const proven = await filterAllProvenConsents(
       deps,
       records.filter((record) => record !== undefined),
     );

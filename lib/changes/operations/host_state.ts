@@ -3,7 +3,7 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import { runWithTimeLimit, STEP_LIMIT_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
-import { expireReadings } from "../seen.ts";
+import { expireReadings } from "../target_readings.ts";
 import type { HostState, ProductAdapter, Staged } from "./adapter_port.ts";
 
 /** Returns the name of the system that carries a change; of a plan those of all. */
@@ -11,7 +11,7 @@ export const nameSystem = ({ name }: ProductAdapter, { places }: Change): string
   [...new Set(places?.map(({ system }) => system))].join(", ") || name;
 
 /** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
-export const lastStart = (end: number): number => end - STEP_LIMIT_MS;
+export const computeLastStart = (end: number): number => end - STEP_LIMIT_MS;
 
 /** Returns true where the host shows nothing of a change, or shows it as taken back. */
 export const isGone = (host: HostState | undefined): boolean => host === "rolled_back" || host === "absent";
@@ -26,13 +26,16 @@ export function isDone(operation: Operation, host: HostState, mayBeGone = false)
 }
 
 /** Returns what the host shows of a change; undefined when it cannot be asked. */
-export const askHost = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
+export const tryReadHostState = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
   runWithTimeLimit((signal) => adapter.verify(change, signal)).catch(() => undefined);
 
 /** Returns what a change's target holds on the host; undefined when the adapter cannot say. */
-export async function askHeld(adapter: ProductAdapter, change: Change): Promise<{ value: unknown } | null | undefined> {
-  const held = await runWithTimeLimit(async (signal) => adapter.held?.(change, signal)).catch(() => undefined);
-  return held && held.value === undefined ? undefined : held;
+export async function tryReadTargetValue(
+  adapter: ProductAdapter,
+  change: Change,
+): Promise<{ value: unknown } | null | undefined> {
+  const current = await runWithTimeLimit(async (signal) => adapter.held?.(change, signal)).catch(() => undefined);
+  return current && current.value === undefined ? undefined : current;
 }
 
 /**
@@ -40,27 +43,30 @@ export async function askHeld(adapter: ProductAdapter, change: Change): Promise<
  * change sets, and `absent` where it holds nothing; undefined when it cannot be asked. An adapter may show a change as applied because it was
  * applied once: after a restore of an older backup the host knows changes that the log does not.
  */
-export async function askInForce(adapter: ProductAdapter, change: Change & Staged): Promise<HostState | undefined> {
-  const host = await askHost(adapter, change);
+export async function tryReadStateInForce(
+  adapter: ProductAdapter,
+  change: Change & Staged,
+): Promise<HostState | undefined> {
+  const host = await tryReadHostState(adapter, change);
   // The split of a rollout is compared by the adapter alone.
   if (host !== "applied" || change.value === undefined || change.stages) return host;
-  const held = await askHeld(adapter, change);
-  if (held === null) return "absent";
-  return held === undefined || isValue(held, change) ? host : "unknown";
+  const current = await tryReadTargetValue(adapter, change);
+  if (current === null) return "absent";
+  return current === undefined || holdsValue(current, change) ? host : "unknown";
 }
 
 /** Returns true where a target holds what a change sets; what is no JSON is something else. */
-function isValue(held: { value: unknown }, change: Change): boolean {
+function holdsValue(current: { value: unknown }, change: Change): boolean {
   try {
-    return canonicalJson(held.value) === canonicalJson(change.value);
+    return canonicalJson(current.value) === canonicalJson(change.value);
   } catch {
     return false;
   }
 }
 
 /** Returns what the host shows of a change; `unknown` when it cannot be asked. */
-export const readState = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
-  (await askHost(adapter, change)) ?? "unknown";
+export const readHostState = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
+  (await tryReadHostState(adapter, change)) ?? "unknown";
 
 /** Operands of one target system that are set as one transaction, or one alone; of an apply in its order. */
 export function groupOperands<E extends { operand: Change }>(adapter: ProductAdapter, ends: readonly E[]): E[][] {
@@ -86,5 +92,5 @@ export async function undoOnHost(adapter: ProductAdapter, operands: readonly Cha
       },
     );
   for (const one of operands) expireReadings(adapter, one);
-  return Promise.all(operands.map((one) => readState(adapter, one)));
+  return Promise.all(operands.map((one) => readHostState(adapter, one)));
 }

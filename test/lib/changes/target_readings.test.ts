@@ -1,6 +1,6 @@
 /** An approver's view of the target system, and an apply after the target has moved. */
 import { describe, expect, test } from "vitest";
-import { undoOnHost } from "../../../lib/changes/operations/ask_host.ts";
+import { undoOnHost } from "../../../lib/changes/operations/host_state.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";

@@ -3,17 +3,17 @@ import { canonicalJson } from "../kit/canonical_json.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftEpisode } from "./drift.ts";
 import { noteEdited, noteInForce } from "./drift_memory.ts";
-import { unlessMismatched } from "./mismatch.ts";
+import { ignoreMismatch } from "./mismatch.ts";
 import type { HostState } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
-import { askHeld, askInForce, nameSystem } from "./operations/ask_host.ts";
-import { describeMove, findCarrier, findMove } from "./places.ts";
+import { tryReadTargetValue, tryReadStateInForce, nameSystem } from "./operations/host_state.ts";
+import { describeMove, findCarrier, findMove } from "./locations.ts";
 import { readRecord } from "./records.ts";
 import { serviceActor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import { isPlan } from "./rules/list_entries.ts";
 import { toChangeId } from "./rules/operands.ts";
-import { governed } from "./transaction.ts";
+import { runTransaction } from "./transaction.ts";
 
 /** An operand of an applied change that owns its place, and the episode that is known of it. */
 export interface Owner {
@@ -22,17 +22,17 @@ export interface Owner {
 }
 
 /** State of a place; without `state` it holds what its change set. */
-export interface PlaceState extends Pick<DriftEpisode, "held_digest"> {
+export interface LocationState extends Pick<DriftEpisode, "held_digest"> {
   state?: DriftEpisode["state"] | undefined;
   host: HostState;
 }
 
 /** `only_recorded`: the change is carried nowhere; `unreadable`: the place cannot be read or compared now. */
-export type Verified = PlaceState | "only_recorded" | "unreadable";
+export type LocationCheck = LocationState | "only_recorded" | "unreadable";
 
 /** Verifies a place and records the begin or end of an episode of drift. The caller holds the lock of the change. */
-export async function verifyPlace(deps: ChangesDeps, owner: Owner): Promise<Verified> {
-  const found = await readPlace(deps, owner.change);
+export async function verifyLocation(deps: ChangesDeps, owner: Owner): Promise<LocationCheck> {
+  const found = await readLocation(deps, owner.change);
   if (typeof found === "string") return found;
   const { change_id } = owner.change;
   if (found.state === undefined) noteInForce(deps, change_id);
@@ -43,17 +43,17 @@ export async function verifyPlace(deps: ChangesDeps, owner: Owner): Promise<Veri
 }
 
 /** Verifies the place of an operand; an episode of another operand of its change may have raised its revision. */
-export async function verifyOperand(deps: ChangesDeps, operand: Change): Promise<Verified> {
+export async function verifyOperand(deps: ChangesDeps, operand: Change): Promise<LocationCheck> {
   const { change_id } = operand;
   const [episode, record] = await Promise.all([
     deps.store.get("drift", change_id),
     readRecord(deps.store, toChangeId(change_id)),
   ]);
   const { revision } = record?.change ?? operand;
-  return verifyPlace(deps, { change: { ...operand, revision }, episode: episode?.value });
+  return verifyLocation(deps, { change: { ...operand, revision }, episode: episode?.value });
 }
 
-async function readPlace(deps: ChangesDeps, change: Change): Promise<Verified> {
+async function readLocation(deps: ChangesDeps, change: Change): Promise<LocationCheck> {
   const { product, log } = deps;
   const { change_id } = change;
   const adapter = findCarrier(product?.adapter, change);
@@ -64,25 +64,25 @@ async function readPlace(deps: ChangesDeps, change: Change): Promise<Verified> {
     log.warn("a change cannot be compared with its target", { change_id, system, error: describeMove(moved) });
     return "unreadable";
   }
-  const host = await askInForce(adapter, change);
+  const host = await tryReadStateInForce(adapter, change);
   if (host === undefined) {
     log.warn("the host could not be asked for drift", { change_id, system });
     return "unreadable";
   }
   if (host === "applied") return { host };
-  return { state: host === "absent" ? "missing" : "drifted", host, ...(await readHeldDigest(deps, change)) };
+  return { state: host === "absent" ? "missing" : "drifted", host, ...(await readCurrentDigest(deps, change)) };
 }
 
 /**
  * Records what a place holds. Another process may have begun an operation on it meanwhile, or have noticed the same: what the
  * host showed counts only for the change as it was before it was asked.
  */
-const recordState = (deps: ChangesDeps, change: Change, { state, host, ...held }: PlaceState): Promise<void> =>
-  governed<void>({ deps }, async (transaction) => {
+const recordState = (deps: ChangesDeps, change: Change, { state, host, ...found }: LocationState): Promise<void> =>
+  runTransaction<void>({ deps }, async (transaction) => {
     const { tx, at } = transaction;
     const { change_id: id, target, tenant_id } = change;
     const change_id = toChangeId(id);
-    const current = await unlessMismatched(transaction.change(change_id));
+    const current = await ignoreMismatch(transaction.change(change_id));
     if (!current) return;
     if (current.change.revision !== change.revision || (await readLease(tx, change))) return;
     // A later change may have taken the place, with which the episode ended.
@@ -91,20 +91,20 @@ const recordState = (deps: ChangesDeps, change: Change, { state, host, ...held }
     const known = (await tx.get("drift", id))?.value;
     const { since = at, contested_until } = known ?? {};
     const until = contested_until === undefined ? {} : { contested_until };
-    tx.put("drift", id, { change_id, target, tenant_id, state, host, ...held, since, ...until });
+    tx.put("drift", id, { change_id, target, tenant_id, state, host, ...found, since, ...until });
     const sets = isPlan(current.change) ? { sets: [{ tenant_id, target }] } : {};
-    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceActor());
+    if (!known) transaction.execute(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceActor());
   }) as Promise<void>;
 
 /** Returns the digest of what a place holds instead: the value itself is for those who may ask the host. */
-async function readHeldDigest(
+async function readCurrentDigest(
   { product, sha256 }: ChangesDeps,
   change: Change,
 ): Promise<Pick<DriftEpisode, "held_digest">> {
-  const held = await askHeld(product!.adapter!, change);
-  if (held === undefined) return {};
+  const found = await tryReadTargetValue(product!.adapter!, change);
+  if (found === undefined) return {};
   try {
-    return { held_digest: held && sha256(canonicalJson(held.value)) };
+    return { held_digest: found && sha256(canonicalJson(found.value)) };
   } catch {
     // The adapter reports a value that is no JSON.
     return {};

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
-import { byTarget } from "../../../lib/changes/by_target.ts";
+import { readTargetIndex } from "../../../lib/changes/target_index.ts";
 import { listOtherLeases, selectOtherLease } from "../../../lib/changes/operations/lease.ts";
-import { type Lease, listLiveChanges, type Place, openTargetKey, targetKey } from "../../../lib/changes/records.ts";
+import {
+  type Lease,
+  listLiveChanges,
+  type TargetKey,
+  formatTargetChangeKey,
+  formatTargetKey,
+} from "../../../lib/changes/records.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -11,12 +17,12 @@ import { roundTrips } from "../../support/round_trips.ts";
 /** Targets of two tenants, some of which begin as others do: a page ends somewhere among those that are many. */
 const MANY = Array.from({ length: 100 }, (_, number) => `m.${number}`);
 const TARGETS = [...MANY, "a", "a.b", "a.B.c", "aa", "b", "ui.banner", "ui.banner.color", "\u{1f600}", "\uffee", "z"];
-const places: Place[] = TARGETS.flatMap((target) => ["t1", "t1\u00e4"].map((tenant_id) => ({ target, tenant_id })));
-const LARGE: Place = { target: "b", tenant_id: "t1" };
-const NONE: Place = { target: "none", tenant_id: "t1" };
+const places: TargetKey[] = TARGETS.flatMap((target) => ["t1", "t1\u00e4"].map((tenant_id) => ({ target, tenant_id })));
+const LARGE: TargetKey = { target: "b", tenant_id: "t1" };
+const NONE: TargetKey = { target: "none", tenant_id: "t1" };
 
 /** Few, or more than a page. */
-const rowsOf = ({ target }: Place, random: (below: number) => number): number =>
+const rowsOf = ({ target }: TargetKey, random: (below: number) => number): number =>
   target === "b" || target === "aa" ? 700 : random(14);
 
 async function filled(seed: number) {
@@ -27,7 +33,7 @@ async function filled(seed: number) {
   for (const place of places)
     for (let row = rowsOf(place, random); row > 0; row--) {
       const change_id = `chg_${String(row).padStart(8, "0")}`;
-      const id = openTargetKey({ ...place, change_id });
+      const id = formatTargetChangeKey({ ...place, change_id });
       await put("live_by_target", id, true);
       await put("owners", id, change_id);
       await put("leases", id, { change_id, state: random(10) < 9 ? "unresolved" : "running" });
@@ -35,8 +41,8 @@ async function filled(seed: number) {
   return { ...roundTrips(store), random };
 }
 
-async function newestOwner(store: Store, place: Place): Promise<string | null> {
-  const [newest] = await store.list("owners", { prefix: targetKey(place), limit: 1, reverse: true });
+async function newestOwner(store: Store, place: TargetKey): Promise<string | null> {
+  const [newest] = await store.list("owners", { prefix: formatTargetKey(place), limit: 1, reverse: true });
   return newest?.value ?? null;
 }
 
@@ -44,12 +50,12 @@ test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", 
   const { store, take, random } = await filled(seed);
   const asked = [...places.filter(() => random(10) < 8), NONE, LARGE];
   take();
-  const live = await byTarget(store, "live_by_target", asked, { most: 11 });
-  const owners = await byTarget(store, "owners", asked, { most: 1, reverse: true });
-  const leases = await byTarget(store, "leases", asked, { most: 10 });
+  const live = await readTargetIndex(store, "live_by_target", asked, { limit: 11 });
+  const owners = await readTargetIndex(store, "owners", asked, { limit: 1, reverse: true });
+  const leases = await readTargetIndex(store, "leases", asked, { limit: 10 });
   expect(take().requests).toBeLessThan(3 * 12);
   for (const place of asked) {
-    const key = targetKey(place);
+    const key = formatTargetKey(place);
     const ids = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
     expect(ids.slice(0, 10), key).toEqual(await listLiveChanges(store, place));
     expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await newestOwner(store, place));
@@ -63,8 +69,8 @@ test.for([1, 2, 3])("many places are read as each would be by itself, seed %i", 
 test("one place is one small page, and none is none", async () => {
   const { store, take } = await filled(4);
   take();
-  const found = await byTarget(store, "live_by_target", [LARGE], { most: 11 });
-  expect([take().requests, found.get(targetKey(LARGE))!.length]).toEqual([1, 11]);
-  expect((await byTarget(store, "live_by_target", [], { most: 11 })).size).toBe(0);
+  const found = await readTargetIndex(store, "live_by_target", [LARGE], { limit: 11 });
+  expect([take().requests, found.get(formatTargetKey(LARGE))!.length]).toEqual([1, 11]);
+  expect((await readTargetIndex(store, "live_by_target", [], { limit: 11 })).size).toBe(0);
   expect(take().requests).toBe(0);
 });

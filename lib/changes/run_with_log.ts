@@ -7,47 +7,47 @@ import { LogBroken } from "../audit/tree.ts";
 import { requireLogEnd } from "../audit/verify.ts";
 import { reportBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
-import { learnOfLoss } from "./after_loss.ts";
+import { adoptAcceptedLoss } from "./after_loss.ts";
 import { RevisionConflict, StoreBusy } from "../store/store.ts";
 
 /** Dependencies of reading the log. */
-export type Reading = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
+export type LogDeps = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
 /** More than any log needs on which other processes do not write without end. */
-const TRIES = 1000;
+const MAX_ATTEMPTS = 1000;
 
 /** Runs what may need the log, as often as there is more of it to read. Errors: 503 `chain_broken`. */
-export async function reading<T>(deps: Reading, run: () => Promise<T>): Promise<T> {
-  for (let tries = 0; tries < TRIES; tries++) {
+export async function runWithLog<T>(deps: LogDeps, run: () => Promise<T>): Promise<T> {
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
     try {
       return await run();
     } catch (error) {
       const isAboutLog = [RevisionConflict, LogNotContinued, LogNotIndexed].some((kind) => error instanceof kind);
-      if (isAboutLog && (await learnOfLoss(deps))) continue;
+      if (isAboutLog && (await adoptAcceptedLoss(deps))) continue;
       // An entry can be in the way only where somebody put it.
-      if (error instanceof RevisionConflict) await orBroken(deps, requireLogEnd(deps));
-      if (error instanceof LogNotContinued) await orBroken(deps, requireKnownEnd(deps.store, deps.integrity));
+      if (error instanceof RevisionConflict) await reportIfBroken(deps, requireLogEnd(deps));
+      if (error instanceof LogNotContinued) await reportIfBroken(deps, requireKnownEnd(deps.store, deps.integrity));
       else if (!(error instanceof LogNotIndexed)) throw error;
-      else await orBroken(deps, extendLogIndex(deps, deps.integrity.logIndex!, error.from));
+      else await reportIfBroken(deps, extendLogIndex(deps, deps.integrity.logIndex!, error.from));
     }
   }
   throw new StoreBusy("other processes wrote to the log each time that it was read");
 }
 
-async function orBroken(deps: Reading, look: Promise<void>): Promise<void> {
+async function reportIfBroken(deps: LogDeps, check: Promise<void>): Promise<void> {
   try {
-    await look;
+    await check;
   } catch (error) {
     if (!(error instanceof LogBroken)) throw error;
     // The loss may have been accepted during the look.
-    if (await learnOfLoss(deps)) return;
+    if (await adoptAcceptedLoss(deps)) return;
     await reportBreach(deps, error.breach);
-    refuseBroken(error.breach);
+    requireIntactChain(error.breach);
   }
 }
 
 /** 503 `chain_broken`. */
-export function refuseBroken(breach: Breach | undefined): void {
+export function requireIntactChain(breach: Breach | undefined): void {
   if (!breach) return;
   throw new AppError(
     "chain_broken",

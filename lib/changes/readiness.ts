@@ -1,15 +1,15 @@
 /** How changes stand: their allowed actions, missing consents and gates. */
-import { byTarget } from "./by_target.ts";
+import { readTargetIndex } from "./target_index.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { FindHolds } from "./freeze.ts";
 import { judgeValues, readRecordedBases } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
-import { findOperand, leaseKeys, MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
+import { findOperand, listLeaseKeys, MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
 import { asInside } from "./mandates/check_apply.ts";
 import { listPromotionHolds } from "./promotion.ts";
-import { allProven } from "./proven_consents.ts";
+import { filterAllProvenConsents } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
-import { LISTED, targetKey } from "./records.ts";
+import { MAX_LISTED_CHANGES, formatTargetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type GateInput, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -23,7 +23,7 @@ import { isRollingOut } from "./rules/rollout_state.ts";
 import { rulesFor } from "./rules/value_limits.ts";
 
 /** The allowed actions of a change, and its gates. */
-export interface Standing {
+export interface Readiness {
   allowed_actions: string[];
   /** Whose consent is still missing. */
   missing: MissingConsent[];
@@ -31,7 +31,7 @@ export interface Standing {
 }
 
 /** A standing with the change that it was judged by: those consents alone that count. */
-export interface ProvenStanding extends Standing {
+export interface ProvenReadiness extends Readiness {
   proven: Change;
 }
 
@@ -39,40 +39,42 @@ export interface ProvenStanding extends Standing {
  * Reads how these changes stand, in their order. Consents whose proof does not verify now do not count, as at an apply. Each read is
  * made once for all of them.
  */
-export async function readStandings(
+export async function readReadiness(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
   findHolds: FindHolds,
-): Promise<ProvenStanding[]> {
+): Promise<ProvenReadiness[]> {
   if (records.length === 0) return [];
   const { store } = deps;
   const changes = records.map(({ change }) => change);
   const targets = changes.map(listEntries);
   const approved = changes.flatMap(({ status }, index) => (status === "approved" ? targets[index]! : []));
   const [proven, live, leases, marks, owners, beside, disallowed, promotions] = await Promise.all([
-    allProven(deps, records).then((proven) => markOutside(deps, records, proven)),
-    byTarget(store, "live_by_target", targets.flat(), { most: LISTED + 1 }),
-    store.getMany("leases", changes.flatMap(leaseKeys)),
+    filterAllProvenConsents(deps, records).then((proven) => flagOutsideMandates(deps, records, proven)),
+    readTargetIndex(store, "live_by_target", targets.flat(), { limit: MAX_LISTED_CHANGES + 1 }),
+    store.getMany("leases", changes.flatMap(listLeaseKeys)),
     store.getMany(
       "guardrail_marks",
       changes.map(({ change_id }) => change_id),
     ),
-    byTarget(store, "owners", approved, { most: 1, reverse: true }),
-    byTarget(store, "leases", approved, { most: MAX_LEASES_PER_TARGET }),
+    readTargetIndex(store, "owners", approved, { limit: 1, reverse: true }),
+    readTargetIndex(store, "leases", approved, { limit: MAX_LEASES_PER_TARGET }),
     findDisallowed(deps, records),
     findPromotions(deps, changes),
   ]);
   const liveIds = [...live].flatMap(([key, rows]) => rows.map(({ id }) => id.slice(key.length)));
   const visible = new Set(await listVisibleIds(deps, liveIds));
-  const standings = records.map((record, index) => {
+  const readiness = records.map((record, index) => {
     const { change } = record;
-    const keys = targets[index]!.map(targetKey);
+    const keys = targets[index]!.map(formatTargetKey);
     const isApproved = change.status === "approved";
     const open = leases.flatMap((one) => (one?.value.change_id === change.change_id ? [one.value] : []));
     const others = keys.flatMap((key) => (live.get(key) ?? []).map(({ id }) => id.slice(key.length)));
     const ownersNow = keys.map((key) => owners.get(key)?.[0]?.value ?? null);
-    return standingIn(deps, proven[index]!, {
-      conflicts: [...new Set(others)].filter((id) => id !== change.change_id && visible.has(id)).slice(0, LISTED),
+    return assessReadiness(deps, proven[index]!, {
+      conflicts: [...new Set(others)]
+        .filter((id) => id !== change.change_id && visible.has(id))
+        .slice(0, MAX_LISTED_CHANGES),
       holds: [...(promotions.get(change.change_id) ?? []), ...findHolds(change)],
       operation: open[0]?.state,
       unresolved_targets: isPlan(change) ? open.map((lease) => findOperand(change, lease).target) : undefined,
@@ -85,22 +87,22 @@ export async function readStandings(
       guardrail: marks[index]?.value,
       not_allowed: disallowed.get(change.change_id),
       owners: isApproved
-        ? { before: targetOwnerOf(record), now: isPlan(change) ? ownersNow : ownersNow[0]! }
+        ? { before: readTargetOwner(record), now: isPlan(change) ? ownersNow : ownersNow[0]! }
         : undefined,
     });
   });
-  return deps.reader ? Promise.all(standings.map((standing) => withoutOthers(deps, standing))) : standings;
+  return deps.reader ? Promise.all(readiness.map((readiness) => maskGates(deps, readiness))) : readiness;
 }
 
 /** Returns a standing whose gates name no change that the reader may not see. */
-async function withoutOthers(deps: ChangesDeps, { gates, ...standing }: ProvenStanding): Promise<ProvenStanding> {
+async function maskGates(deps: ChangesDeps, { gates, ...readiness }: ProvenReadiness): Promise<ProvenReadiness> {
   const sentences = gates.map(({ message }) => message);
   const masked = await maskOthers(deps, sentences);
-  return { ...standing, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
+  return { ...readiness, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
 }
 
 /** Marks the consents of mandates outside of which changes lie now, as people decide on them. */
-async function markOutside(
+async function flagOutsideMandates(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
   proven: readonly Change[],
@@ -154,17 +156,17 @@ async function findPromotions(
   });
 }
 
-type Around = Omit<GateInput, "intent" | "overdue">;
+type ReadinessFacts = Omit<GateInput, "intent" | "overdue">;
 
-function standingIn({ clock, product }: ChangesDeps, change: Change, around: Around): ProvenStanding {
+function assessReadiness({ clock, product }: ChangesDeps, change: Change, facts: ReadinessFacts): ProvenReadiness {
   const { intent } = product!;
   const timed = { intent, now: clock.now() };
   return {
     proven: change,
     allowed_actions: listAllowedInTime(change, timed),
     missing: isLive(change.status) || isRollingOut(change) ? listMissingConsents(change, intent) : [],
-    gates: listGates(change, { ...around, intent, overdue: explainOverdue(change, timed) }),
+    gates: listGates(change, { ...facts, intent, overdue: explainOverdue(change, timed) }),
   };
 }
 
-const targetOwnerOf = (record: ChangeRecord) => ("target_owner" in record ? record.target_owner : undefined);
+const readTargetOwner = (record: ChangeRecord) => ("target_owner" in record ? record.target_owner : undefined);
