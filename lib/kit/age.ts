@@ -1,6 +1,6 @@
 /**
- * Returns whether a moment, `""` for never, is that long ago, or in the future: a clock that was set back must not delay
- * work until it caught up.
+ * Returns true when at least `milliseconds` have passed since `at`, or `at` is `""` (never). A moment in the future counts as
+ * passed too: a clock that was set back must not delay work.
  */
 export function hasElapsed(at: string, milliseconds: number, now: number): boolean {
   const age = at === "" ? milliseconds : now - Date.parse(at);

@@ -1,4 +1,4 @@
-/** Base64 that is written in one way only: two texts of the same bytes would be two proofs of one thing. */
+/** Base64 with one accepted spelling for each sequence of bytes, so that one proof cannot be written in two ways. */
 
 /** Standard base64 with padding. */
 export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
@@ -7,10 +7,10 @@ export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(
 export const toBase64Url = (bytes: Uint8Array): string =>
   toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
-/** The bytes of base64; undefined unless it is written in the one way that `toBase64` writes. */
+/** Decodes base64; undefined unless the text is exactly what `toBase64` writes. */
 export const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined => decode(text, text, toBase64);
 
-/** The bytes of base64url; undefined unless it is written in the one way that `toBase64Url` writes. */
+/** Decodes base64url; undefined unless the text is exactly what `toBase64Url` writes. */
 export const decodeBase64Url = (text: string): Uint8Array<ArrayBuffer> | undefined =>
   decode(text.replaceAll("-", "+").replaceAll("_", "/"), text, toBase64Url);
 

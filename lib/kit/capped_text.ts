@@ -1,6 +1,6 @@
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** A body as text; `undefined` when it has more bytes than `limit`, and then `leave` is what is done with the rest. */
+/** Reads a body as text; `undefined` when it has more than `limit` bytes. `onExceeded` then disposes of the rest. */
 export async function readCappedText(
   { body }: Request | Response,
   limit: number,

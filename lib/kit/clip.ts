@@ -1,18 +1,18 @@
 /**
- * JSON within a number of bytes. What is too much is cut where it lies, and marked: the longest parts give way first, short
- * facts such as ids are whole or absent, and what comes out is JSON whatever went in.
+ * Shortens a value until its JSON fits into a number of bytes. The longest parts are cut first, with a marker in their place;
+ * short values such as ids are never cut, only left out. The result is always valid JSON.
  */
 
-/** Texts of so many characters are never cut: ids, digests, times, most names. */
+/** Texts of up to this many characters are never cut: ids, digests, times, most names. */
 const MAX_UNCUT_LENGTH = 80;
-/** Minimum size of each part, in bytes, as long as there is room for all of them. */
+/** Minimum size of a part by its type, in bytes, as long as there is room for all parts. */
 const MIN_PART_BYTES = { text: 240, nested: 96, record: 1500 };
-/** Room for a mark that says how much is left out; none is longer. */
+/** Maximum size of a marker that says how much is left out, in bytes. */
 const MARKER_BYTES = 56;
-/** Deeper than any record of ours, of a change its value apart. */
+/** Maximum depth; only the value of a change can be deeper. */
 const MAX_DEPTH = 12;
 
-/** A value with what its JSON takes, and what it can be cut down to. */
+/** A value with the size of its JSON and the minimum it can be cut to, in bytes. */
 interface Part {
   value: unknown;
   size: number;
@@ -23,13 +23,13 @@ interface Part {
   fields?: readonly Field[];
 }
 
-/** A member of an object; `cost` is what its name and a colon take. */
+/** A member of an object; `cost` is the size of its name and colon, in bytes. */
 interface Field extends Part {
   name: string;
   cost: number;
 }
 
-/** The JSON text of a value in at most `budget` bytes of UTF-8, of which there are 4 or more. */
+/** Returns the JSON text of a value in at most `budget` bytes of UTF-8; `budget` is 4 or more. */
 export const clipJson = (value: unknown, budget: number): string =>
   JSON.stringify(fit(measure(value, MAX_DEPTH), budget));
 
@@ -48,7 +48,7 @@ function measure(value: unknown, levels: number): Part {
   return nestedPart({ fields, size: containerSize(fields), value: buildObject(fields) });
 }
 
-/** Brackets and commas too. */
+/** Returns the size of a list or object of these parts, with brackets and commas. */
 const containerSize = (parts: readonly (Part | Field)[]): number =>
   2 + Math.max(0, parts.length - 1) + sum(parts, (part) => part.size + ("cost" in part ? part.cost : 0));
 
@@ -69,7 +69,7 @@ const nestedPart = (part: Pick<Part, "value" | "size" | "items" | "fields">): Pa
   rank: 2,
 });
 
-/** One of many: it is of no use without its short facts. */
+/** Raises the minimum of an item of a list so that its short members remain: without them the item is of no use. */
 function raiseMinimum(part: Part): Part {
   if (!part.fields) return part;
   const minSize = 2 + sum(part.fields, (field) => field.cost + field.minSize + 1);
@@ -83,7 +83,7 @@ function fit(part: Part, budget: number): unknown {
   return part.rank === 0 ? fitMarker("(left out)", budget) : cutText(part.value as string, budget);
 }
 
-/** The first of them, then how many more there are. */
+/** Keeps the first items, and adds how many more there are. */
 function fitItems(items: readonly Part[], budget: number): unknown {
   const selected = selectParts(items, budget - 2 - MARKER_BYTES, (item) => item.minSize + 1, true);
   if (selected.length === 0) return fitMarker(`(${items.length} items left out)`, budget);
@@ -91,7 +91,7 @@ function fitItems(items: readonly Part[], budget: number): unknown {
   return selected.length === items.length ? shown : [...shown, `(${items.length - selected.length} more left out)`];
 }
 
-/** Keeps fields of the lowest rank first, in the order they came in; then how many more there are. */
+/** Keeps the fields of the lowest rank, in their original order, and adds how many more there are. */
 function fitFields(fields: readonly Field[], budget: number): unknown {
   const ranked = [...fields].sort((a, b) => a.rank - b.rank);
   const chosen = new Set(selectParts(ranked, budget - 2 - MARKER_BYTES, (field) => field.minSize + field.cost + 1));
@@ -103,7 +103,7 @@ function fitFields(fields: readonly Field[], budget: number): unknown {
   return buildObject(omitted === 0 ? shown : [...shown, { name: "…", value: `${omitted} more fields left out` }]);
 }
 
-/** Returns the parts that fit; with `stopsAtFirst` it ends at the first that does not, so that no later part takes its place. */
+/** Returns the parts that fit into the room. `stopsAtFirst`: ends at the first part that does not fit, instead of skipping it. */
 function selectParts<P extends Part>(
   parts: readonly P[],
   room: number,
@@ -122,7 +122,7 @@ function selectParts<P extends Part>(
   return selected;
 }
 
-/** Each whole up to the highest cap that leaves room for the least of all others. */
+/** Cuts parts to a common cap: the highest at which all of them fit into the room. A part below the cap is not cut. */
 function shareRoom(parts: readonly Part[], room: number): unknown[] {
   const sizeUnder = (cap: number) => (part: Part) => Math.min(part.size, Math.max(cap, part.minSize));
   let [fits, tooHigh] = [0, room + 1];
@@ -135,7 +135,7 @@ function shareRoom(parts: readonly Part[], room: number): unknown[] {
   return parts.map((part) => fit(part, share(part)));
 }
 
-/** The beginning of a text, up to a word that would be cut: half an id names nothing, or something else. */
+/** Cuts a text before a word that would not fit as a whole: half an id could name something else. */
 function cutText(full: string, budget: number): unknown {
   let [end, room] = [0, budget - 2 - MARKER_BYTES];
   for (const char of full) {
@@ -153,11 +153,11 @@ function cutText(full: string, budget: number): unknown {
 
 const fitMarker = (marker: string, budget: number): string | null => (jsonSize(marker) <= budget ? marker : null);
 
-/** Not by assignment: a member may be called `__proto__`. */
+/** Builds an object without assignments, since a member may be called `__proto__`. */
 const buildObject = (members: readonly { name: string; value: unknown }[]): object =>
   Object.fromEntries(members.map(({ name, value }) => [name, value]));
 
-/** Size of a value that is not nested, as JSON, in bytes of UTF-8. */
+/** Returns the size of the JSON of a text, number, boolean or null, in bytes of UTF-8. */
 function jsonSize(value: unknown): number {
   if (typeof value !== "string") return JSON.stringify(value).length;
   let bytes = 2;
@@ -169,7 +169,7 @@ function jsonSize(value: unknown): number {
   return bytes;
 }
 
-/** As `JSON.stringify` writes it: the letters after the backslash, else four digits, also for half a pair. */
+/** Returns the size of a character in JSON: with its escape (`\\n`, or `\\u` and four digits, also for a lone surrogate). */
 function characterSize(code: number): number {
   if (code < 0x20) return code > 7 && code < 14 && code !== 11 ? 2 : 6;
   if (code < 0x80) return code === 0x22 || code === 0x5c ? 2 : 1;

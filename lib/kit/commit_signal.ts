@@ -1,24 +1,24 @@
 /** Wakes readers in this process when something was committed, so that they need not poll the store. */
 
-/** Commits are counted, so that one between a look at the store and the wait is not missed. */
+/** Signals commits. They are counted, so that a commit between a read of the store and the wait is not missed. */
 export interface CommitSignal {
   readonly count: number;
   notify(): void;
   /**
-   * Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when it is closed; false:
-   * the time is over, and nobody has committed anything meanwhile, so that there is nothing to look at.
+   * Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when this is closed. False
+   * means that the time is over and nothing was committed.
    */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<boolean>;
-  /** Counts the commits of other processes so far; false where they cannot be counted. */
+  /** Notices commits of other processes; false where they cannot be noticed. */
   checkOthers(): Promise<boolean>;
-  /** Source of the signal: a value that changes with each of their commits. */
+  /** Sets the source by which commits of other processes are noticed: it reads a value that changes with each of them. */
   setOthersSource(readOthersVersion: () => Promise<string>): void;
   /**
-   * Counts one more listener and returns how it leaves; undefined when `most` of its kind are there, or `maxPerName` of them
-   * that gave the same name.
+   * Adds a listener and returns the function that removes it; undefined when there are `maxListeners` of this kind already, or
+   * `maxPerName` with the same name.
    */
   join(maxListeners: number, maxPerName?: number, name?: string, kind?: string): (() => void) | undefined;
-  /** Lets everybody go, for a process that stops. */
+  /** Wakes all waiters, when the process stops. */
   close(): void;
   readonly closed: boolean;
 }
@@ -31,7 +31,7 @@ export function createCommitSignal(): CommitSignal {
   let readOthersVersion: (() => Promise<string>) | undefined;
   let othersVersion: string | undefined;
   let check: Promise<boolean> | undefined;
-  /** How many looks were begun, and how many of the first have ended well. */
+  /** Number of checks that were started, and the number of the last one that succeeded. */
   let checksStarted = 0;
   let lastCompletedCheck = 0;
   const listeners = new Set<{ kind: string | undefined; name: string | undefined }>();
@@ -42,7 +42,7 @@ export function createCommitSignal(): CommitSignal {
     count++;
     release();
   };
-  /** One read at a time: a caller during a read gets the next one, which sees all commits so far. */
+  /** Runs one check at a time. A caller during a check gets the next one, which sees all commits so far. */
   const checkOthers = async (): Promise<boolean> => {
     await check;
     return (check ??= checkOthersOnce().finally(() => (check = undefined)));
@@ -52,7 +52,7 @@ export function createCommitSignal(): CommitSignal {
     const number = ++checksStarted;
     try {
       const now = await readOthersVersion();
-      // The first look tells of nobody knows when.
+      // The first check notifies too: commits may have happened before it.
       if (now !== othersVersion) notify();
       othersVersion = now;
       lastCompletedCheck = number;
@@ -84,7 +84,7 @@ export function createCommitSignal(): CommitSignal {
           resolve(moved);
         };
         const wake = (): void => finish(true);
-        // A look of any waiter that began after this wait, and has ended, need not be repeated.
+        // A check that started after this wait began, and has ended, need not be repeated.
         const timeOver = async (): Promise<void> =>
           finish(!(lastCompletedCheck > before || (await checkOthers())) || count !== knownCount);
         const timer = setTimeout(timeOver, ms);

@@ -21,10 +21,10 @@ export const lastDays = (now: number, days: number): Window => ({
   to: utcDay(now),
 });
 
-/** How many days a window has. */
+/** Returns the number of days of a window. */
 export const countDays = ({ from, to }: Window): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
 
-/** Every day of a window, in order. */
+/** Lists the days of a window, in order. */
 export const listDays = (window: Window): string[] =>
   Array.from({ length: countDays(window) }, (_, day) => utcDay(Date.parse(window.from) + day * DAY_MS));
 

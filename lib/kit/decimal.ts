@@ -1,4 +1,4 @@
-/** Exact arithmetic on the decimal text of numbers: 0.1 + 0.2 is 0.3, and 5 % of 1e308 is no infinity. */
+/** Exact arithmetic on the decimal text of numbers: 0.1 + 0.2 is 0.3, and 1e308 times 5 does not become Infinity. */
 
 /** `digits` times ten to the power of `exponent`. */
 export interface Decimal {
@@ -6,14 +6,14 @@ export interface Decimal {
   exponent: number;
 }
 
-/** Reads a finite number by the shortest text that stands for it. */
+/** Converts a finite number, by its shortest decimal text. */
 export function readDecimal(number: number): Decimal {
   const [coefficient, exponent = "0"] = String(number).split("e") as [string, string?];
   const [whole, fraction = ""] = coefficient.split(".") as [string, string?];
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
-/** The digits of two decimals in the smaller of their exponents. */
+/** Returns the digits of two decimals, both in the smaller of their exponents. */
 function align(a: Decimal, b: Decimal): { a: bigint; b: bigint; exponent: number } {
   const exponent = Math.min(a.exponent, b.exponent);
   const scaled = (one: Decimal): bigint => one.digits * 10n ** BigInt(one.exponent - exponent);

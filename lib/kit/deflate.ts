@@ -1,4 +1,4 @@
-/** Text made shorter, as every platform can (RFC 1951, without a frame). */
+/** Compresses text with raw deflate (RFC 1951), which every platform has. */
 
 const pipeThrough = async (bytes: Uint8Array<ArrayBuffer>, through: CompressionStream | DecompressionStream) =>
   new Response(new Blob([bytes]).stream().pipeThrough(through));
@@ -9,6 +9,6 @@ export async function deflate(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** The text that was deflated. Errors: `TypeError` for bytes that are none. */
+/** Inflates to text. Errors: `TypeError` for bytes that are not deflated. */
 export const inflate = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
   (await pipeThrough(bytes, new DecompressionStream("deflate-raw"))).text();

@@ -1,7 +1,7 @@
 /** DSSE: signed envelopes, as https://github.com/secure-systems-lab/dsse/blob/master/protocol.md describes them. */
 import { toBase64 } from "./base64.ts";
 
-/** A payload with its signatures; the members are base64 with padding. */
+/** A payload with its signatures; payload and `sig` are base64 with padding. */
 export interface Envelope {
   payloadType: string;
   payload: string;
@@ -24,7 +24,7 @@ const SPKI = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 
 export const keyId = (publicKey: Uint8Array, sha256: (bytes: Uint8Array<ArrayBuffer>) => string): string =>
   sha256(Uint8Array.from([...SPKI, ...publicKey]));
 
-/** Returns the bytes that are signed: type and payload behind their lengths in bytes (PAE). */
+/** Returns the bytes to sign (PAE): type and payload, each after its length in bytes. */
 export function signedBytes(payloadType: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = encoder.encode(`DSSEv1 ${encoder.encode(payloadType).length} ${payloadType} ${payload.length} `);
   const bytes = new Uint8Array(head.length + payload.length);

@@ -1,4 +1,4 @@
-/** Errors are data: a stable code with its status, a sentence for people, and what helps to mend it. */
+/** Errors as data: a stable code with its HTTP status, a sentence for people, and details that help to fix the request. */
 export const STATUS = {
   invalid_field: 400,
   illegal_transition: 400,
@@ -78,7 +78,7 @@ export interface FieldError {
   message: string;
 }
 
-/** An error whose every word is meant for the client. */
+/** An error that is sent to the client as it is, so it holds no secret. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly status: number;
@@ -93,14 +93,14 @@ export class AppError extends Error {
   }
 }
 
-/** The status that goes with a code. */
+/** Returns the HTTP status of a code. */
 export const httpStatus = (code: ErrorCode): number => STATUS[code];
 
-/** 400 `invalid_field`: one sentence over all fields, and each field by itself. */
+/** Makes a 400 `invalid_field`: one sentence about all fields, and each field by itself. */
 export function invalidFields(fields: FieldError[]): AppError {
   const sentence = fields.map(({ field, message }) => `${field} ${message}`).join("; ");
   return new AppError("invalid_field", sentence, { fields });
 }
 
-/** 400 `invalid_field` for a single field. */
+/** Makes a 400 `invalid_field` for a single field. */
 export const invalidField = (field: string, message: string): AppError => invalidFields([{ field, message }]);

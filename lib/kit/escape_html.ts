@@ -1,6 +1,6 @@
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** Text as HTML, for content and for quoted attributes; what HTML cannot hold becomes U+FFFD. */
+/** Escapes text for HTML content and quoted attributes; characters that HTML does not allow become U+FFFD. */
 export const escapeHtml = (text: string): string =>
   text
     .toWellFormed()

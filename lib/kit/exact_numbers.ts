@@ -1,4 +1,4 @@
-/** Finds the numbers of a JSON text that a double cannot represent: `JSON.parse` rounds them without a word. */
+/** Finds numbers of a JSON text that a double cannot represent, which `JSON.parse` rounds silently. */
 
 const NUMBER = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]|-?\d[\d.eE+-]*/g;
@@ -6,8 +6,8 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]|-?\d[\d.eE+-]*/g;
 const MAY_BE_INEXACT = /\d[\d.]{15}|\d[eE][+-]?\d/;
 
 /**
- * Returns the path, such as `value.id` or `value.0`, of the first number of a valid JSON text whose decimal value parsing and
- * printing changes; of those only whose path `isIncluded` accepts.
+ * Returns the path (`value.id`, `value.0`) of the first number of a valid JSON text that changes when it is parsed and printed
+ * again. Only paths that `isIncluded` accepts are considered.
  */
 export function findInexactNumber(text: string, isIncluded = (_path: string): boolean => true): string | undefined {
   if (!MAY_BE_INEXACT.test(text)) return undefined;
@@ -30,7 +30,7 @@ export function findInexactNumber(text: string, isIncluded = (_path: string): bo
 
 const isExact = (number: string): boolean => normalizeNumber(number) === normalizeNumber(String(Number(number)));
 
-/** A number as its significant digits and an exponent, which only equal numbers share; its sign is never rounded. */
+/** Returns significant digits and exponent of a number: equal for equal numbers. The sign is ignored, since it is never rounded. */
 function normalizeNumber(number: string): string {
   const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");

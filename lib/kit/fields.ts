@@ -22,7 +22,7 @@ export const freeText = (max: number) =>
 /** One visible line of 1 to `max` characters, trimmed and in the Unicode form NFC. */
 export const line = (max: number) => normalizedLine(max, "NFC");
 
-/** The characters are counted as they are stored: a character may be several once it is normalised. */
+/** Counts the characters after normalisation, as they are stored: one character may become several. */
 const normalizedLine = (max: number, form: "NFC" | "NFKC") =>
   z
     .string(errorMessages("must be text"))
@@ -33,14 +33,14 @@ const normalizedLine = (max: number, form: "NFC" | "NFKC") =>
     .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
     .refine((text) => !INVISIBLE.test(text), "must not contain control or invisible characters");
 
-/** A person's or agent's name: one visible line, NFKC, at most 200 characters; the service's own prefixes are refused. */
+/** A person's or agent's name: one visible line, NFKC, at most 200 characters; the service's own prefixes are rejected. */
 export const personName = () =>
   normalizedLine(MAX_NAME_LENGTH, "NFKC").refine(
     (name) => !isReservedName(name),
     "must not begin with llm:, policy:, mandate:, idp: or group:; those names are no person's",
   );
 
-/** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`, which no host that makes a path of it takes for another. */
+/** A target, `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`. Without `.` and `..` segments, a path made of it cannot mean another one. */
 export const target = () =>
   z
     .string(errorMessages("must be text"))
@@ -50,13 +50,13 @@ export const target = () =>
     )
     .refine((text) => !/\/\.\.?(?:\/|$)|\/$/.test(text), "must have no segment . or .. and no / at its end");
 
-/** A moment, in UTC whatever offset it is given with. */
+/** A moment with any offset, converted to UTC. */
 export const time = () =>
   z.iso
     .datetime({ offset: true, error: "must be a time such as 2026-12-24T08:00:00Z" })
     .transform((text) => new Date(text).toISOString());
 
-/** An id as the service makes them. */
+/** An id that the service made. */
 export const changeId = () => freeText(200).min(1, "must not be empty");
 
 const numeric = (message: string, isAllowed: (value: number) => boolean) =>

@@ -1,18 +1,18 @@
-/** Pages of records whose size nobody knows beforehand: read in slices, ended by a number or by what an answer may hold. */
+/** Reads a page of records of unknown size in slices, until it has enough rows or enough bytes. */
 
-/** A page ends with the record that reaches this many bytes of JSON, wherever its limit is. */
+/** A page ends with the record that reaches this many bytes of JSON, also below its limit of rows. */
 export const PAGE_BYTES = 1024 * 1024;
 
-/** A row that is looked at, with the bytes of its text. */
+/** A row that was read, with the size of its text in bytes. */
 interface Row {
   size: number;
 }
 
-/** Rows to gather. `read` gives the next rows, fewer than asked for at the end only. */
+/** Rows to gather. `read` returns the next rows: fewer than `count` only at the end. */
 export interface GatherOptions<R extends Row> {
-  /** Rows that are wanted, at most. */
+  /** Maximum number of rows in the page. */
   limit: number;
-  /** Rows that are looked at, at most. */
+  /** Maximum number of rows to read. */
   looked: number;
   read(after: R | undefined, count: number): Promise<R[]>;
   wanted?: ((row: R) => boolean) | undefined;
@@ -21,7 +21,7 @@ export interface GatherOptions<R extends Row> {
 const FIRST_READ_ROWS = 100;
 const MAX_READ_ROWS = 1000;
 
-/** The rows that are wanted, and the last that was looked at; `ended` when there are none behind it. */
+/** Returns the wanted rows and the last row that was read; `ended` when no row follows it. */
 export async function gather<R extends Row>({
   limit,
   looked,
@@ -33,7 +33,7 @@ export async function gather<R extends Row>({
   let bytes = 0;
   let scanned = { rows: 0, bytes: 0 };
   while (scanned.rows < looked) {
-    // As many as fit, going by those so far: of records of 60 KB no thousand is read to show twenty.
+    // As many as fit by the average size so far: a page of 20 large records must not read a thousand of them.
     const average = Math.max(1, scanned.bytes / scanned.rows);
     const fitting =
       scanned.rows === 0 ? FIRST_READ_ROWS : Math.min(MAX_READ_ROWS, Math.ceil((PAGE_BYTES - bytes) / average));

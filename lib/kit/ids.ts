@@ -1,14 +1,14 @@
-/** UUIDv7s that rise strictly. */
+/** UUIDv7s in strictly rising order. */
 import { v7 } from "uuid";
 import type { Ids } from "./platform.ts";
 
-/** Random bytes are drawn for 256 ids at once: one draw costs as much as the rest of an id. */
+/** Random bytes are drawn for 256 ids together: one draw costs as much as the rest of an id. */
 const IDS_PER_DRAW = 256;
 const SEQUENCE_END = 0x1_0000_0000;
 
 /**
- * Ids that rise also within one millisecond and when the clock steps back: each then continues the sequence of the
- * latest moment seen.
+ * Makes rising ids, also within one millisecond and after the clock stepped back: the sequence of the latest moment then
+ * continues.
  */
 export function risingIds(random: () => number = Math.random): Ids {
   const pool = new Uint8Array(IDS_PER_DRAW * 16);

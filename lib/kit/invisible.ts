@@ -1,11 +1,11 @@
-/** Scripts whose letters join, so that a joiner between two of them changes what is seen. */
+/** Scripts whose letters join, so that a joiner between two letters is visible. */
 const JOINING = "\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Mand}\\p{sc=Mong}\\p{sc=Nkoo}\\p{sc=Phag}\\p{sc=Rohg}";
 /** Scripts that write conjuncts, in which a joiner stands next to a virama. */
 const CONJUNCT =
   "\\p{sc=Deva}\\p{sc=Beng}\\p{sc=Guru}\\p{sc=Gujr}\\p{sc=Orya}\\p{sc=Taml}\\p{sc=Telu}\\p{sc=Knda}\\p{sc=Mlym}" +
   "\\p{sc=Sinh}\\p{sc=Mymr}\\p{sc=Khmr}\\p{sc=Tibt}\\p{sc=Bali}\\p{sc=Java}";
 
-/** Characters without a shape of their own that are part of what is seen (Unicode TR 51, RFC 5892 appendix A). */
+/** Characters without a shape of their own that change the visible text (Unicode TR 51, RFC 5892 appendix A). */
 const PART_OF_TEXT = [
   // A keycap: 1️⃣
   "(?<=[0-9#*])\\uFE0F(?=\\u20E3)",
@@ -21,8 +21,8 @@ const PART_OF_TEXT = [
 ].join("|");
 
 /**
- * Control characters and characters that nobody sees: two names that look alike would differ by them. Emoji sequences and the
- * joiners that a script needs are text.
+ * Matches control characters and invisible characters, by which two names that look alike could differ. Emoji sequences and
+ * the joiners that a script needs are allowed.
  */
 export const INVISIBLE = new RegExp(
   `(?!${PART_OF_TEXT})[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\uFFF9-\\uFFFB]`,

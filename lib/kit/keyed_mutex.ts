@@ -1,8 +1,10 @@
-/** One at a time by name, in order of arrival; other names go on meanwhile. */
-export type KeyedMutex = <T>(name: string, run: () => Promise<T>) => Promise<T>;
+/** Serialises work by name. */
 import { createTransientMap } from "./transient_map.ts";
 
-/** Makes a set of queues; an idle one costs nothing. */
+/** Runs work one at a time for each name, in order of arrival; work under other names runs concurrently. */
+export type KeyedMutex = <T>(name: string, run: () => Promise<T>) => Promise<T>;
+
+/** Creates a mutex; a name without work takes no memory. */
 export function createKeyedMutex(): KeyedMutex {
   const last = createTransientMap<string, Promise<unknown>>();
   return (name, run) => {

@@ -1,7 +1,7 @@
-/** The known word that a misspelt one was most likely meant to be. */
+/** Finds the known word that a misspelt word probably means. */
 import { closest, distance } from "fastest-levenshtein";
 
-/** The known word of the same letters, or that begins with the word, or else the one with the fewest letters to change. */
+/** Returns the known word with the same letters, or one that begins with the word, or else the one with the fewest edits. */
 export function findNearest(word: string, known: readonly string[]): string {
   const lower = word.toLowerCase();
   return (
@@ -11,7 +11,7 @@ export function findNearest(word: string, known: readonly string[]): string {
   );
 }
 
-/** Returns whether a word is so near a known one, and not it, that it must be a slip: a letter or two, in a short word one. */
+/** Returns true for a word that is not known but one or two edits from a known word (one for up to five letters). */
 export function isMisspelling(word: string, known: readonly string[]): boolean {
   if (known.includes(word)) return false;
   const nearest = findNearest(word, known);

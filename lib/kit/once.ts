@@ -1,6 +1,6 @@
 /**
- * Makes a value when it is first asked for, so that what only some requests need costs no other start anything. A promise
- * that rejects is made again for the next who asks.
+ * Returns a function that makes a value at its first call and returns the same value afterwards, so that values which few
+ * requests need do not slow down the start. A promise that rejects is forgotten: the next call makes another.
  */
 export function once<T>(make: () => T): () => T {
   let cached: { value: T } | undefined;

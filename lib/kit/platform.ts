@@ -6,13 +6,13 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 export interface Clock {
   now(): number;
   /**
-   * Milliseconds that go on with time, whatever becomes of the clock; comparable within this process alone. Absent where a
-   * process does not live for long, or stands still in between.
+   * Milliseconds that never step back, also when the clock is set; comparable within this process only. Absent where
+   * processes are short-lived or halted between requests.
    */
   monotonic?(): number;
 }
 
-/** Makes a UUIDv7 for the given moment; what it makes rises in order. */
+/** Makes UUIDv7s for a moment, in rising order. */
 export interface Ids {
   uuid(now: number): string;
 }
@@ -30,20 +30,20 @@ export interface Log {
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
-/** The machine's clock, for processes that come and go. */
+/** The machine's clock, for short-lived processes. */
 export const wallClock: Clock = { now: () => Date.now() };
 
-/** SHA-256 without a platform. */
+/** SHA-256 in JavaScript, for every platform. */
 export const portableSha256: Sha256 = (data) =>
   bytesToHex(nobleSha256(typeof data === "string" ? utf8ToBytes(data) : data));
 
-/** The fastest SHA-256 at hand: Node's one-shot hash, some seven times faster, without an import that others could not follow. */
+/** Returns the fastest SHA-256 available: Node's one-shot hash, about seven times faster. It is looked up without an import that would fail on other platforms. */
 export function fastestSha256(): Sha256 {
   const hash = globalThis.process?.getBuiltinModule?.("node:crypto")?.hash;
   return hash ? (data) => hash("sha256", data, "hex") : portableSha256;
 }
 
-/** A log that tells what is wrong on the console, and keeps the rest to itself. */
+/** A log that writes warnings and errors to the console and drops the rest. */
 export const consoleWarnings: Log = {
   info: () => {},
   warn: (message, fields) => writeToConsole("warn", message, fields),

@@ -1,23 +1,23 @@
 /**
- * Quotes text of people inside one line of ours: on that one line, between quotation marks that nothing in it closes, without
- * invisible characters. No text can pass for a line, a record, a fence or the end of its own quotation.
+ * Quotes text of people inside a line of the service: on one line, without invisible characters, in quotation marks that the
+ * text cannot close. So no text can look like another line, a record, a code fence or the end of its quotation.
  */
 import { INVISIBLE } from "./invisible.ts";
 
-/** White space and controls of all kinds: each run becomes one space. */
+/** White space and control characters; each run becomes one space. */
 const WHITE_SPACE = /[\p{Cc}\p{Z}]+/gu;
 const ALL_INVISIBLE = new RegExp(INVISIBLE.source, "gu");
 /** Everything that looks like a double quotation mark. */
 const QUOTATION_MARKS = /["“”„‟″‶〝〞〟＂❝❞⹂]/gu;
-/** As Markdown fences code. */
+/** Code fences of Markdown. */
 const FENCES = /`{3,}|~{3,}/g;
-/** One word, such as a name or an id: without spaces or quotation marks it says nothing beside itself. */
+/** One word, such as a name or an id, which needs no quotation marks. */
 const WORD = /^[\p{L}\p{M}\p{N}._@:/+-]{1,100}$/u;
 
-/** Text on one line, without characters that nobody sees. */
+/** Puts text on one line, without invisible characters. */
 export const toOneLine = (text: string): string => text.replace(WHITE_SPACE, " ").replace(ALL_INVISIBLE, "").trim();
 
-/** Prose that somebody wrote, in quotation marks; of a long one its first `most` characters, and a mark that it goes on. */
+/** Puts prose of people in quotation marks; a longer text is cut to `maxLength` characters and ends in `…`. */
 export function quote(text: string, maxLength = Infinity): string {
   const line = toOneLine(text)
     .replace(QUOTATION_MARKS, "'")
@@ -32,10 +32,10 @@ export function quote(text: string, maxLength = Infinity): string {
   }”`;
 }
 
-/** A name of a person, a tenant or a KPI: as it is when it is one word, quoted when it could be read as more. */
+/** Shows a name of a person, a tenant or a KPI: one word as it is, anything else in quotation marks. */
 export const label = (name: string): string => (WORD.test(name) ? name : quote(name, 100));
 
-/** A line of ours shortened to `most` characters; a quotation that was open is closed. */
+/** Shortens a line of the service to `maxLength` characters; an open quotation is closed. */
 export function shorten(line: string, maxLength: number): string {
   if (line.length <= maxLength) return line;
   const head = line

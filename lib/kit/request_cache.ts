@@ -1,8 +1,8 @@
 /** Lookups that the parts of one response share. */
 export interface RequestCache {
-  /** Returns the result stored under this name; the first call runs `look`. */
+  /** Returns the result stored under this name; the first call runs `load`. */
   once<T>(name: string, load: () => Promise<T>): Promise<T>;
-  /** Drops all results: the store has changed since. */
+  /** Drops all results, after the store has changed. */
   forget(): void;
 }
 
@@ -18,7 +18,7 @@ function createRequestCache(): RequestCache {
   };
 }
 
-/** Returns the dependencies with a request cache, for the time of one response. */
+/** Returns the dependencies with a request cache; a caller uses them for one response. */
 export const addRequestCache = <D extends { requestCache?: RequestCache | undefined }>(deps: D): D =>
   deps.requestCache
     ? deps

@@ -1,9 +1,10 @@
+/** Limits how many tasks run concurrently. */
 import { AppError } from "./errors.ts";
 
-/** Lets so many run at a time; the others wait for a place, in order. */
+/** Runs a task as soon as there is a free slot, in order of arrival. */
 export type Semaphore = <T>(run: () => Promise<T>) => Promise<T>;
 
-/** Returns so many places, all free. At most `maxWaiting` wait for one; further ones get 503 `reads_busy`. */
+/** Creates a semaphore with `limit` slots. At most `maxWaiting` tasks wait for a slot; further ones get 503 `reads_busy`. */
 export function createSemaphore(limit: number, maxWaiting = Infinity): Semaphore {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -29,12 +30,12 @@ const readsBusy = (): AppError =>
     { "retry-after": "5" },
   );
 
-/** Reads that wait for one of the four places. */
+/** Maximum number of reads that wait for one of the four slots. */
 const MAX_WAITING_SCANS = 32;
 
 const scanSemaphores = new WeakMap<object, Semaphore>();
 
-/** Runs a read that reads more than it returns; all such reads of a store share four places. */
+/** Runs a read that reads more than it returns; all such reads of a store share four slots. */
 export function runWithScanLimit<T>(store: object, run: () => Promise<T>): Promise<T> {
   let semaphore = scanSemaphores.get(store);
   if (!semaphore) scanSemaphores.set(store, (semaphore = createSemaphore(4, MAX_WAITING_SCANS)));

@@ -1,18 +1,18 @@
-/** JSON.parse takes the last of a repeated member and lets lone surrogates through; neither can be consented to. */
+/** Parses JSON strictly: `JSON.parse` accepts repeated members and lone surrogates, and people cannot consent to either. */
 
 /**
- * Thrown with a sentence that says what is wrong, which holds no part of the text but member names. Of malformed text the
- * parser's own error is its cause, which may.
+ * The text is not acceptable JSON. The message repeats nothing of the text but member names; `cause`, the parser's own error,
+ * may repeat more.
  */
 export class JsonRejected extends Error {
   override readonly name = "JsonRejected";
 }
 
-/** Deeper than any setting of a product, and far from where recursion ends. */
+/** Maximum depth: more than any setting of a product needs, and far below the limit of recursion. */
 const MAX_DEPTH = 64;
 
 /**
- * Parses JSON; refuses malformed text, a repeated member at any depth, nesting beyond 64 levels, numbers beyond the
+ * Parses JSON; rejects malformed text, a repeated member at any depth, nesting beyond 64 levels, numbers beyond the
  * range of a double, and text that is not well-formed Unicode.
  */
 export function parseStrictJson(text: string): unknown {
@@ -27,8 +27,9 @@ export function parseStrictJson(text: string): unknown {
 }
 
 /**
- * Counts the quotes of a value's names and texts as JSON, and refuses what JSON can say and a value cannot keep. A text that has
- * as many repeats no member and escapes no quote, each of which adds some: most requests need no second look at their text.
+ * Counts the quotation marks that the JSON of a value has, and rejects values that are too deep, too large or not well-formed.
+ * A repeated member or an escaped quote adds marks to the text; where the text has no more than the value, it needs no
+ * second pass.
  */
 function countQuotes(value: unknown, depth: number): number {
   if (typeof value === "string") {

@@ -1,4 +1,4 @@
-/** How long a step outside this process may take; milliseconds. */
+/** Time limit of a step outside this process, in milliseconds. */
 export const STEP_LIMIT_MS = 10_000;
 
 /** A request without an answer in time: its effect may have happened, or may still happen. */
@@ -6,7 +6,7 @@ export class Unanswered extends Error {
   override readonly name = "Unanswered";
 }
 
-/** Runs one step; rejects after 10 s, also when what it runs ignores its signal. `late`: what it rejects with then. */
+/** Runs a step; rejects after 10 s, also when the step ignores its signal. `createError`: makes the error of a timeout. */
 export async function runWithTimeLimit<T>(
   run: (signal: AbortSignal) => Promise<T>,
   limitMs = STEP_LIMIT_MS,
@@ -27,7 +27,7 @@ export async function runWithTimeLimit<T>(
   }
 }
 
-/** Returns true where work takes longer than a time; what it rejects with after that, the caller handles. */
+/** Returns true when work takes longer than `ms`. Later errors of the work are ignored here; the caller handles them. */
 export async function isSlowerThan(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeUp = new Promise<true>((resolve) => (timer = setTimeout(() => resolve(true), ms)));
@@ -39,15 +39,15 @@ export async function isSlowerThan(work: Promise<unknown>, ms: number): Promise<
   }
 }
 
-/** The same, and its work is aborted when `stopping` aborts too. */
+/** Runs a step as `runWithTimeLimit` does, and also aborts it when `stopping` aborts. */
 export function runUntilStopped<T>(
   stopping: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,
   limitMs = STEP_LIMIT_MS,
 ): Promise<T> {
   return runWithTimeLimit((signal) => {
-    // By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it, and one of
-    // `AbortSignal.timeout` that nothing else holds may be collected before its time is up.
+    // Not `AbortSignal.any`: in Node 20 a long-lived signal keeps a reference to each signal made of it, and a signal of
+    // `AbortSignal.timeout` without other references may be collected before its time is up.
     const either = new AbortController();
     const abort = (): void => either.abort();
     for (const source of [signal, stopping]) source?.addEventListener("abort", abort);

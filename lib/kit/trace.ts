@@ -1,6 +1,6 @@
 /** W3C Trace Context: the trace of a request, carried to what the request causes. */
 
-/** A trace, and the part of it that is this request or cycle. */
+/** A trace, and the span of this request or cycle. */
 export interface Trace {
   /** 32 lower-case hex digits. */
   traceId: string;
@@ -13,7 +13,7 @@ export interface Trace {
 const SAMPLED = 1;
 const FIELDS = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Reads a `traceparent` header, with a new span for this service; undefined for none and for a bad one. */
+/** Parses a `traceparent` header, with a new span for this service; undefined where it is absent or malformed. */
 export function parseTraceparent(header: string | null | undefined): Trace | undefined {
   if (!header) return undefined;
   const [, version, traceId, , flags, rest] = FIELDS.exec(header) ?? [];
@@ -22,14 +22,14 @@ export function parseTraceparent(header: string | null | undefined): Trace | und
   return { traceId, spanId: randomHex(8), flags: Number.parseInt(flags!, 16) & SAMPLED };
 }
 
-/** Starts a trace, for what no request causes. */
+/** Starts a trace for work that no request causes. */
 export const newTrace = (): Trace => ({ traceId: randomHex(16), spanId: randomHex(8), flags: SAMPLED });
 
-/** Returns the headers by which another system continues a trace; none outside of one. */
+/** Returns the headers by which another system continues a trace; none outside of a trace. */
 export const traceHeaders = (trace = currentTrace()): { traceparent?: string } =>
   trace ? { traceparent: `00-${trace.traceId}-${trace.spanId}-0${trace.flags}` } : {};
 
-/** A platform without it records traces and passes none on. */
+/** Undefined on a platform without it, where traces are not passed on. */
 const AsyncLocalStorage = globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
 const storage = AsyncLocalStorage && new AsyncLocalStorage<Trace>();
 
@@ -40,7 +40,7 @@ const canDisable = globalThis.navigator?.userAgent !== "Cloudflare-Workers";
 
 /**
  * Runs a request or a cycle as part of a trace. Between traces the storage is disabled: Node before version 24 otherwise
- * follows each promise of the process, a fifth of the time of a short request. Work that outlives its request has no trace.
+ * tracks each promise of the process, which takes a fifth of the time of a short request. Work that outlives its request has no trace.
  */
 export function runInTrace<T>(trace: Trace | undefined, run: () => T): T {
   if (!trace || !storage) return run();

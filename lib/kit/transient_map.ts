@@ -1,6 +1,6 @@
-/** A Map for entries that come and go all the time. */
+/** A Map for short-lived entries. */
 
-/** The part of a Map that this needs. */
+/** The supported part of a Map. */
 export interface TransientMap<K, V> extends Pick<ReadonlyMap<K, V>, "size" | "get" | "has" | "keys" | "values"> {
   set(key: K, value: V): void;
   delete(key: K): void;
@@ -9,9 +9,9 @@ export interface TransientMap<K, V> extends Pick<ReadonlyMap<K, V>, "size" | "ge
 const MIN_DELETIONS = 1000;
 
 /**
- * An empty one. V8 moves a Map into a new table whenever the old one is full, deleted entries counted, and leaves the old one
- * pointing at the new. Once one of them has grown old, all that follow it, and what they held, stay until the next whole
- * collection: of reads that took a sixth of the processor time. A new Map ends the row.
+ * Creates an empty map. V8 moves a Map into a new table when the old one is full, counting deleted entries, and the old table
+ * keeps a pointer to the new one. Once a table is in the old generation, all later tables with their entries survive until
+ * the next full collection, which took a sixth of the processor time of reads. Replacing the Map breaks that chain.
  */
 export function createTransientMap<K, V>(): TransientMap<K, V> {
   let map = new Map<K, V>();

@@ -1,17 +1,17 @@
-/** Signatures of webhooks as Standard Webhooks 1.0 has them, so that receivers can use the libraries there are. */
+/** Signs webhooks as Standard Webhooks 1.0 specifies, so that receivers can use existing libraries. */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 
-/** A shorter key can be guessed, in bytes. */
+/** A shorter key could be guessed. */
 const MIN_KEY_BYTES = 16;
 
-/** The secret is no key; the message says why and never what it is. */
+/** The secret cannot be used as a key; the message gives the reason and never repeats the secret. */
 export class SecretRejected extends Error {
   override readonly name = "SecretRejected";
 }
 
-/** The key of a secret: the bytes after `whsec_` in base64, else the text itself. Throws `SecretRejected`. */
+/** Returns the key of a secret: the bytes after `whsec_` in base64, else the text itself. Throws `SecretRejected`. */
 export function parseWebhookKey(secret: string): Uint8Array {
   const key = secret.startsWith("whsec_") ? decodeKey(secret.slice(6)) : utf8ToBytes(secret);
   if (key.length < MIN_KEY_BYTES) throw new SecretRejected(`must have ${MIN_KEY_BYTES} characters or more`);
@@ -26,7 +26,7 @@ function decodeKey(base64: string): Uint8Array {
   }
 }
 
-/** `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; `timestamp` in seconds. */
+/** Returns the header `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; `timestamp` in seconds. */
 export function signWebhook(key: Uint8Array, id: string, timestamp: number, body: string): string {
   const mac = hmac(sha256, key, utf8ToBytes(`${id}.${timestamp}.${body}`));
   return `v1,${btoa(String.fromCharCode(...mac))}`;

@@ -86,7 +86,7 @@ describe("a peer's log", () => {
   test("is unknown at first, and kept", () => {
     expect(judgeLog(null, reported(), AT)).toMatchObject({
       log: "unknown",
-      keep: { length: 5, head: head("5"), at: AT },
+      reference: { length: 5, head: head("5"), at: AT },
     });
   });
 
@@ -137,7 +137,7 @@ describe("a peer's log", () => {
       ],
     ])("is lost, and stored, when %s and it states the loss", (_, before, now) => {
       const judged = judgeLog(before, now, AT);
-      expect(judged).toMatchObject({ log: "lost", keep: { length: now.length, head: now.head } });
+      expect(judged).toMatchObject({ log: "lost", reference: { length: now.length, head: now.head } });
       expect(judged.reason).toContain("entry 4 states that ops accepted the loss of what came after entry 3");
       expect(judgeLog(judged.reference, { ...now, proof: null, head_at_from: null }, AT).log).toBe("consistent");
     });
@@ -152,7 +152,7 @@ describe("a peer's log", () => {
       const before = kept(reported());
       expect(judgeLog(before, reported({ ...shorter, loss: stated }), AT)).toMatchObject({
         log: "rewritten",
-        keep: before,
+        reference: before,
       });
     });
   });
@@ -162,7 +162,7 @@ describe("a peer's log", () => {
     const proof = proofOf(5, 9).map(base64);
     test("is consistent when its growth is proven", () => {
       const judged = judgeLog(before, noted(9, { proof, head_at_from: head("5") }), AT);
-      expect(judged).toMatchObject({ log: "consistent", keep: { length: 9 } });
+      expect(judged).toMatchObject({ log: "consistent", reference: { length: 9 } });
       expect(judgeLog(before, noted(5), AT).log).toBe("consistent");
     });
     test.each([
@@ -170,7 +170,7 @@ describe("a peer's log", () => {
       ["a proof of other lengths", proofOf(4, 9).map(base64)],
       ["a proof that is no base64", ["*"]],
     ])("is rewritten when it grew with %s", (_, proof) => {
-      expect(judgeLog(before, noted(9, { proof }), AT)).toMatchObject({ log: "rewritten", keep: before });
+      expect(judgeLog(before, noted(9, { proof }), AT)).toMatchObject({ log: "rewritten", reference: before });
     });
     test("is rewritten when the same length has another root", () => {
       const checkpoint = noted(5).checkpoint!.replace(base64(root(5)), base64(root(6)));
@@ -179,12 +179,12 @@ describe("a peer's log", () => {
     test("is unknown when checkpoints are given no more: dropping them must not pass for growth", () => {
       expect(judgeLog(before, reported({ length: 9, head: head("9"), head_at_from: head("5") }), AT)).toMatchObject({
         log: "unknown",
-        keep: before,
+        reference: before,
       });
     });
     test("is unknown when the note speaks of another length or origin", () => {
       for (const over of [{ length: 9 }, { origin: "other/audit/1" }])
-        expect(judgeLog(before, { ...noted(5), ...over }, AT)).toMatchObject({ log: "unknown", keep: before });
+        expect(judgeLog(before, { ...noted(5), ...over }, AT)).toMatchObject({ log: "unknown", reference: before });
     });
   });
 });
