@@ -38,6 +38,9 @@ const ANSWERS: Readonly<Record<Topic, (deps: OperationsDeps) => Promise<Answer>>
 
 const figure = (value: number | null): string => (value === null ? "unknown" : `${Number(value.toFixed(2))}`);
 
+/** "1 entry", "4 entries". */
+export const countEntries = (count: number): string => `${count} ${count === 1 ? "entry" : "entries"}`;
+
 async function describeStatus(deps: OperationsDeps): Promise<Answer> {
   const { state, product } = await readOverview(deps);
   const { tick, E, M, R, N, tasks } = state;
@@ -55,7 +58,7 @@ async function describeStatus(deps: OperationsDeps): Promise<Answer> {
       `Last KPI feed: ${intent.last_kpi_at === null ? "none" : minuteText(intent.last_kpi_at)}. Drift: ${drift ?? "not checked"}.`,
       audit.breach
         ? `The audit log does not verify from entry ${audit.breach.first_invalid} on; writes are rejected.`
-        : `The audit log has ${audit.length} entries.`,
+        : `The audit log has ${countEntries(audit.length)}.`,
       own,
     ),
     citations: [
@@ -124,8 +127,8 @@ async function describeLog(deps: OperationsDeps): Promise<Answer> {
         : verified === 0
           ? "No fault of the audit log is known; it was not verified since the service started: countersign audit verify."
           : `The audit log is intact as far as it was verified: entries 1 to ${verified}.`,
-      `It has ${length} entries${head === "" ? "" : `, head ${head}`}.`,
-      checkpoint ? `The newest checkpoint covers ${checkpoint.length} entries, root ${checkpoint.root}.` : "",
+      `It has ${countEntries(length)}${head === "" ? "" : `, head ${head}`}.`,
+      checkpoint ? `The newest checkpoint covers ${countEntries(checkpoint.length)}, root ${checkpoint.root}.` : "",
     ),
     citations: cite("audit", length > 0 ? [length] : []),
   };
