@@ -164,11 +164,11 @@ function FreezeNotice() {
     <>
       {freeze && (
         <Notice tone="warn">
-          <p>
+          <p class="freeze-reason" tabIndex={0}>
             <Sentence parts={describeFreeze(freeze)} />
           </p>
           <p>
-            Only an emergency is applied meanwhile; a rollback is always possible.{" "}
+            <span class="freeze-effect">Only an emergency is applied meanwhile; a rollback is always possible. </span>
             <button type="button" class="link" onClick={lifting.ask}>
               Lift the freeze…
             </button>

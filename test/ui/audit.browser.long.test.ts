@@ -28,6 +28,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     const events = () => page.locator("td[data-label=Event]").allInnerTexts();
     await visit(page, service.url, "audit");
     expect(await events()).toHaveLength(7);
+    await page.locator("td[data-label=Change]").getByText("Raise the limit").first().waitFor();
     await page.getByLabel("Event").selectOption("consent_decision");
     await page.locator("tbody tr").nth(2).waitFor({ state: "detached" });
     expect(page.url()).toContain("event_type=consent_decision");

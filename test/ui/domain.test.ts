@@ -5,12 +5,14 @@ import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
 import { formatNumber, formatPeople, formatSigned } from "../../local/ui/core/format.ts";
 import { checkEntries, hasOwnHash } from "../../local/ui/domain/audit_check.ts";
-import { listCautions } from "../../local/ui/domain/cautions.ts";
+import { listCautions, omitDescribed } from "../../local/ui/domain/cautions.ts";
 import { draftFromChange } from "../../local/ui/domain/draft.ts";
-import { parseValue } from "../../local/ui/domain/kinds.ts";
+import { describeValue, isSwitchValue, parseValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
 import { listOfferedKpis } from "../../local/ui/domain/kpis.ts";
+import { listBrakes } from "../../local/ui/domain/mandates.ts";
 import { listObstacles, listAllowedActions } from "../../local/ui/domain/allowed_actions.ts";
+import { describeMeasuredEffect, formatExpectedGain } from "../../local/ui/domain/rollout.ts";
 import { toIsolatedText, describeRequest, describeStatus } from "../../local/ui/domain/sentences.ts";
 import { makeSteps } from "../../local/ui/domain/timeline.ts";
 import { listValueRules } from "../../local/ui/domain/value_rules.ts";
@@ -230,6 +232,36 @@ test("a change without a value, with fields that nobody stated, or with a doubtf
   ]);
   const erased = { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" };
   expect(cautioned({ sets_nothing: true, erased } as Partial<ChangeDetail>)).toEqual([]);
+});
+
+test("a dialog repeats no unstated field that its sentence about the request names", () => {
+  expect(cautioned(omitDescribed({ unstated: ["risk", "reversible", "affected_users"] }))).toEqual([
+    "Not stated: the risk.",
+  ]);
+  expect(cautioned(omitDescribed({ unstated: ["reversible"] }))).toEqual([]);
+});
+
+test("a flag is on or off, also in a plan; any other value is JSON", () => {
+  expect([true, false, { enabled: true }].map((value) => describeValue("feature_flag", value))).toEqual(["on", "off", '{"enabled":true}']); // prettier-ignore
+  expect(describeValue("config", true)).toBe("true");
+  expect(["", "true", "25"].map((text) => isSwitchValue("feature_flag", text))).toEqual([true, true, false]);
+  expect(isSwitchValue("config", "true")).toBe(false);
+});
+
+test("a share that a rollout watches is shown in points, in the expectation and as measured", () => {
+  const watch = [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }];
+  const measured = { kpi: "conversion", step: 0, treated: 0.21, control: 0.2, treated_n: 900, control_n: 900, worse_at_least: -0.03, worse_at_most: 0.012 }; // prettier-ignore
+  const change = { kpi: "conversion", expected_delta_k: 0.02, stages: { watch }, rollout: { measured: [measured] } };
+  expect(formatExpectedGain(change as never)).toBe("+2 points");
+  expect(formatExpectedGain({ ...change, kpi: "latency" } as never)).toBe("+0.02");
+  expect(describeMeasuredEffect(change as never)).toBe(
+    "Measured against users without it: Conversion is worse by at least −3 points, at most 1.2 points; 5 points allowed.",
+  );
+  expect(describeMeasuredEffect({ stages: undefined, rollout: undefined } as never)).toBeUndefined();
+});
+
+test("a draft of a mandate can be revoked and not narrowed, an ended one neither", () => {
+  expect((["draft", "active", "suspended", "ended"] as const).map(listBrakes)).toEqual([["revoke"], ["narrow", "revoke"], ["narrow", "revoke"], []]); // prettier-ignore
 });
 
 test("a proposal made of another states nothing that nobody stated", () => {

@@ -85,5 +85,15 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await page.getByText("Ended", { exact: true }).first().waitFor();
     const shown = await service.get(`api/product/mandates/${id}`);
     expect(shown).toMatchObject({ state: "ended", max_per_day: 2, signatures: [{ approver: "ana" }] });
+
+    await visit(page, named(service), "mandates");
+    await page.getByLabel("Agent").fill("agent:pricing");
+    await button(page, "Make the draft").click();
+    await page.getByText("Not signed yet").waitFor();
+    expect(await button(page, "Narrow…").count(), "a draft has no signed bounds").toBe(0);
+    await button(page, "Revoke…").click();
+    await button(page, "Revoke with your key").click();
+    await page.getByRole("heading", { name: "Draft a mandate" }).waitFor();
+    await page.getByText("Not signed yet").waitFor({ state: "detached" });
   });
 });

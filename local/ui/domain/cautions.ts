@@ -39,6 +39,12 @@ function describeSelfApply(change: CautionedChange, now: number | undefined): Pa
   return words === undefined ? undefined : [`${words[0]!.toUpperCase()}${words.slice(1)}.`];
 }
 
+/** Leaves the risk as the only unstated field: the sentence about the request names the others. */
+export const omitDescribed = <C extends Pick<CautionedChange, "unstated">>(change: C): C => ({
+  ...change,
+  unstated: change.unstated?.filter((field) => field === "risk"),
+});
+
 /** One sentence for each fact; none of a change whose content was erased. */
 export function listCautions(change: CautionedChange, now?: number): Part[][] {
   const { target, sets_nothing, unstated, value_hint, erased } = change;

@@ -42,6 +42,14 @@ export function formatValue(kind: Kind, value: unknown): string {
   return json !== undefined && canonicalJson(JSON.parse(json)) === canonicalJson(value) ? text : formatJson(value);
 }
 
+/** Returns true for a flag's value that a choice of on and off can show. */
+export const isSwitchValue = (kind: Kind, text: string): boolean =>
+  kind === "feature_flag" && ["", "true", "false"].includes(text);
+
+/** Describes a value in a few words: a flag is on or off, anything else is JSON. */
+export const describeValue = (kind: Kind, value: unknown): string =>
+  kind === "feature_flag" && typeof value === "boolean" ? (value ? "on" : "off") : JSON.stringify(value);
+
 /** The value as JSON text, `undefined` where none is typed; `fault` says what is wrong with it. */
 export function parseValue(kind: Kind, text: string): { json: string | undefined; fault?: string } {
   if (text.trim() === "") return { json: undefined };

@@ -25,6 +25,10 @@ export const MANDATE_BADGES: Readonly<Record<Mandate["state"], Badge>> = {
   ended: { word: "Ended", shape: "dash", tone: "quiet" },
 };
 
+/** Lists the decisions that end or narrow a mandate: a draft can only be revoked, an ended one neither. */
+export const listBrakes = (state: Mandate["state"]): readonly ("narrow" | "revoke")[] =>
+  state === "ended" ? [] : state === "draft" ? ["revoke"] : ["narrow", "revoke"];
+
 type Bounds = Omit<MandateBounds, "until"> & { until?: string | undefined };
 
 /** Says what a mandate allows, a sentence for each bound. */

@@ -10,7 +10,7 @@ export interface Receipt {
 }
 
 /** Keeps the newest receipt of a log. */
-export function storeReceipt(entry: AuditEntry | null): void {
+export function storeReceipt(entry: AuditEntry | null | undefined): void {
   if (!entry) return;
   const stored = findReceipt(entry.origin);
   if (!stored || stored.length < entry.id) lastReceipt.set(`${entry.origin} ${entry.id} ${entry.current_hash}`);

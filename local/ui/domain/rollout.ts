@@ -1,7 +1,7 @@
 /** A rollout in words: what each step waits for, and how much worse each KPI is at least and at most. */
 import { describeWait } from "../../../lib/wording/rollouts.ts";
 import type { ChangeDetail } from "../core/api_types.ts";
-import { formatCount, formatDateTime, formatNumber, formatPercent } from "../core/format.ts";
+import { formatCount, formatDateTime, formatNumber, formatPercent, formatSigned } from "../core/format.ts";
 import { type Badge, formatTitle } from "./statuses.ts";
 
 type Stages = NonNullable<ChangeDetail["stages"]>;
@@ -41,7 +41,10 @@ export const describeAdvance = ({ advance, min_hours, min_users }: Stages["steps
 export interface Band {
   kpi: string;
   badge: Badge;
-  words: string;
+  /** How much worse it is at least and at most, and how much is allowed. */
+  range: string;
+  /** The value of users with and without the change. */
+  levels: string;
   at_least: number | null;
   at_most: number | null;
   allowed: number;
@@ -75,7 +78,8 @@ function toBand(watched: WatchedKpi, { treated, control, treated_n, control_n, .
   return {
     kpi,
     badge: bandBadge({ at_least, at_most, allowed }),
-    words: `${range}. ${levels}.`,
+    range,
+    levels,
     at_least,
     at_most,
     allowed,
@@ -86,4 +90,18 @@ function bandBadge({ at_least, at_most, allowed }: Pick<Band, "at_least" | "at_m
   if (at_least !== null && at_least > allowed) return { word: "Worse than allowed", shape: "bang", tone: "bad" };
   if (at_most !== null && at_most <= allowed) return { word: "No worse than allowed", shape: "check", tone: "good" };
   return { word: "Not known yet", shape: "quarter", tone: "wait" };
+}
+
+/** "+2 points" for a share that the rollout of the change watches, otherwise "+0.02". */
+export function formatExpectedGain({ expected_delta_k: gain, kpi, stages }: ExpectedGain): string {
+  const isShare = stages?.watch.some((watched) => watched.kpi === kpi && watched.kind === "binary") ?? false;
+  return isShare ? `${formatSigned(gain! * 100)} points` : formatSigned(gain!);
+}
+
+type ExpectedGain = Pick<ChangeDetail, "expected_delta_k" | "kpi" | "stages">;
+
+/** Describes the measured effect of a rollout in the units of its bands; undefined where nothing was measured. */
+export function describeMeasuredEffect(change: Pick<ChangeDetail, "stages" | "rollout">): string | undefined {
+  const effects = listBands(change).map(({ kpi, range }) => `${formatTitle(kpi)} is ${range}`);
+  return effects.length === 0 ? undefined : `Measured against users without it: ${effects.join(". ")}.`;
 }

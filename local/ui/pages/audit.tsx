@@ -5,15 +5,16 @@ import type { AuditEntry } from "../core/api_types.ts";
 import { shortenHash, formatNumber } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref, href, replaceQuery, type Route } from "../core/router.tsx";
+import { href, replaceQuery, type Route } from "../core/router.tsx";
 import { type LogQuery, searchLog } from "../domain/log_search.ts";
+import { ChangeLink, useChangeTitles } from "../parts/change_link.tsx";
 import { Download } from "../parts/download.tsx";
 import { EntryText } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Table } from "../parts/table.tsx";
-import { UserText, ShortId } from "../parts/text.tsx";
+import { UserText } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
 import { Verify } from "./audit/verify.tsx";
 
@@ -123,10 +124,10 @@ function packOf({ change_id, from, to }: Typed) {
   return { path: "api/product/pack", query, name: `audit-${from || "all"}${to && `-${to}`}.tar` };
 }
 
-const Entries = ({ entries }: { entries: readonly AuditEntry[] }) =>
-  entries.length === 0 ? (
-    <p class="quiet">No entry matches here.</p>
-  ) : (
+function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+  const titles = useChangeTitles("");
+  if (entries.length === 0) return <p class="quiet">No entry matches here.</p>;
+  return (
     <Table
       columns={["Entry", "When", "Event", "Change", "Tenant", "Hash"]}
       numbers={["Entry"]}
@@ -136,14 +137,11 @@ const Entries = ({ entries }: { entries: readonly AuditEntry[] }) =>
           entry.id,
           <Moment at={entry.timestamp} />,
           <EntryText entry={entry} withReason />,
-          entry.change_id === "" ? null : (
-            <a data-row href={changeHref(entry.change_id)} title={entry.change_id}>
-              <ShortId of={entry.change_id} />
-            </a>
-          ),
+          entry.change_id === "" ? null : <ChangeLink id={entry.change_id} titles={titles} />,
           entry.tenant === "" ? null : <UserText text={entry.tenant} />,
           <code title={entry.current_hash}>{shortenHash(entry.current_hash)}</code>,
         ],
       ])}
     />
   );
+}

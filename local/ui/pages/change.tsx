@@ -198,7 +198,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
         <p>
           <Sentence parts={describeStatus(change, now)} />
         </p>
-        {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
+        {isLive(change.status) && <Cautions of={listCautions({ ...change, unstated: [] }, now)} />}
         <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}

@@ -7,14 +7,15 @@ import { formatCount } from "../core/format.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
-import { changeHref } from "../core/router.tsx";
+import { changeHref, href, navigate } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { toRecordedName, listShownKeys } from "../domain/keys.ts";
 import { describeSuspension } from "../domain/inbox.ts";
-import { describeBounds, MANDATE_BADGES } from "../domain/mandates.ts";
+import { describeBounds, listBrakes, MANDATE_BADGES, useMandates } from "../domain/mandates.ts";
 import { readOutcomes } from "../domain/outcomes.ts";
 import { statusBadge, VERDICT } from "../domain/statuses.ts";
+import type { RecordedAnswer } from "../parts/action_dialog.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Failure } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel, PendingPage } from "../parts/panel.tsx";
@@ -53,10 +54,16 @@ function MandateView({
   const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
   const maySign = missing.some(({ of }) => of.some((one) => normalizeName(one) === normalizeName(name)));
   const hasKey = listShownKeys(name, intent?.keys).length > 0;
-  const isSigned = state === "active" || state === "suspended";
+  const { reload: reloadList } = useMandates();
+  const brakes = hasKey ? listBrakes(state) : [];
   const done = () => {
     setAction(undefined);
     void reload();
+  };
+  const decided = ({ audit_entry }: RecordedAnswer) => {
+    // An unsigned draft is removed without an entry: nothing is left to show, and no event updates the list.
+    if (!audit_entry) void reloadList().then(() => navigate(href(["mandates"])));
+    else done();
   };
   return (
     <>
@@ -75,15 +82,15 @@ function MandateView({
           </>
         }
       >
-        {isSigned && hasKey && (
-          <>
-            <button type="button" class="secondary" onClick={() => setAction("narrow")}>
-              Narrow…
-            </button>
-            <button type="button" class="danger outline" onClick={() => setAction("revoke")}>
-              Revoke…
-            </button>
-          </>
+        {brakes.includes("narrow") && (
+          <button type="button" class="secondary" onClick={() => setAction("narrow")}>
+            Narrow…
+          </button>
+        )}
+        {brakes.includes("revoke") && (
+          <button type="button" class="danger outline" onClick={() => setAction("revoke")}>
+            Revoke…
+          </button>
         )}
       </PageHead>
       <Failure error={error} />
@@ -131,7 +138,9 @@ function MandateView({
           {mandate.audit_entries.length > 0 && <Timeline entries={mandate.audit_entries} />}
         </div>
       </div>
-      {action && <DecideMandate action={action} mandate={mandate} onClose={() => setAction(undefined)} onDone={done} />}
+      {action && (
+        <DecideMandate action={action} mandate={mandate} onClose={() => setAction(undefined)} onDone={decided} />
+      )}
     </>
   );
 }

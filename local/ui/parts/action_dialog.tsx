@@ -40,8 +40,9 @@ export interface ActionForm {
   style?: "danger" | "secondary";
 }
 
-interface RecordedAnswer {
-  audit_entry: AuditEntry | null;
+/** An answer with its receipt; absent where nothing was recorded. */
+export interface RecordedAnswer {
+  audit_entry?: AuditEntry | null;
 }
 
 /** How an act is sent, and who hears of it. */

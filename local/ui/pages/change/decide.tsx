@@ -6,7 +6,7 @@ import { get } from "../../core/api.ts";
 import { shortenHash } from "../../core/format.ts";
 import { useNow } from "../../core/hooks.tsx";
 import { subscribeToEvents } from "../../core/live.ts";
-import { listCautions } from "../../domain/cautions.ts";
+import { listCautions, omitDescribed } from "../../domain/cautions.ts";
 import { type ChangeAction, CHANGE_ACTIONS, makeActionFields, makeSignable } from "../../domain/change_actions.ts";
 import { formatSentence } from "../../domain/error_text.ts";
 import { describeRequest, describeBriefly } from "../../domain/sentences.ts";
@@ -104,7 +104,7 @@ export function DecideDialog({
           <p>
             <UserText text={change.summary} />
           </p>
-          {isLive(change.status) && <Cautions of={listCautions(change, now)} />}
+          {isLive(change.status) && <Cautions of={listCautions(omitDescribed(change), now)} />}
           {action === "approve" && <UnopenedEntries change={change} />}
           {isOperation && <HostPreview change={change} operation={action} onToken={askToken} />}
           {action === "restore" && <CurrentValue change={change} />}

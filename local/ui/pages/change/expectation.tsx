@@ -9,6 +9,7 @@ import { useServiceState } from "../../core/shared.ts";
 import { readOutcomes } from "../../domain/outcomes.ts";
 import { listOperations } from "../../domain/kpi_operations.ts";
 import { findGoalDirection, readKpiSeries } from "../../domain/kpi_series.ts";
+import { describeMeasuredEffect, formatExpectedGain } from "../../domain/rollout.ts";
 import { humanizeSentence, formatTitle, humanizeName } from "../../domain/statuses.ts";
 import { Chart, type ChartLine } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -30,7 +31,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
           "The proposer expects no gain"
         ) : (
           <>
-            The proposer expects <strong>{formatSigned(expected)}</strong>
+            The proposer expects <strong>{formatExpectedGain(change)}</strong>
           </>
         )}
         {kpi === null ? (
@@ -46,7 +47,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
         <p>
           <Verdict of={outcome} />
           <br />
-          {capitalize([humanizeSentence(outcome.words)])}
+          {describeMeasuredEffect(change) ?? capitalize([humanizeSentence(outcome.words)])}
           {outcome.later && ` Later it ${outcome.later.words}.`}
           {outcome.side_effects.length > 0 &&
             ` Other KPIs since the apply: ${humanizeSentence(outcome.side_effects.map(({ words: moved }) => moved).join("; "))}.`}

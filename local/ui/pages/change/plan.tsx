@@ -14,6 +14,7 @@ import {
   recordOpened,
   readFailedResults,
 } from "../../domain/plan.ts";
+import { describeValue } from "../../domain/kinds.ts";
 import type { TargetValue } from "../../domain/target_value.ts";
 import { formatTitle } from "../../domain/statuses.ts";
 import { ValueDiff } from "../../parts/diff.tsx";
@@ -65,7 +66,8 @@ function PlanEntries({
             <details open={open.has(index)} onToggle={({ currentTarget }) => show(index, currentTarget.open)}>
               <summary>
                 <span>
-                  <EntryName of={entry} /> <ShortDifference before={before(entry)} after={entry.value} />
+                  <EntryName of={entry} />{" "}
+                  <ShortDifference kind={change.kind} before={before(entry)} after={entry.value} />
                   <FailedResult of={left.find((one) => isSameTarget(one, entry))} change={change} />
                 </span>
               </summary>
@@ -97,8 +99,8 @@ const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" 
 const MAX_SHORT = 40;
 
 /** Sums up a difference in a few words: both values where they are short, otherwise how many members change. */
-function ShortDifference({ before, after }: { before: TargetValue; after: unknown }) {
-  const [from, to] = [before ? JSON.stringify(before.value) : undefined, JSON.stringify(after)];
+function ShortDifference({ kind, before, after }: { kind: Change["kind"]; before: TargetValue; after: unknown }) {
+  const [from, to] = [before ? describeValue(kind, before.value) : undefined, describeValue(kind, after)];
   if (from === to) return <span class="quiet">no difference</span>;
   const paths = before ? listChangedPaths(formatJson(before.value), formatJson(after)) : undefined;
   if (paths) return <span class="quiet">{formatCount(paths.length, "value changes", "values change")}</span>;

@@ -1,4 +1,5 @@
 /** A rollout in steps: how far it is, what it waits for, and how much worse each KPI can be. */
+import { capitalize } from "../../../../lib/wording/part.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { formatCount } from "../../core/format.ts";
 import {
@@ -106,7 +107,7 @@ const BandItem = ({ band }: { band: Band }) => (
       <strong>{formatTitle(band.kpi)}</strong> <StatusBadge of={band.badge} />
     </p>
     <BandPicture band={band} />
-    <p>{band.words.charAt(0).toUpperCase() + band.words.slice(1)}</p>
+    <p>{capitalize([`${band.range}. ${band.levels}.`])}</p>
   </li>
 );
 

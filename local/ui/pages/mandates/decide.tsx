@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { MandateDetail } from "../../core/api_types.ts";
 import { makeSignableMandate } from "../../domain/mandates.ts";
-import { type ActionForm, ActionDialog, OneTapForm } from "../../parts/action_dialog.tsx";
+import { type ActionForm, ActionDialog, OneTapForm, type RecordedAnswer } from "../../parts/action_dialog.tsx";
 import { CheckList, Line } from "../../parts/field.tsx";
 
 const BASE = { person: "approver", noteHint: "Why? It stays on record." } as const;
@@ -42,7 +42,7 @@ const MANDATE_ACTIONS = {
     path: "api/product/mandate-revoke",
     decision: "mandate_revoke",
     says: "revokes this mandate",
-    explanation: "It ends now. What it approved and what is not applied yet needs people.",
+    explanation: "It ends now and can no longer be signed. What it approved and is not applied yet needs people.",
   },
 } as const satisfies Record<string, ActionForm>;
 
@@ -82,7 +82,7 @@ export function DecideMandate({
   action: "narrow" | "revoke";
   mandate: MandateDetail;
   onClose: () => void;
-  onDone: () => void;
+  onDone: (answer: RecordedAnswer) => void;
 }) {
   const [text, setText] = useState<Readonly<Record<string, string>>>({});
   const [left, setLeft] = useState<Readonly<Record<string, readonly string[]>>>({});

@@ -4,7 +4,7 @@ import { RISKS } from "../../../../lib/changes/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import { useFindHelp } from "../../core/shared.ts";
 import { addEntry, type Draft, type DraftField, type EntryDraft, removeEntry } from "../../domain/draft.ts";
-import { KINDS, parseValue } from "../../domain/kinds.ts";
+import { isSwitchValue, KINDS, parseValue } from "../../domain/kinds.ts";
 import { formatTitle, humanizeName } from "../../domain/statuses.ts";
 import { Choice, type FieldData, FieldList, Line, Suggestions } from "../../parts/field.tsx";
 
@@ -81,10 +81,7 @@ export function ProposalForm({
 }) {
   const { data: help } = useFindHelp();
   const { kind, sets } = draft;
-  const [isOther, setOther] = useState(false);
-  const isSwitch = kind === "feature_flag" && !isOther && ["", "true", "false"].includes(draft.value);
-  const onValue = (name: DraftField, text: string) =>
-    name === "value" && text === OTHER ? setOther(true) : onDraft({ ...draft, [name]: text });
+  const onValue = (name: DraftField, text: string) => onDraft({ ...draft, [name]: text });
   const form = { values: draft, faultOf, onValue };
   const target: FieldData<"target"> = sets
     ? { ...TARGET, label: "Name of the plan", hint: "Patterns of the intent judge it as a target; it is not set itself.", placeholder: "relaunch.december" } // prettier-ignore
@@ -127,7 +124,9 @@ export function ProposalForm({
         ))}
       </div>
       <FieldList {...form} of={SUMMARY} />
-      {!isPromotion && !sets && <FieldList {...form} of={[isSwitch ? SWITCH : valueField(kind, valueFault)]} />}
+      {!isPromotion && !sets && (
+        <ValueField kind={kind} value={draft.value} onValue={(text) => onValue("value", text)} error={valueFault} />
+      )}
       {!isPromotion && sets && <PlanEntries draft={draft} onDraft={onDraft} fault={faultOf("sets")} />}
       {!isPromotion && (sets?.length ?? 1) < MAX_ENTRIES && (
         <button type="button" class="link" onClick={() => onDraft(addEntry(draft))}>
@@ -150,6 +149,29 @@ export function ProposalForm({
   );
 }
 
+/** The new value: on or off for a flag unless another value is chosen, otherwise JSON or a patch. */
+function ValueField({
+  kind,
+  value,
+  onValue,
+  error,
+}: {
+  kind: Kind;
+  value: string;
+  onValue: (text: string) => void;
+  error: string | undefined;
+}) {
+  const [isOther, setOther] = useState(false);
+  return (
+    <FieldList
+      of={[!isOther && isSwitchValue(kind, value) ? SWITCH : valueField(kind, error)]}
+      values={{ value }}
+      onValue={(_, text) => (text === OTHER ? setOther(true) : onValue(text))}
+      faultOf={() => undefined}
+    />
+  );
+}
+
 /** The targets of a plan, each with its value. */
 function PlanEntries({
   draft,
@@ -161,22 +183,27 @@ function PlanEntries({
   fault: string | undefined;
 }) {
   const { kind, sets = [] } = draft;
+  const change = (index: number, fields: Partial<EntryDraft>) =>
+    onDraft({ ...draft, sets: sets.map((entry, at) => (at === index ? { ...entry, ...fields } : entry)) });
   return (
     <>
       {sets.map((entry, index) => (
         <fieldset key={index} class="plan-entry">
           <legend>Target {index + 1}</legend>
-          <FieldList<keyof EntryDraft>
+          <FieldList
             of={[
               { ...TENANT, label: `Tenant of target ${index + 1}` },
               { ...TARGET, label: `Target ${index + 1}` },
-              valueField(kind, parseValue(kind, entry.value).fault),
             ]}
             values={entry}
-            onValue={(name, text) =>
-              onDraft({ ...draft, sets: sets.map((one, at) => (at === index ? { ...one, [name]: text } : one)) })
-            }
+            onValue={(name, text) => change(index, { [name]: text })}
             faultOf={() => undefined}
+          />
+          <ValueField
+            kind={kind}
+            value={entry.value}
+            onValue={(value) => change(index, { value })}
+            error={parseValue(kind, entry.value).fault}
           />
           <button type="button" class="link" onClick={() => onDraft(removeEntry(draft, index))}>
             Remove target {index + 1}
