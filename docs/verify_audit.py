@@ -99,7 +99,7 @@ def text_of(value):
 
 
 def is_whole(value, least):
-    """Whether a value is a whole number that every reader reads alike."""
+    """Returns whether a value is a whole number that every reader reads alike."""
     return type(value) in (int, float) and least <= value <= WHOLE and value == int(value)
 
 
@@ -254,7 +254,7 @@ BASE = decode_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 
 def ed25519_verifies(public_key, text, signature):
-    """Whether the 64 bytes sign the text under the 32 bytes of the key."""
+    """Returns whether the 64 bytes sign the text under the 32 bytes of the key."""
     point = decode_point(public_key) if len(public_key) == 32 else None
     scalar = int.from_bytes(signature[32:], "little")
     if len(signature) != 64 or point is None or scalar >= ORDER:
@@ -290,7 +290,7 @@ def p256_add(first, second):
 
 
 def p256_verifies(encoded, text, r, s):
-    """Whether two numbers sign the text under the 65 bytes of a point."""
+    """Returns whether two numbers sign the text under the 65 bytes of a point."""
     x, y = int.from_bytes(encoded[1:33], "big"), int.from_bytes(encoded[33:], "big")
     if len(encoded) != 65 or encoded[0] != 4 or (y * y - x * x * x + 3 * x - P256_B) % P256 != 0:
         return False
@@ -337,7 +337,7 @@ def der_numbers(encoded):
 
 
 def rsa_verifies(public_key, text, signature):
-    """Whether the bytes sign the text with SHA-256 under the DER of a public key of 2048 to 16384 bits."""
+    """Returns whether the bytes sign the text with SHA-256 under the DER of a public key of 2048 to 16384 bits."""
     modulus, exponent = der_numbers(public_key)
     size = (modulus.bit_length() + 7) // 8
     if not 256 <= size <= 2048 or modulus.bit_length() % 8 or not modulus & exponent & 1 or not 1 < exponent < 2**32:
@@ -410,7 +410,7 @@ def sha256(data):
 
 
 def spki_verifies(spki, text, signature):
-    """Whether a signature of a passkey is valid under its public key; ValueError where either is not in its form."""
+    """Returns whether a signature of a passkey is valid under its public key; ValueError where either is not in its form."""
     if spki.startswith(SPKI):
         return ed25519_verifies(spki[len(SPKI) :], text, signature)
     if spki.startswith(SPKI_P256):
@@ -439,7 +439,7 @@ def client_data_in(proof):
 
 
 def is_assertion_of(statement, proof):
-    """Whether an assertion is one of the statement, apart from its signature."""
+    """Returns whether an assertion is one of the statement, apart from its signature."""
     data, said = url_bytes(proof.get("authenticator_data")), client_data_in(proof)
     if data is None or said is None or len(data) < 37:
         return False
@@ -451,7 +451,7 @@ def is_assertion_of(statement, proof):
 
 
 def may_ask(origin, key):
-    """Whether a page of this origin may ask for a passkey: those that it lists, else its relying party's own."""
+    """Returns whether a page of this origin may ask for a passkey: those that it lists, else its relying party's own."""
     if key["origins"] is not None:
         return origin in key["origins"]
     if key["rp_id"] == "localhost":
@@ -460,7 +460,7 @@ def may_ask(origin, key):
 
 
 def is_signed_by_passkey(proof, key):
-    """Whether a passkey signed an assertion, for its relying party and a page of it."""
+    """Returns whether a passkey signed an assertion, for its relying party and a page of it."""
     if key["type"] != "webauthn" or key["credential_id"] != proof.get("credential_id"):
         return False
     data, client = url_bytes(proof["authenticator_data"]), url_bytes(proof["client_data_json"])
@@ -647,7 +647,7 @@ PLACE = {"tenant_id", "target", "system", "place"}
 
 
 def are_places(places):
-    """Whether these are the places of a proposal: objects of four texts."""
+    """Returns whether these are the places of a proposal: objects of four texts."""
     return isinstance(places, list) and all(
         isinstance(one, dict) and set(one) == PLACE and all(isinstance(text, str) for text in one.values())
         for one in places
@@ -848,7 +848,7 @@ CARRIED = (b'{"change_id":', b'{"manifest_hash":')
 
 
 def is_carried(line):
-    """Whether a line is none of an entry, but of what an entry is about."""
+    """Returns whether a line is none of an entry, but of what an entry is about."""
     try:
         line.decode("utf-8")
     except ValueError:
@@ -1111,7 +1111,7 @@ def read_sightings(witnesses, quorum, evidence):
     return sightings_of(checkpoints, keys, int(count))
 
 
-# What was kept outside
+# Evidence from outside
 
 
 def read_bytes(path):
@@ -1879,7 +1879,7 @@ def stages_in(detail):
 
 
 def are_stages_of(named, content):
-    """Whether an entry names the shares and the feeder of its content, or neither has a rollout."""
+    """Returns whether an entry names the shares and the feeder of its content, or neither has a rollout."""
     if named is None or "stages" not in content:
         return named is None and "stages" not in content
     stages = content["stages"]
@@ -1891,7 +1891,7 @@ def are_stages_of(named, content):
 
 
 def is_plan(stages):
-    """Whether the stages of a content are a plan whose numbers the rule can take."""
+    """Returns whether the stages of a content are a plan whose numbers the rule can take."""
 
     def is_range(pair):
         return isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair)) and pair[0] < pair[1]
@@ -1920,7 +1920,7 @@ def is_plan(stages):
 
 
 def names_person(detail):
-    """Whether an entry names somebody who is not the service itself."""
+    """Returns whether an entry names somebody who is not the service itself."""
     actor = text_of(detail.get("actor"))
     return actor is not None and not actor.startswith("policy:")
 
@@ -2061,7 +2061,7 @@ class Rollouts:
         return why
 
     def is_under_other(self, known, detail, ordered):
-        """Whether the intent is another than when an advance was ordered: then what a person signed does not count any more."""
+        """Returns whether the intent is another than when an advance was ordered: then what a person signed does not count any more."""
         before = [manifest for identifier, manifest in known["intents"] if identifier < ordered]
         return self.new_intent >= ordered or before[-1:] != [detail.get("manifest_hash")]
 
@@ -2182,7 +2182,7 @@ class Rollouts:
 
 
 def is_same_reading(recorded, computed):
-    """Whether results are the same to nine digits; the reason of impossible totals is worded as each implementation likes."""
+    """Returns whether results are the same to nine digits; the reason of impossible totals is worded as each implementation likes."""
 
     def same(name):
         one, other = recorded.get(name, ABSENT), computed.get(name, ABSENT)
@@ -2325,7 +2325,7 @@ def read_tlog_policy(path):
 
 
 def is_met(judge, seen):
-    """Whether a witness, or as many of a group as it asks for, are among those that cosigned."""
+    """Returns whether a witness, or as many of a group as it asks for, are among those that cosigned."""
     if isinstance(judge, list):
         return sum(is_met(member, seen) for member in judge[1]) >= judge[0]
     return judge is None or judge in seen
@@ -2404,7 +2404,7 @@ def directions_in(kpis):
 
 
 def bounds_rollouts(stages):
-    """Whether a rule of rollouts has each watched and fed within bounds."""
+    """Returns whether a rule of rollouts has each watched and fed within bounds."""
     watch, fed_by = given(texts_in(stages, "watch"), []), texts_in(stages, "fed_by")
     most = given(member(stages, "max_allowed", dict), {})
     return fed_by is not None and bool(watch) and all(kpi in most for kpi in watch)
@@ -2464,19 +2464,19 @@ class Intent:
         self.owned = [rule[:2] for rule in self.owners]
 
     def is_agent(self, name):
-        """Whether a name is an agent's: of the intent, or with the prefix that only agents may have."""
+        """Returns whether a name is an agent's: of the intent, or with the prefix that only agents may have."""
         return name.startswith("agent:") or name in self.agents
 
     def may_decide(self, name):
         return (self.approvers is None or name in self.approvers) and not self.is_agent(name)
 
     def may_propose_minor(self, name):
-        """Whether a change that a name proposes may be minor: never a model's, an agent's where the intent allows it."""
+        """Returns whether a change that a name proposes may be minor: never a model's, an agent's where the intent allows it."""
         agents = self.minor is not None and self.minor_agents
         return not name.startswith("llm:") and (agents or not self.is_agent(name))
 
     def is_minor(self, content, erased):
-        """Whether a content is one that passes without consent, as far as it says what that takes."""
+        """Returns whether a content is one that passes without consent, as far as it says what that takes."""
         kind, users, places = content.get("kind"), content.get("affected_users"), minor_places(content)
         if self.minor is None or not isinstance(kind, str) or places is None:
             return False
@@ -2509,7 +2509,7 @@ def minor_places(content):
 
 
 def is_in_scope(target, tenant, scope):
-    """Whether a rule is for a target of a tenant; its scope: patterns of targets, and tenants or None for all."""
+    """Returns whether a rule is for a target of a tenant; its scope: patterns of targets, and tenants or None for all."""
     targets, tenants = scope
     return matches_any(target, targets) and (tenants is None or tenant in tenants)
 
@@ -2519,7 +2519,7 @@ def matches_any(target, patterns):
 
 
 def matches(target, parts):
-    """Whether a target is made of these parts, with anything between them."""
+    """Returns whether a target is made of these parts, with anything between them."""
     begin, middle, end = parts[0], parts[1:-1], parts[-1]
     if len(parts) == 1:
         return target == begin
@@ -2842,7 +2842,7 @@ class Consents:
                 return
 
     def is_proposer_known(self, entry, detail, intent):
-        """Whether a signature, a proxy or an agent's secret vouches for a named proposer, where the intent has principals."""
+        """Returns whether a signature, a proxy or an agent's secret vouches for a named proposer, where the intent has principals."""
         how, proposer = text_of(detail.get("authenticated")), text_of(detail.get("proposer"))
         if not intent.keys:
             return True
@@ -2946,7 +2946,7 @@ class Consents:
         return max(int(claimed) if is_whole(claimed, 0) else 0, rule)
 
     def is_eligible(self, entry, detail, intent):
-        """Whether a consent counts under an intent: its name may give it, did not propose, and signed where it must."""
+        """Returns whether a consent counts under an intent: its name may give it, did not propose, and signed where it must."""
         if intent is None:
             return True
         name = same_name(detail["approver"])
@@ -2968,12 +2968,12 @@ class Consents:
 
 
 def is_of_mandate(entry):
-    """Whether an entry is about a mandate."""
+    """Returns whether an entry is about a mandate."""
     return entry["event_type"].startswith("mandate_")
 
 
 def is_by_mandate(entry, detail):
-    """Whether an entry is the consent of a mandate."""
+    """Returns whether an entry is the consent of a mandate."""
     return entry["event_type"] == "consent_decision" and (text_of(detail.get("approver")) or "").startswith("mandate:")
 
 
@@ -3063,7 +3063,7 @@ def are_texts(value):
 
 
 def is_narrowing(bounds, narrow, directions=None):
-    """Whether a narrowing makes no bound wider; `directions`: those of the KPIs, None where the intent is not known."""
+    """Returns whether a narrowing makes no bound wider; `directions`: those of the KPIs, None where the intent is not known."""
     return isinstance(narrow, dict) and all(
         is_bound_narrower(name, bounds.get(name, ABSENT), after, directions) for name, after in narrow.items()
     )
@@ -3088,7 +3088,7 @@ DOWN_IS_GOOD = ("sales_cycle_days_p50", "incident_rate")
 
 
 def is_floor_higher(before, after, directions):
-    """Whether floors are added, or moved in the direction that is good for their KPIs."""
+    """Returns whether floors are added, or moved in the direction that is good for their KPIs."""
     before = {} if before is ABSENT else before
     if not isinstance(before, dict) or not isinstance(after, dict):
         return False
@@ -3102,7 +3102,7 @@ def is_floor_higher(before, after, directions):
 
 
 def is_whole_multiple(number, factor):
-    """Whether a number is a whole multiple of another, by the decimal text of both."""
+    """Returns whether a number is a whole multiple of another, by the decimal text of both."""
     return fractions.Fraction(repr(float(number))) % fractions.Fraction(repr(float(factor))) == 0
 
 
@@ -3120,7 +3120,7 @@ def as_list(value):
 
 
 def is_keyword_narrower(keyword, before, after):
-    """Whether a keyword of a schema is at least as strict as before."""
+    """Returns whether a keyword of a schema is at least as strict as before."""
     counts, lists = is_count(before) and is_count(after), isinstance(before, list) and isinstance(after, list)
     if keyword in ("minimum", "exclusiveMinimum", "minLength", "minItems"):
         return counts and after >= before
@@ -3177,7 +3177,7 @@ def is_step_narrower(before, after):
 
 
 def are_limits_narrower(before, after):
-    """Whether limits allow no value or step that those before exclude."""
+    """Returns whether limits allow no value or step that those before exclude."""
     if not isinstance(after, dict):
         return False
     if before is ABSENT:
@@ -3230,7 +3230,7 @@ def matches_pattern(pattern, text):
 
 
 def matches_keyword(keyword, stated, value, schema):
-    """Whether a value matches a keyword that is about its type."""
+    """Returns whether a value matches a keyword that is about its type."""
     if keyword == "type":
         return any(isinstance(one, str) and one in JSON_TYPES and JSON_TYPES[one](value) for one in as_list(stated))
     if keyword == "enum":
@@ -3268,7 +3268,7 @@ def matches_keyword(keyword, stated, value, schema):
 
 
 def matches_schema(schema, value):
-    """Whether a value matches a schema; a keyword that no service knows matches nothing."""
+    """Returns whether a value matches a schema; a keyword that no service knows matches nothing."""
     if not isinstance(schema, dict):
         return False
     for keyword, stated in schema.items():
@@ -3294,7 +3294,7 @@ def mandate_signer(detail):
 
 
 def may_sign_mandate(detail, bounds, intent):
-    """Whether the name of an entry may sign a mandate, with the groups of the identity provider that its intent asks for."""
+    """Returns whether the name of an entry may sign a mandate, with the groups of the identity provider that its intent asks for."""
     name, idp = mandate_signer(detail), detail.get("idp")
     owner = any(name in approvers for _, _, approvers, _ in mandate_owners(bounds, intent))
     grouped = all(isinstance(idp, list) and group in idp for group in intent.idp.get(name, []))
@@ -3307,12 +3307,12 @@ def signs_mandate(entry, detail, intent, signed, counts):
 
 
 def is_attended(key):
-    """Whether a key signs only with a touch: a passkey, or an SSH key of a security key."""
+    """Returns whether a key signs only with a touch: a passkey, or an SSH key of a security key."""
     return key["type"] == "webauthn" or key["public_key"][4:7] == b"sk-"
 
 
 def is_brake(one, bounds, intents, signed):
-    """Whether one who may sign a mandate signed an entry about it, by the intent that the entry names, with any key."""
+    """Returns whether one who may sign a mandate signed an entry about it, by the intent that the entry names, with any key."""
     entry, detail = one
     intent = intents.get(manifest_in(detail))
     if "proof" not in detail or intent is None:
@@ -3354,7 +3354,7 @@ def mandate_owners(bounds, intent):
 
 
 def patterns_overlap(one, other):
-    """Whether some target matches both patterns, from the ends of both to their beginnings."""
+    """Returns whether some target matches both patterns, from the ends of both to their beginnings."""
     a, b = [*one.translate(LOWER), None], [*other.translate(LOWER), None]
     behind = [False] * (len(b) + 1)
     for mine in reversed(a):
@@ -3431,7 +3431,7 @@ def mandate_rule_breach(content, intent):
 
 
 def is_in_mandate_time(timestamp, mandate, rule):
-    """Whether a mandate has begun and not ended at a moment."""
+    """Returns whether a mandate has begun and not ended at a moment."""
     begins, ends = text_of(mandate.bounds.get("from")) or "", text_of(mandate.bounds.get("until")) or ""
     return begins <= timestamp < ends and milliseconds(timestamp) < mandate_latest(mandate.first, rule["days"])
 
@@ -3454,7 +3454,7 @@ def mandate_count_breach(stated, entries, mandate, rule):
 
 
 def is_loss(entry):
-    """Whether an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it."""
+    """Returns whether an entry states an accepted loss of the log's end: it is about no change, and ends the consents before it."""
     return entry["event_type"] == "loss_accepted"
 
 

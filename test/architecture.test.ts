@@ -178,7 +178,7 @@ test("every package that is imported is declared as a dependency", () => {
   expect(listImports(wrong.filter((one) => !declared.includes(packageOf(one)) && !one.typeOnly))).toEqual([]);
 });
 
-test("only hosts and stores that are one know a platform; the environment is read in the local program and the hosts", () => {
+test("only hosts and platform stores know a platform; only hosts and local read the environment", () => {
   const readers = [...handlers, ...files("lib")].filter(
     (file) => !file.startsWith("lib/hosts/") && /\bprocess\.(?:env|argv)\b/.test(text(file)),
   );
@@ -190,7 +190,7 @@ test("every handler bundles for a platform that is none, with everything it need
     absWorkingDir: ROOT,
     entryPoints: handlers,
     bundle: true,
-    // What they share is bundled once.
+    // Shared parts are bundled once.
     splitting: true,
     write: false,
     metafile: true,

@@ -96,7 +96,7 @@ describe("on Lambda", () => {
   });
 });
 
-test("a function that governs is ASCII, of which the engine holds one byte a character when it is cold", async () => {
+test("a governing function is ASCII, which costs a cold engine one byte for each character", async () => {
   for (const name of ["propose", "approve", "deny", "apply", "rollback"]) {
     const text = await readFile(join(folder, "lambda", "product", name, "index.mjs"), "utf8");
     expect(text.match(/.{0,40}[^\u0000-\u007f]/su)?.[0], name).toBeUndefined();
@@ -148,7 +148,7 @@ describe("large parts that few handlers need are in those alone", () => {
     expect([...holding(named(edge, "edge"), beyond), ...holding(named(lambda, "lambda"), beyond)]).toEqual([]);
   });
 
-  test("hashes in script: on Lambda Node's stand for them, and who needs more than those can is in none", () => {
+  test("no bundle that Lambda's Node hashes serve contains hashes in script", () => {
     const more = /^node_modules\/@noble\/hashes\/(?!utils\.js)|^lib\/(?:link\/keys|store\/move\/export_format)\.ts/;
     expect(holding(named(lambda, "lambda"), more)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** What an install brings along is measured as a user gets it, and held to a budget. */
+/** An install is measured as a user gets it, and limited. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -153,7 +153,7 @@ test("one handler is mounted over the memory store in five lines, typed strictly
   await expect(tsc(user)).rejects.toThrow();
 });
 
-/** What Cloudflare's own types declare, as far as the documents use it. */
+/** Declarations of Cloudflare's own types that the documents use. */
 const WORKERS = `declare module "cloudflare:workers" {
   export class DurableObject<Env = unknown> {
     constructor(ctx: { storage: import("countersign/stores/durable_object").ObjectStorage }, env: Env);

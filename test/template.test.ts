@@ -61,7 +61,7 @@ function routeOf({ method, path, rest }: Declaration): Route | undefined {
   return here.find((route) => route.method === method) ?? here.find((route) => route.method === "ANY");
 }
 
-/** What CloudFormation makes of a value with these parameters; those that are not given have their defaults. */
+/** Resolves a value like CloudFormation with these parameters; others have their defaults. */
 function resolved(value: Any, given: Record<string, string>): Any {
   const of = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
   const holds = (condition: Any): boolean => {
@@ -250,7 +250,7 @@ describe("rights", () => {
     }
   });
 
-  test("the intent is read where it is kept, by all that have a product, and where it stands in a parameter nothing is", () => {
+  test("functions with a product may read the intent at its address, and nothing for a parameter", () => {
     for (const name of [...GROUPS, "cycle", "console"]) {
       expect(managed(name, { ProductIntentObject: "acme/intent.json" })).toEqual(
         ["docs", "console"].includes(name) ? [] : [{ Ref: "IntentRights" }],
@@ -337,7 +337,7 @@ describe("settings", () => {
     expect(resolved(variables, given)).toMatchObject(set);
   });
 
-  test("are read as they are by default: no write and no read without a token, chat and tasks neither", () => {
+  test("are the defaults of the service: reads, writes, chat and tasks need a token", () => {
     const { adapter, ...settings } = parseSettings(defaults, { clock: testClock() });
     expect(settings).toMatchObject({
       allowAnonymousWrites: false,
@@ -408,10 +408,10 @@ describe("alarms", () => {
   });
 
   test.each(alarms)(
-    "%s judges one figure of its metrics, and tells of its beginning and end",
+    "%s judges one figure of its metrics, and reports its beginning and end",
     (name, { Properties }) => {
       const [figure, ...metrics] = Properties.Metrics as Any[];
-      expect(figure.Id).toBe("told");
+      expect(figure.Id).toBe("judged");
       expect(metrics.every(({ ReturnData }) => ReturnData === false)).toBe(true);
       const used =
         figure.Expression === "SUM(METRICS())" ? metrics : metrics.filter(({ Id }) => figure.Expression.includes(Id));
@@ -420,7 +420,7 @@ describe("alarms", () => {
         expect(resolved(Properties[actions], { AlarmTopic: "arn:aws:sns:x" })).toEqual(["arn:aws:sns:x"]);
         expect(resolved(Properties[actions], {})).toEqual([]);
       }
-      // Where nothing happens there is nothing to tell, but for the schedule, which always runs.
+      // Without events there is no alarm, except for the schedule, which always runs.
       expect(Properties.TreatMissingData).toBe(name === "ScheduleIsSilent" ? "breaching" : "notBreaching");
     },
   );

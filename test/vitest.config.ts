@@ -31,9 +31,9 @@ const always: Plugin = {
   },
 };
 
-/** What tests write goes where temporary files go for them, and with the run. */
+/** Tests write to a temporary folder, which is removed after the run. */
 const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
-/** What is long takes its time, on a slow machine three times as much. */
+/** Long tests get more time, three times as much on a slow machine. */
 const PATIENT_MS = 180_000;
 const LONG = { ...env, TEST_LENGTH: "long" };
 /** A browser on a busy machine loses a race now and then: in CI its test gets a second try, which the report names. */

@@ -12,7 +12,7 @@ import { findFaults, findPreposition } from "./rules.mjs";
 const RULES_BEGIN = "ddcdce0";
 const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md", "CONTRIBUTING.md"];
 /** Rooms in which every line is checked. */
-const TRANSLATED = [".ci", "handlers", "lib", "local"];
+const TRANSLATED = [".ci", "docs", "handlers", "lib", "local", "test"];
 /** Generated files, data of tests, and the rules themselves. */
 const UNCHECKED = [":!lib/client/generated", ":!.ci/language", ":!test/docs/language.test.ts"];
 

@@ -50,6 +50,7 @@ const ALLOWED = [
   /asked to look into, beside changes/,
   /whose keys are whose is told by the intents/,
   /`held against `/,
+  /"held against \{what\}"/,
   /"held against"/,
 ];
 

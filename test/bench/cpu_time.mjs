@@ -1,4 +1,4 @@
-/** What a process has used of the processor. */
+/** Processor time that a process has used. */
 import { readdir, readFile } from "node:fs/promises";
 
 /** The processor's time of all its threads so far, in microseconds; NaN where the system does not tell. */

@@ -30,9 +30,9 @@ export async function life({ warmUp, rounds, requests, seconds }) {
   const reference = await startReference();
   const measured = async (server, plan, settled = async () => {}) => {
     const before = await processorTime(server);
-    const told = await load({ port: server.port, ...plan });
+    const measured = await load({ port: server.port, ...plan });
     await settled();
-    return { ...told, cpu: ((await processorTime(server)) - before) / plan.count };
+    return { ...measured, cpu: ((await processorTime(server)) - before) / plan.count };
   };
   const rows = new Map();
   /** One load of the service, then the same requests to the reference. */
@@ -44,7 +44,7 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     rows.get(name).push({ ours, theirs });
   };
   const written = new Map();
-  /** What follows the log counts with what is written to it, and is done when the reference runs on the same core. */
+  /** Projections count with the writes they follow; they are done when the reference runs on the same core. */
   const writing = async (name, plan) => {
     const before = await countFolderBytes(service);
     await pair(name, plan, () => atRest(service));

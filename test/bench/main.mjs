@@ -66,7 +66,7 @@ try {
     beside: `${proposal.toFixed(2)} ms a proposal, ${sync.toFixed(2)} ms a write and fdatasync`,
   });
   console.log(`with ${plan.changes} changes, ${plan.live} of them live`);
-  const told = {
+  const results = {
     start: ["start, s", { atLeast: false }],
     memory: ["memory, MiB", { atLeast: false, beside: "resident after the start" }],
     proposingEarly: ["proposals, just started", { beside: "while the log may still be checked and followed" }],
@@ -77,7 +77,7 @@ try {
   };
   for await (const figures of grown(plan))
     for (const [name, value] of Object.entries(figures)) {
-      const [title, ...how] = told[name];
+      const [title, ...how] = results[name];
       row(title, value, ...how);
     }
   row("cold import, ms", await coldImport(plan), {

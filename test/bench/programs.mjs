@@ -18,7 +18,7 @@ const PROBE = new URL("pause_probe.mjs", import.meta.url).href;
 const REFERENCE = fileURLToPath(new URL("reference.mjs", import.meta.url));
 
 const pinned = availableParallelism() > 1 && pin(process.pid, 1);
-/** Where everything runs, in words. */
+/** Names the machine and versions of a run. */
 export const where = pinned
   ? "server on one core, client on another"
   : "server and client wherever the system puts them";
@@ -104,7 +104,7 @@ export async function measureMemory({ child }) {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN) / 1024;
 }
 
-/** What the service's files hold, in bytes, without the zeros of space that was taken beforehand. */
+/** Returns the bytes in the service's files, without the zeros of space reserved in advance. */
 export async function countFolderBytes({ folder }) {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
   const sizes = await Promise.all(names.map(({ parentPath, name }) => writtenIn(join(parentPath, name))));

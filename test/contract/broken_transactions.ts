@@ -170,7 +170,7 @@ export const brokenTransactions: BrokenStores = {
         }),
     );
   },
-  "one that fails takes those beside it with it": () =>
+  "a failing decision takes the concurrent ones with it": () =>
     onTransact((store) => {
       let failed = false;
       return async (decide) => {
@@ -178,7 +178,7 @@ export const brokenTransactions: BrokenStores = {
           failed = true;
           throw error;
         });
-        if (failed) throw new Error("failed beside another");
+        if (failed) throw new Error("failed together with another");
         return result;
       };
     }),

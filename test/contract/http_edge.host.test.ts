@@ -44,7 +44,7 @@ const RESETS = 0.3;
 let started = 0;
 let resets = 0;
 
-/** Beside what any host can get wrong: what an object that is reset may have forgotten. */
+/** Faults of a reset object, which may have forgotten data, in addition to those of any host. */
 const FORGETFUL: Section[] = ["transitions", "idempotency"];
 
 httpContract(

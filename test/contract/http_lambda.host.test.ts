@@ -21,7 +21,7 @@ const made =
 
 httpContract("a Lambda function behind an HTTP API", [...OF_A_HOST, "idempotency"], made("http_api"));
 
-// What differs is the event and how it holds a body.
+// Events differ in their form and in how they carry a body.
 const OF_AN_EVENT: Section[] = ["life", "bodies", "preconditions"];
 httpContract("a Lambda function behind a REST API", OF_AN_EVENT, made("rest_api"));
 httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));

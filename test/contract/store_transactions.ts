@@ -177,7 +177,7 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "within a transaction an expected revision is held against its own writes",
+    name: "within a transaction an expected revision is compared with its own writes",
     async run({ store }) {
       await put(store, "things", "a", 1);
       await store.transact(async (tx) => {
@@ -278,7 +278,7 @@ export const transactionCases: readonly StoreCase[] = [
       equal(won.length, 1);
       for (const outcome of outcomes)
         if (outcome.status === "rejected")
-          agree(outcome.reason instanceof RevisionConflict, `one that lost was told ${outcome.reason}`);
+          agree(outcome.reason instanceof RevisionConflict, `a lost decision failed with ${outcome.reason}`);
       equal((await store.get("things", "one"))?.value, won[0]);
     },
   },
@@ -373,7 +373,7 @@ export const transactionCases: readonly StoreCase[] = [
           store.transact(async (tx) => {
             await tx.get("things", "a");
             refusing.give();
-            throw new Error("told from what is not durable");
+            throw new Error("decided from data that is not durable");
           }),
         ),
       ]);

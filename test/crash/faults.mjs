@@ -1,7 +1,7 @@
 /**
  * node test/crash/faults.mjs [--short]: one system call of the running program fails, or kills it (strace), and the faults of
  * passing_faults.mjs; then the program is started again and compared with every receipt. Exit code 1: a fault of the program.
- * Where strace or mount may not be used, that part is skipped with the reason.
+ * If strace or mount is not allowed, that part is skipped with the reason.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtemp } from "node:fs/promises";
@@ -44,8 +44,8 @@ async function inject(home, [call, file, fault, when]) {
     await service.listening;
     const { refused, failed, gone } = await work(service, ledger, { adapterMayFail: true });
     adapterFailed = failed > 0;
-    const told = [refused && `${refused} writes refused`, failed && `${failed} failed`, gone && "killed"];
-    met = told.filter(Boolean).join(", ");
+    const counts = [refused && `${refused} writes refused`, failed && `${failed} failed`, gone && "killed"];
+    met = counts.filter(Boolean).join(", ");
     if (gone && fault !== "KILL") ledger.fault("answer", "it ended by itself");
   } catch (error) {
     met = "no start";

@@ -37,9 +37,9 @@ export function newLedger() {
     seen[event_type] = (seen[event_type] ?? 0) + 1;
     if (!(event_type in ONCE)) return;
     const { target } = event_type === "change_proposed" ? JSON.parse(detail) : {};
-    const change = folded.get(change_id) ?? { place: JSON.stringify([tenant, target]), told: new Set() };
-    if (change.told.has(event_type)) fault("duplicated", `entry ${id} tells ${event_type} of ${change_id} again`);
-    change.told.add(event_type);
+    const change = folded.get(change_id) ?? { place: JSON.stringify([tenant, target]), logged: new Set() };
+    if (change.logged.has(event_type)) fault("duplicated", `entry ${id} tells ${event_type} of ${change_id} again`);
+    change.logged.add(event_type);
     change.status = ONCE[event_type];
     folded.set(change_id, change);
     const stack = stacks.get(change.place) ?? [];
@@ -93,8 +93,8 @@ export function newLedger() {
   const checkChange = ({ change_id, status }) => {
     if (!(RANK[status] >= (RANK[statuses.get(change_id)] ?? 0)))
       fault("lost", `${change_id} was ${statuses.get(change_id)} and is ${status}`);
-    const told = folded.get(change_id)?.status;
-    if (told !== status) fault("mismatch", `${change_id} is ${status}, the log says ${told}`);
+    const logged = folded.get(change_id)?.status;
+    if (logged !== status) fault("mismatch", `${change_id} is ${status}, the log says ${logged}`);
   };
 
   const checkChanges = async (url, all) => {

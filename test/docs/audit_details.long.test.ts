@@ -12,7 +12,7 @@ test("what the entries of a month tell is all named", async () => {
   const rows = new Map(
     listRows(document, "`event_type`", "When").map(([event, , reported]) => [bare(event!), reported!]),
   );
-  // Of every entry, and of those about a change or signed.
+  // Members of every entry, and of entries about a change or signed ones.
   const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];
   const unlisted = entries.flatMap(({ event_type, detail }) =>
     Object.keys(JSON.parse(detail) as object)

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { program, quickProgram } from "../e2e/server.ts";
 import { ROOT } from "./markdown.ts";
 
-/** What is made, and what is nobody's. */
+/** Generated files, and files that belong to nobody. */
 const OWN = ["dist", "data", ".git"];
 const PUBLISHED = "dist/local/ui_server.js";
 

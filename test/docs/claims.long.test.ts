@@ -1,4 +1,4 @@
-/** What the documents name is there: options, variables, endpoints, error codes, scripts, imports, files, links. */
+/** Everything that the documents name exists: options, variables, endpoints, error codes, scripts, imports, files, links. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -37,11 +37,11 @@ const lines = ({ prose, blocks }: Document): Found[] => [
 interface Claim {
   document: Document;
   line: number;
-  /** What the pattern's groups hold. */
+  /** Contents of the pattern's groups. */
   parts: string[];
 }
 
-/** What the documents name by this look. */
+/** Names in the documents that match a pattern. */
 const named = (pattern: RegExp, where: (document: Document) => Found[] = lines): Claim[] =>
   all.flatMap((document) =>
     where(document).flatMap(({ line, text }) =>
@@ -221,10 +221,10 @@ const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() && entry.name !== "data" ? entry.name : [],
 );
 
-/** What the documents themselves have a reader write: `// hono.ts`. */
+/** Files that the documents let a reader write: `// hono.ts`. */
 const written = new Set(all.flatMap(({ blocks }) => blocks.map(fileName)));
 
-/** Where a built file comes from. */
+/** Returns the source of a built file. */
 const sourcesOf = (path: string): string[] => [
   path.replace(/^dist\/(?=handlers|lib|local)/, "").replace(/\.js$/, ".ts"),
   path.replace(/^dist\/(?:edge|lambda)\//, "handlers/").replace(/(?:\/index)?\.m?js$/, ".ts"),

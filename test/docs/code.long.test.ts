@@ -9,7 +9,7 @@ import tsconfig from "../../tsconfig.json" with { type: "json" };
 import { writeCode } from "./code.ts";
 import { ROOT } from "./markdown.ts";
 
-/** Where the sources of what the package exports are. */
+/** Sources of the package's exports. */
 function paths(): Record<string, string[]> {
   const typed = Object.entries(packageJson.exports).flatMap(([name, target]) =>
     typeof target === "object" ? [[name, target.types] as const] : [],

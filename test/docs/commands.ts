@@ -6,7 +6,7 @@ import type { Block } from "./markdown.ts";
 export interface Command {
   line: number;
   text: string;
-  /** What is shown below it; undefined where nothing is compared. */
+  /** The output that the document shows; undefined if nothing is compared. */
   output?: string;
   /** The exit code it ends with: 0, or what the comment above it says (`# …, exit code 2`). */
   status: number;

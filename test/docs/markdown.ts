@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 /** The folder that documents name files from. */
 export const ROOT = join(import.meta.dirname, "../..");
 
-/** What is fenced. */
+/** The text between the fences. */
 export interface Block {
-  /** Of its first line of code, from 1. */
+  /** Number of the first line of code, from 1. */
   line: number;
   /** All that stands behind the fence: the language, and what it is an example of (`json intent`). */
   info: string;
@@ -28,11 +28,11 @@ export interface Document {
   /** From the root. */
   path: string;
   blocks: Block[];
-  /** What an anchor may name. */
+  /** Names that an anchor can have. */
   anchors: Set<string>;
   /** The targets of links and images. */
   links: Found[];
-  /** What stands in backticks. */
+  /** Texts in backticks. */
   spans: Found[];
   /** The lines outside of fences and comments. */
   prose: Found[];

@@ -1,4 +1,4 @@
-/** What the package exports, and the source of each. */
+/** Exports of the package, with the source of each. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };

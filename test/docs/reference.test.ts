@@ -134,11 +134,11 @@ test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
 
 test("every error code has its row, with its status, a cause and a remedy", () => {
   const rows = listRows(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
-  const told = rows.map(([code, status]) => `${status} ${bare(code!)}`);
+  const statuses = rows.map(([code, status]) => `${status} ${bare(code!)}`);
   const own = Object.values(REFUSALS).map(([status, code]) => `${status} ${code}`);
   const declared = new Set([...Object.entries(STATUS).map(([code, status]) => `${status} ${code}`), ...own]);
-  expect(told.toSorted()).toEqual([...declared].toSorted());
-  expect(rows.filter(([, , ...told]) => !told.every((cell) => cell.endsWith(".")))).toEqual([]);
+  expect(statuses.toSorted()).toEqual([...declared].toSorted());
+  expect(rows.filter(([, , ...texts]) => !texts.every((cell) => cell.endsWith(".")))).toEqual([]);
 });
 
 test("every type of target system has its row and its page", () => {
@@ -181,7 +181,7 @@ interface Schema {
   oneOf?: Schema[];
 }
 
-/** What may stand in a field, in words. */
+/** Describes the possible values of a field. */
 function valueOf({ type, items, const: only, enum: words, anyOf, format, minimum, exclusiveMinimum }: Schema): string {
   if (only) return `\`${only}\``;
   if (words) return words.map((word) => `\`${word}\``).join(", ");

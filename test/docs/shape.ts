@@ -1,7 +1,7 @@
 /** Compares what a document shows with what came. */
 import type { StandIns } from "./stand_ins.ts";
 
-/** What differs, as a sentence; undefined when it is as shown. JSON is compared by its members, other text by its letters. */
+/** Describes the difference; undefined if there is none. Compares JSON by its members, other text by its letters. */
 export function difference(shown: string, actual: string, standIns: StandIns): string | undefined {
   const json = /^[{[]/.test(shown) ? parseShown(shown) : undefined;
   if (json === undefined)

@@ -1,9 +1,9 @@
 /**
- * What a document shows of one run – ids, hashes, ports – stands for what there is in this one. It is learnt from what
+ * Ids, hashes and ports that a document shows stand for those of this run. They are learnt from what
  * comes, and put into the commands that follow, so that a story runs as written.
  */
 
-/** What differs from run to run, by its look; an ellipsis shortens it, or stands for anything. */
+/** Patterns of values that differ between runs; an ellipsis shortens a value, or stands for anything. */
 const VARYING = new RegExp(
   [
     /(?<time>\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/,
@@ -21,7 +21,7 @@ type Look = "time" | "id" | "hash" | "base64" | "any";
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-/** What stands for what. */
+/** Values of this run by the value in the document. */
 export class StandIns {
   readonly #given = new Map<string, string>();
   readonly #ports = new Map<string, string>();
@@ -38,7 +38,7 @@ export class StandIns {
     this.#ports.set(`:${shown}`, `:${actual}`);
   }
 
-  /** What was given and has not been met. */
+  /** Values of the document that did not occur yet. */
   unused(): string[] {
     return [...this.#given.keys()].filter((shown) => !this.#used.has(shown));
   }
@@ -103,7 +103,7 @@ export class StandIns {
     return `(${prefix}[0-9a-f-]{${length}})`;
   }
 
-  /** What a name stands for; a shortened one is the beginning of another, or another the beginning of it. */
+  /** Returns the value for a name; a shortened name is the beginning of another. */
   #find(name: string): string | undefined {
     const exact = this.#learnt.get(name);
     if (exact !== undefined) return exact;

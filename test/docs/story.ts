@@ -18,7 +18,7 @@ export type Reader = (example: any, story: Story) => unknown;
 
 /** Requirements of a document's story in addition to a checkout. */
 export interface Stage {
-  /** What text of the document stands for here, such as an address. */
+  /** Values of this run for texts of the document, such as an address. */
   stands?: Record<string, string>;
   /** Variables of the reader's shell. */
   env?: Record<string, string>;

@@ -72,7 +72,7 @@ test("server: every type, a key that holds slashes, and another type than was as
 });
 
 test("server: without the read token the code's own value holds", async () => {
-  const flags = await serverClient("stranger", []);
+  const flags = await serverClient("other-tenant", []);
   await put("t1", "ui.secret", "theirs");
   expect(await flags.getStringDetails("ui.secret", "code", { targetingKey: "t1" })).toMatchObject({
     value: "code",

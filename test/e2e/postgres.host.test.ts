@@ -103,7 +103,7 @@ describe("several processes on one database", () => {
     const ids = entries.slice(before).map(({ change_id }) => change_id);
     const all = [...acknowledged.killed, ...acknowledged.others];
     expect(ids).toEqual(expect.arrayContaining(all));
-    // Those under way when it was killed may have been kept, each once.
+    // Decisions under way at the kill may have been stored, each at most once.
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length - all.length).toBeLessThanOrEqual(IN_FLIGHT);
   });

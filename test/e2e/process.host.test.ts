@@ -22,9 +22,7 @@ const total = async (url: string) =>
   ((await (await fetch(`${url}/api/product/runtime`)).json()) as { total: number }).total;
 
 describe.concurrent("listening", () => {
-  test("is one JSON log line with the url; each line of standard error is JSON, standard output stays empty", async ({
-    cwd,
-  }) => {
+  test("is one JSON log line with the url; standard error is JSON only, standard output is empty", async ({ cwd }) => {
     const server = await published(cwd, WITH_INTENT);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(await (await fetch(`${server.url}/livez`)).json()).toEqual({ status: "ok" });

@@ -26,9 +26,7 @@ function nextOf(server: Process, message: string): Promise<string> {
 
 const KEPT = "the intent was not replaced, and the current one stays in force";
 
-test("SIGHUP brings a changed intent with a higher epoch into force, and keeps the current one otherwise", async ({
-  cwd,
-}) => {
+test("SIGHUP brings an intent with a higher epoch into force, or else keeps the current one", async ({ cwd }) => {
   const server = await serve(cwd, WITH_INTENT);
   expect(await entries(server)).toEqual(["intent_in_force"]);
   expect(await feed(server, "churn")).toBe(400);
@@ -81,9 +79,7 @@ test("SIGUSR1 opens no inspector, and SIGUSR2 does nothing", async ({ cwd }) => 
   expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 });
 
-test("the program does not start under an older intent, though nothing was written under the newer one", async ({
-  cwd,
-}) => {
+test("the program does not start under an older intent, even if the newer one wrote nothing", async ({ cwd }) => {
   await writeIntent(cwd, "newer.json", { update_epoch: 4 });
   const first = await serve(cwd, ["--product-intent", "newer.json"]);
   first.child.kill("SIGTERM");

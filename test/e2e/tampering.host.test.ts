@@ -46,7 +46,7 @@ test("a line that no longer has its checksum refuses the start, and is named by 
   expect(refused.stderr[0]).toContain(String(offset));
 });
 
-test("an edit whose checksum was mended is named at start and by verify; reads go on, writes are refused", async () => {
+test("start and verify name an edit with a corrected checksum; reads work, writes are rejected", async () => {
   await edited(true);
   const server = await serve(cwd, ARGS);
   expect(await server.logged("audit chain broken")).toMatchObject({ first_invalid: 3 });

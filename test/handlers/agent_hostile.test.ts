@@ -160,7 +160,7 @@ function adversary(seed: number, ids: readonly string[]) {
     });
   };
 
-  /** What would come through if one thing were not looked at. */
+  /** Requests that would succeed without one of the checks. */
   const nearlyRight = (): Request => {
     const extra = { ...sometimes(WITH_TOKEN), ...sometimes({ "x-person": one(["ana", "bo"]) }) };
     const proposal = { ...PROPOSAL, target: `ui.${below(400)}`, ...(below(2) === 0 ? { proposer: one(NAMES) } : {}) };

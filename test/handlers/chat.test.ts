@@ -104,7 +104,7 @@ test("what is said is remembered, and found the next time it matters", async () 
   });
 });
 
-/** What an answer tells from memory, whatever it says before that. */
+/** Returns the part of an answer that comes from memory. */
 const fromMemory = (text: string): string => /(?:From memory:|记忆中：)[^]*/.exec(text)?.[0] ?? text;
 
 test("a question asked again has the same answer, and does not crowd out what answers it", async () => {

@@ -36,7 +36,7 @@ describe("lists", () => {
       expect(most(list)).toBeLessThan((1024 * 1024) / 5 + 10_000);
   });
 
-  test("without a time limit: the riskiest first, then what reaches most; what reaches nobody knows how many, before them", async () => {
+  test("without a time limit the order is risk, then reach, with an unknown reach first", async () => {
     const { propose, get } = await service();
     await propose({ summary: "low", risk: "low", affected_users: 9 });
     await propose({ summary: "high, few", risk: "high", affected_users: 3 });

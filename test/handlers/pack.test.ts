@@ -108,7 +108,7 @@ describe("as files", () => {
     expect([...(await packOf("from=2030-01-01T00:00:00Z")).keys()]).toEqual(["README.txt", "checkpoint.txt"]);
   });
 
-  test("of a period over which an accepted clock stepped back: also a change that was begun under the wrong one", async () => {
+  test("a period in which an accepted clock stepped back has a change of the wrong clock too", async () => {
     const other = await service();
     const from = other.deps.clock.iso();
     const early = await other.bring("denied");

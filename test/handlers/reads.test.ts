@@ -13,7 +13,7 @@ const FEW = 40;
 const MANY = rounds(120, 240, 400);
 
 /**
- * What a GET asks of the store, of a product of which `FEW` changes wait for consent, as many for their apply, and as many
+ * Counts store requests of a GET for a product of which `FEW` changes wait for consent, as many for their apply, and as many
  * are applied; and how many requests more it may ask where there are `MANY` of each. `steps`: those that wait for others.
  */
 interface Costs {
@@ -27,7 +27,7 @@ interface Costs {
 
 const NOTHING: Costs = { requests: 0, steps: 0, heads: 0 };
 
-/** What verifies or proves looks at the log's end again behind what it has read, so as to accuse nobody falsely. */
+/** Verifying reads look at the end of the log again after reading, to avoid false accusations. */
 const COSTS: Record<string, Costs> = {
   "/api/product/runtime": { requests: 7, steps: 3, pages: 1 },
   "/api/product/audit": { requests: 3, steps: 3 },
@@ -104,7 +104,7 @@ test("every GET is in the table", () => {
   expect(READS.filter((path) => !(path in COSTS))).toEqual([]);
 });
 
-test("what a GET asks of the store does not grow with the product, and it reads the log's end once", async () => {
+test("a GET makes as many store requests for any size of the product, and reads the head once", async () => {
   const [few, many] = [await asked(FEW), await asked(MANY)];
   for (const [path, { requests, steps, pages = 0, heads = 1 }] of Object.entries(COSTS)) {
     const least = few.get(path)!;

@@ -53,7 +53,7 @@ test.each<[string, TestOptions, Record<string, string>, object]>([
   ["nobody behind a proxy", { identityHeader: "x-person" }, {}, { ...NOBODY, may: ["read", "kpi"] }],
   ["an agent", { adminToken: ADMIN, protectReads: true }, agent, AGENTS],
   [
-    "an agent with all there is beside it",
+    "an agent with every other credential",
     { identityHeader: "x-person" },
     { ...agent, ...token, "x-person": "ana" },
     AGENTS,

@@ -1,4 +1,4 @@
-/** What a service is given: secrets that could stand for two are refused. */
+/** A service rejects secrets that are equal to each other. */
 import { expect, test } from "vitest";
 import { createDeps } from "../../lib/deps.ts";
 import { IntentInvalid } from "../../lib/changes/rules/intent.ts";

@@ -56,7 +56,7 @@ test("a long file is read piece by piece, and what is no line of it is reported 
   expect(pages.flat()).toEqual([...Array<string>(500).fill(note), "", "", "", ""]);
 });
 
-test("a file that became shorter while the service runs takes nothing more until it was read again", async () => {
+test("a file that became shorter while the service runs gets nothing until it is read again", async () => {
   const path = join(folder, "shorter.jsonl");
   const anchor = await openAnchor(path, clock);
   for (const note of NOTES) await anchor.append(note, signal);

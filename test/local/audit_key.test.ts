@@ -51,7 +51,7 @@ test.skipIf(!openssl)("a key made with openssl is loaded (skipped where openssl 
   expect(Buffer.from(loadAuditKey(path, never).publicKey)).toEqual(der.subarray(12));
 });
 
-test.skipIf(process.platform === "win32")("a key that others can read is told of", () => {
+test.skipIf(process.platform === "win32")("a key that others can read causes a warning", () => {
   const warnings: string[] = [];
   loadAuditKey(keyFile("open.pem", pem("ed25519"), 0o640), (message) => void warnings.push(message));
   expect(warnings).toEqual([expect.stringContaining("set its mode to 600")]);

@@ -82,7 +82,7 @@ beforeAll(async () => {
   policy = file("policy", `# ours\n${log}\n${witness}\ngroup some any w1 w2\nquorum some\n`);
   file("both", `${log}\n${witness}\ngroup all all w1 w2\nquorum all\n`);
   file("none", `${log}\nquorum none\n`);
-  file("stranger", `log ${vkey(origin, OTHER, 1)}\nquorum none\n`);
+  file("other-log", `log ${vkey(origin, OTHER, 1)}\nquorum none\n`);
   file("intent.json", JSON.stringify({ principals: PRINCIPALS }));
   file("others.json", JSON.stringify({ principals: { ana: person(passkey()), bo: person(sshPen()) } }));
 });
@@ -109,7 +109,7 @@ const argsOf = ({ policy: logs, keys, manifests = [] }: Given): string[] => [
   ...manifests.flatMap((hash) => ["--manifest-hash", hash]),
 ];
 
-/** What was verified here, which the verifier in Python is asked at the end, in one process. */
+/** Files verified here, which the Python verifier checks at the end in one process. */
 const asked: { args: string[]; report: CertificateReport | string }[] = [];
 
 /** Expected verdicts on certificates; the verifier in Python is asked of `most` of them. */
@@ -257,7 +257,7 @@ describe("what does not hold is reported", () => {
   test("witnesses that are missing, a log that nobody named", () => {
     expect(rules(one(made))).toEqual(["cosignature"]);
     expect(rules(one(good, { policy: "both" }))).toEqual(["cosignature"]);
-    expect(rules(one(good, { policy: "stranger" }))).toEqual(["signature"]);
+    expect(rules(one(good, { policy: "other-log" }))).toEqual(["signature"]);
     expect(rules(one(cosigned(made, "w.example", OTHER)))).toEqual(["cosignature"]);
     expect(one(cosigned(good, "o.example", OTHER), { policy: "both" }).verdict).toBe("valid");
   });
@@ -509,7 +509,7 @@ test("the program: exit codes, its words, what it extracts", () => {
   const { status, stdout } = runPython(["certificate", path, "--policy", policy]);
   expect(stdout).toBe(`${certificateText(path, one(good))}\n`);
   expect(status).toBe(0);
-  const calls = [[path], [path, "--policy", join(folder, "stranger")], [path, "--manifest-hash", "x"]];
+  const calls = [[path], [path, "--policy", join(folder, "other-log")], [path, "--manifest-hash", "x"]];
   expect(runPythonOften(calls.map((args) => ["certificate", ...args])).map((ended) => ended.status)).toEqual([2, 1, 3]);
 });
 

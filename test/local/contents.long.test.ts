@@ -28,7 +28,7 @@ const linesOf = (text: string): string[] => text.trimEnd().split("\n");
 const written = (changed: readonly string[]): string => changed.map((line) => `${line}\n`).join("");
 const contentAt = (id: string): number => lines.findIndex((line) => line.startsWith(`{"change_id":"${id}"`));
 
-/** What was verified here, which the verifier in Python is asked at the end, in one process. */
+/** Files verified here, which the Python verifier checks at the end in one process. */
 const asked: { args: string[]; report: Report; path: string }[] = [];
 
 async function verified(changed: readonly string[], contents = true): Promise<Report> {

@@ -30,7 +30,7 @@ function demo(...options: string[]): Demo {
   const temporary = mkdtempSync(join(tmpdir(), "demo-"));
   const child = spawn(process.execPath, ["local/demo/main.mjs", "--dist", dist, ...options], {
     cwd: ROOT,
-    // What is set for a service of one's own is not the demo's.
+    // Settings for one's own service do not apply to the demo.
     env: { PATH: process.env["PATH"], TMPDIR: temporary, SVC_PORT: "1", SVC_PROTECT_READS: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -92,11 +92,11 @@ async function connected(url: string): Promise<{ closed: Promise<unknown> }> {
   };
 }
 
-test("the shop shows what was consented to and applied, and nothing else; Ctrl-C leaves nothing behind", async () => {
+test("the shop shows only consented and applied values; Ctrl-C leaves nothing behind", async () => {
   const running = demo();
   const { shop, service, id, ask, page, step } = await atItsReader(running);
 
-  // What was taken back shows no more, what was kept does; the last change waits.
+  // Rolled back values are gone, other applied values are shown, and the last change waits.
   for (const text of ["Free delivery from €45", "Pay as a guest", "We deliver"]) expect(await page()).toContain(text);
   const { body: waiting } = await ask(`api/product/changes/${id}`);
   expect(waiting).toMatchObject({ status: "pending_consent", proposer: "agent:shopkeeper", proposer_kind: "agent" });

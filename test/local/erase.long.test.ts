@@ -141,7 +141,7 @@ test("of a change that is rolled back, also from what the one applied over it fo
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("what was kept after the first look goes with the second; the journal is done twice a day at most", async () => {
+test("copies found later go with the second scan; the journal is compacted at most twice a day", async () => {
   const ids = [await api.bring("denied", SECRET), await api.bring("denied", SECRET)];
   await erase(ids[0]!);
   await running.cycle();

@@ -4,7 +4,7 @@ import { verifyCertificate } from "../../local/verify/certificate.ts";
 import { service } from "../support/service.ts";
 import { summarizeReport, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
 
-test(`an export with late notes verifies, changed by a bit it does not (${pythonMissing ?? "Python too"})`, async () => {
+test(`late notes verify, and not with a flipped bit (${pythonMissing ?? "Python too"})`, async () => {
   const api = await service();
   const change_id = await api.bring("applied", { rationale: "" });
   for (const item of ["rationale", "note"])
@@ -21,7 +21,7 @@ test(`an export with late notes verifies, changed by a bit it does not (${python
       report,
       found,
     ]);
-  // What is said afterwards decides nothing: a certificate is of the decisions.
+  // Later notes decide nothing: a certificate is about decisions.
   const { text } = await api.get(`changes/${change_id}/certificate`);
   expect(text).not.toContain("said afterwards");
   expect(verifyCertificate(Buffer.from(text), { manifests: [] })).toMatchObject({

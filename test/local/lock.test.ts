@@ -21,8 +21,8 @@ const servers: Server[] = [];
 /** A process that tries the lock, says how that went, and stays. */
 const PROGRAM = `
   import { acquireLock } from "./lock.ts";
-  const told = await acquireLock(process.argv[2]).then(() => "locked", (error) => error.name + ": " + error.message);
-  console.log(told);
+  const result = await acquireLock(process.argv[2]).then(() => "locked", (error) => error.name + ": " + error.message);
+  console.log(result);
   process.stdin.resume();
 `;
 

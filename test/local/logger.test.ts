@@ -8,7 +8,7 @@ function record() {
   return { lines, log: () => openLog("countersign", (line) => lines.push(line)) };
 }
 
-test("each level is one JSON object on one line, with the message, the fields and the time in UTC", () => {
+test("each level is one JSON object on one line, with message, fields and UTC time", () => {
   vi.stubEnv("TZ", "America/New_York");
   const { lines, log } = record();
   const opened = log();

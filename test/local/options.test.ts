@@ -208,7 +208,7 @@ test("two services whose state files lie in one folder have self-evolution folde
   expect(folders).toEqual(["/srv/evolved", "/srv/evolved-a", "/srv/evolved-b"]);
 });
 
-test("a database has no folder: self-evolution files lie where they would with the default state file", () => {
+test("with a database, self-evolution files lie where they would with the default state file", () => {
   const state = "postgres://cs:secret@db.example:5432/cs?sslmode=verify-full";
   expect(run([`--state=${state}`])).toMatchObject({ state, evolvedDir: "data/evolved" });
   expect(run([`--state=${state}`, "--store-name=acme"]).evolvedDir).toBe("data/acme/evolved");
@@ -249,7 +249,7 @@ test("--check-intent names a file, and only --scenarios and a store that is name
   expect(() => parseOptions(["--scenarios=s.yaml"], {})).toThrow("--scenarios goes with --check-intent");
 });
 
-test("--help prints every option, --version the package's version, whatever the environment holds", () => {
+test("--help prints every option and --version the version, for any environment", () => {
   expect(parseOptions(["--help"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: helpText() });
   expect(parseOptions(["--version"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: packageJson.version });
   expect(helpText()).toContain("default 8420");
@@ -458,7 +458,7 @@ test("read protection comes from the environment; beyond loopback chat is protec
     expect(() => run([...argv], env)).toThrow(reported);
 });
 
-test("the address of notifications may be a secret: it is never repeated, and what it does not fit is warned of", () => {
+test("a secret address for notifications is never repeated; a wrong one causes a warning", () => {
   const url = "https://hooks.slack.com/services/T0/B0/hidden";
   const reported = (env: Environment, ...argv: string[]) => run(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
   expect(reported({ SVC_NOTIFY_FORMAT: "slack" })).toEqual([]);
@@ -527,7 +527,7 @@ test("each secret may stand in a file, whose last line end is none of it", () =>
   expect(refusal([`--cross-link-secret-file=${odd}`]).message).not.toContain("hunter2");
 });
 
-test("what of the command line shows in the list of processes is said; the address of a database is hidden there", () => {
+test("warns of secrets that the list of processes shows; it hides a database's address there", () => {
   expect(run(["--cross-link-secret=0123456789abcdef"]).warnings).toEqual([
     "--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET",
   ]);

@@ -1,4 +1,4 @@
-/** What is done to the files of a running service shows when the log is checked, whatever the process holds in memory. */
+/** An edit of a running service's files shows when the log is checked, whatever the process has in memory. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

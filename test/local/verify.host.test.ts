@@ -155,7 +155,7 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["a log's signature in the place of a cosignature", 1, "audit.jsonl --checkpoint cosigned-as-log --witness W1"],
   ["a rewritten log that a witness saw", 1, "rewritten.jsonl --checkpoint cosigned --witness W1"],
   [
-    "a checkpoint under another key that a witness is sought in",
+    "a checkpoint under another key, searched for a witness",
     1,
     "audit.jsonl --checkpoint forged --key public.pem --witness W1",
   ],

@@ -96,7 +96,7 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
 }
 
 /**
- * What both say of exports under each policy in turn, held to be the same; in the same words, unless `worded` is false: of
+ * Compares the findings of both for exports under each policy, in the same words unless `worded` is false: of
  * what is wrong in two ways each may tell the other one.
  */
 async function verified(
@@ -175,7 +175,7 @@ function edited(index: number, edit: (detail: Record<string, unknown>) => object
 const signed = (log = entries): number[] =>
   log.flatMap(({ detail }, index) => (JSON.parse(detail).proof === undefined ? [] : [index]));
 
-test("a rewritten log whose facts are not those that were signed is bad, with a policy and without", async () => {
+test("a rewritten log whose facts differ from the signed ones is bad, with and without a policy", async () => {
   const given = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "approved");
   const consents = given;
   // A log that ends there is verified sooner.

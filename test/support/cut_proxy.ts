@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Where a connection is lost: what is asked does not arrive, or is done and the answer does not come back. */
+/** Direction in which a connection is lost: the request does not arrive, or its answer does not come back. */
 export type Loss = "request" | "answer";
 
 /** A proxy to one server. */

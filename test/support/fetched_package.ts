@@ -48,7 +48,7 @@ async function fetchInto(place: string, locked: string, optional: boolean): Prom
 /** npm keeps to the user's configuration, but for its cache, which may lie where nothing can be written. */
 async function npmCi(folder: string, optional: boolean): Promise<void> {
   const cache = join(folder, "npm-cache");
-  // What a package names for other platforms, or for what is not asked of it, is as large as itself.
+  // Packages that a package names for other platforms or other uses are not counted.
   const lean = ["--ignore-scripts", ...(optional ? [] : ["--omit=optional"])];
   const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
   try {

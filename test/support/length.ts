@@ -12,7 +12,7 @@ export const FULL = process.env["TEST_ROUNDS"] === "full";
 /** Rounds of a loop in the short run, in the long run and in the full one. */
 export const rounds = <T>(short: T, long: T, full: T): T => (FULL ? full : LONG ? long : short);
 
-/** Of cases that try the same thing in other ways: the first so many in the short run, the others in the long one. */
+/** Returns the first cases of a series for the short run, and the others for the long one. */
 export const dealt = <T>(cases: readonly T[], first: number): T[] =>
   LONG ? cases.slice(first) : cases.slice(0, first);
 

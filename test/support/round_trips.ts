@@ -6,11 +6,11 @@ import type { Reads, Store } from "../../lib/store/store.ts";
 export interface Trips {
   /** Requests: each `get`, `getMany`, `list`, `texts`, `others` and transaction is one. */
   requests: number;
-  /** Of these, how many had to wait for the answer to one before: what is asked side by side is one step. */
+  /** Requests that had to wait for the answer to an earlier one; concurrent requests are one step. */
   steps: number;
   /** Number of reads of the chain's head. */
   heads: number;
-  /** What each was, in the order in which they were asked. */
+  /** Each request in order. */
   asked: readonly string[];
 }
 

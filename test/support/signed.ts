@@ -20,7 +20,7 @@ export const person = (...pens: Pen[]) => ({ kind: "person", keys: pens.map(({ k
 
 type Poster = Pick<Client, "post">;
 
-/** What is to be signed, as the service says. */
+/** Returns the statement to sign, from the service. */
 export async function requestStatement(api: Poster, fields: Fields): Promise<string> {
   const reply = await api.post("consent-statement", fields);
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);

@@ -42,7 +42,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test("a run that hangs is ended with the names of the files and what they waited for, and nothing is left of it", async () => {
+test("a hanging run is ended with the files' names and what they waited for, without leftovers", async () => {
   const folder = temporaryFolder();
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const [name, text] of Object.entries(HANGING)) await writeFile(join(folder, name), text);

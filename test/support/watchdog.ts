@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { ReportedHookContext, Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
-/** What a running file does. */
+/** Activities of a running file. */
 interface Life {
   file: string;
   /** When it was last heard of, and of what. */

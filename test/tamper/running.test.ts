@@ -26,12 +26,12 @@ type Pick = (below: number) => number;
 
 /** Result of an attack; true if cycles alone must name it. */
 interface Done {
-  /** Those whose records were edited; the log itself was not. */
+  /** Changes whose records were edited; the log itself was not. */
   changes: string[];
-  /** What a cosigned checkpoint covers was altered. */
+  /** Entries under a cosigned checkpoint were altered. */
   cosigned?: boolean;
   named: boolean;
-  /** Of what decides nothing was touched: whatever is legal is done. */
+  /** Only data that decides nothing was altered: every legal action works. */
   harmless?: boolean;
 }
 
@@ -173,8 +173,8 @@ const KINDS: Record<string, Attack> = {
       tx.delete("live_by_target", formatTargetChangeKey(change));
       tx.delete("owners", owned);
     });
-    const isTold = isLive(change.status) || change.status === "applied";
-    return { changes: [id], named: isOut && isTold, harmless: true };
+    const isRelevant = isLive(change.status) || change.status === "applied";
+    return { changes: [id], named: isOut && isRelevant, harmless: true };
   },
 };
 
@@ -257,10 +257,10 @@ async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
   };
   if (cyclesFirst) await cycles();
   await use(fork, own, done, pick);
-  // What was done to one record stops no other.
+  // An edit of one record does not stop others.
   if (done.changes.length > 0 || !done.named)
     expect(await fork.bring("rolled_back", { target: "t.new" }), what).toBeDefined();
-  // What was decided in between has moved the rows of the views.
+  // Decisions in between have moved the rows of the views.
   if (!cyclesFirst && !done.cosigned && !done.harmless) await cycles();
 }
 

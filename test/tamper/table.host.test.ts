@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 let world: World;
 beforeAll(async () => void (world = await makeWorld()));
 
-/** What a defence is given: the log as it is afterwards, and the store it lies in. */
+/** The input of a measure: the log afterwards, and its store. */
 interface Scene {
   attack: Attack;
   log: string;

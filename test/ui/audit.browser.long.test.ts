@@ -55,7 +55,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     expect(await events()).toHaveLength(2);
   });
 
-  test("the log is checked in the browser: an altered entry, a missing one, a cut tail and a rewrite show", async () => {
+  test("the browser's check of the log finds an edited or missing entry, a cut tail and a rewrite", async () => {
     const page = await open(ANA);
     let change: (entries: Entry[]) => Entry[];
     let length: (given: number) => number;

@@ -7,7 +7,7 @@ export interface Authenticator {
   recognises(does: boolean): Promise<void>;
   /** How many passkeys it holds. */
   count(): Promise<number>;
-  /** How often it was touched to sign. */
+  /** Number of touches for signatures. */
   taps(): number;
 }
 

@@ -1,8 +1,8 @@
-/** What axe, which checks a page for those who cannot see it, point at it or tell its colours apart, finds in one. */
+/** Checks a page with axe for people who cannot see it, point at it or distinguish its colours. */
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** What it finds, of all its rules or of these; `place` names the page in the answer. */
+/** Returns the findings of all or of these rules; `place` names the page in the answer. */
 export async function findViolations(page: Page, place: string, rules?: string[]) {
   // It stays in the page until that is loaded again.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
@@ -14,7 +14,7 @@ export async function findViolations(page: Page, place: string, rules?: string[]
   return found.map(({ id, impact, html }) => ({ impact, said: `${place}: ${id} ${html}` }));
 }
 
-/** What it finds that is serious or worse. */
+/** Returns the findings that are serious or worse. */
 export async function findSerious(page: Page, place: string, rules?: string[]): Promise<string[]> {
   const found = await findViolations(page, place, rules);
   return found.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ said }) => said);

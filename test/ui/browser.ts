@@ -86,7 +86,7 @@ export function useWindows(browser: Browser | undefined) {
 interface Window {
   page: Page;
   context: BrowserContext;
-  /** What must never happen in a page: policy violations, script errors, dialogs of hostile text. */
+  /** Events that must never happen in a page: policy violations, script errors, dialogs of hostile text. */
   faults: string[];
 }
 
@@ -160,5 +160,5 @@ export const showReasons = (page: Page): Promise<void> => page.getByText("Why no
 /** The button of exactly this name. */
 export const button = (page: Page, name: string): Locator => page.getByRole("button", { name, exact: true });
 
-/** What the page says about how fresh it is. */
+/** Returns the page's text about its freshness. */
 export const freshness = (page: Page, said: string): Locator => page.getByRole("status").getByText(said);

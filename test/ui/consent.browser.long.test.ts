@@ -28,7 +28,7 @@ async function approveInOneClick(page: Page, service: Service, id: string): Prom
   expect(await done()).toEqual({ clicks: 1, keys: 0 });
 }
 
-/** What `countersign-verify` says of the service's log, the people's keys taken from a file kept elsewhere. */
+/** Returns the verdict of `countersign-verify` on the service's log, with the people's keys from a separate file. */
 async function verifiedOffline(service: Service, intent: object): Promise<Answer> {
   const file = (name: string) => join(service.folder, name);
   writeFileSync(file("policy.json"), JSON.stringify(intent));

@@ -19,7 +19,7 @@ import { freePort } from "../support/free_port.ts";
 import { startBrowser, useWindows, visit } from "./browser.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
-/** What the service says of itself, and `npm run dev` of it. */
+/** The service's own description, and that of `npm run dev`. */
 const LISTENING = /"message":"listening"/;
 const STOPPING = /"message":"stopping"/;
 const ENDED = /The service has ended/;

@@ -1,4 +1,4 @@
-/** What the console works out by itself: it must say what the service will say. */
+/** Results that the console computes itself agree with the service. */
 import { expect, test } from "vitest";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry_hash.ts";
 import { sha256 } from "../../local/node_ports.ts";

@@ -67,7 +67,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     ]);
   });
 
-  test("an emergency is approved by whom the intent names, past a freeze, and reviewed by somebody else", async () => {
+  test("people of the intent approve an emergency despite a freeze, and somebody else reviews it", async () => {
     const id = await service.propose({ risk: "high" });
     await service.post("api/product/freeze", { actor: "bo" });
     const ana = await open({ name: "ana", token: TOKEN });

@@ -1,4 +1,4 @@
-/** What people stumbled over once, each as it was met: at the widths, with the values and among the changes it took. */
+/** Faults that people met, each as they met it: with the same widths, values and numbers of changes. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findViolations } from "./axe.ts";
@@ -21,7 +21,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     long = await fill(service);
   });
 
-  test("three irreversible changes that wait are on the first page, however many approved ones are older", async () => {
+  test("three irreversible waiting changes are on the first page, before older approved ones", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
     const waits = page.getByRole("region", { name: "Waits for you" });
@@ -174,7 +174,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(found).toEqual([]);
   });
 
-  test("what waits stands after three questions, however many changes there are; the rest comes behind it", async () => {
+  test("waiting changes appear after three requests, however many there are; the rest follows", async () => {
     const page = await open(ANA);
     const asked = questionsOf(page);
     await withoutNews(page);
@@ -224,7 +224,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await page.getByText("Words and terms such as is:pending").waitFor();
   });
 
-  test("figures and days are written as the reader's browser writes them, and a language that is none stops nothing", async () => {
+  test("figures and days have the browser's format, and an unknown language stops nothing", async () => {
     const page = await open({ ...ANA, locale: "de-DE" });
     await visit(page, service.url, "kpis");
     expect(await page.getByRole("region", { name: "KPIs", exact: true }).innerText()).toContain("1,01");
@@ -288,7 +288,7 @@ async function fill({ post, propose }: Service): Promise<string> {
   return propose({ target: "limits.long", summary: "Many settings", value: JSON.stringify(entries) });
 }
 
-/** What a page asks the API from now on, by its path; the stream of events is no question. */
+/** Returns the API requests of a page from now on by path, without the event stream. */
 function questionsOf(page: Page): string[] {
   const asked: string[] = [];
   page.on("request", (request) => {
@@ -298,7 +298,7 @@ function questionsOf(page: Page): string[] {
   return asked;
 }
 
-/** What a path asks the API; the event stream asks nothing, nor does what looks whether the service is there. */
+/** Counts the API requests of a path, without the event stream and the check that the service runs. */
 const questionIn = (path: string): string | undefined =>
   /^\/api\/(?!(?:events|product\/identity)$)(.+)$/.exec(path)?.[1];
 
@@ -331,7 +331,7 @@ function brokenInTables(): string[] {
   return broken;
 }
 
-/** What wears a frame because of the focus: an outline or a shadow, on the element that has it or around it. In the page. */
+/** Returns the element with a frame because of the focus: an outline or a shadow, on it or around it. Runs in the page. */
 function framed(): string[] {
   const found: string[] = [];
   for (let one: Element | null = document.activeElement; one && one !== document.body; one = one.parentElement) {

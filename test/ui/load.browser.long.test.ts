@@ -1,4 +1,4 @@
-/** What the console costs: its first load, a list of ten thousand changes, and a log as long. */
+/** Costs of the console: its first load, a list of ten thousand changes, and a log as long. */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { beforeAll, describe, expect, test } from "vitest";

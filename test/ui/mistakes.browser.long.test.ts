@@ -1,4 +1,4 @@
-/** What people get wrong: the console says what is wrong and where, does nothing twice, and keeps what was typed. */
+/** For people's mistakes the console names the fault and its place, repeats nothing, and keeps the typed text. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";

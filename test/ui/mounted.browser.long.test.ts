@@ -55,7 +55,7 @@ async function crm() {
   return { origin, as };
 }
 
-test("the host's log-in stands before the console, and what is no file of it is the service's and the host's", async () => {
+test("the host's log-in protects the console, and other paths belong to the service and the host", async () => {
   const { origin, as } = await crm();
   expect((await fetch(`${origin}${BASE}/`)).status).toBe(401);
   const { get } = as("ana");

@@ -1,4 +1,4 @@
-/** Where reads are protected the console asks for a token, and reads with it whatever it reads. */
+/** With protected reads the console asks for a token, and uses it for all reads. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findSerious } from "./axe.ts";

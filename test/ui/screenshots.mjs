@@ -23,7 +23,7 @@ const target = resolve(
   process.argv.slice(2).find((argument) => !argument.startsWith("--")) ?? join(root, "docs/screenshots"),
 );
 
-/** What the README shows: file, page, width, theme, and what is done before. */
+/** Screenshots of the README: file, page, width, theme, and earlier steps. */
 const README = [
   { file: "inbox", page: () => "", width: 1440, theme: "light" },
   { file: "change", page: (ids) => `changes/${ids.south}`, width: 1440, height: 1100, theme: "light" },
@@ -52,7 +52,7 @@ const everything = (ids) =>
 
 const work = await mkdtemp(join(tmpdir(), "countersign-screenshots-"));
 process.env.TMPDIR = work;
-/** What has to end, the last begun first. */
+/** Programs to end, the last started first. */
 const ends = [() => rm(work, { recursive: true, force: true })];
 try {
   const service = await live();

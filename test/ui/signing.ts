@@ -35,7 +35,7 @@ export async function counted(page: Page): Promise<() => Promise<{ clicks: numbe
   return () => page.evaluate(() => (globalThis as unknown as { done: { clicks: number; keys: number } }).done);
 }
 
-/** What the log says of the decisions on a change. */
+/** Returns the log's entries about the decisions on a change. */
 export const readDecisions = async (service: Service, id: string) =>
   (await service.get(`api/product/audit?change_id=${id}`)).entries
     .filter(({ event_type }: { event_type: string }) => event_type === "consent_decision")

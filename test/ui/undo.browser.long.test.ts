@@ -26,7 +26,7 @@ describe.skipIf(!browser)("before and after", () => {
     await service.post("api/product/apply", { change_id });
     return change_id;
   };
-  /** What the host product holds, by another hand. */
+  /** Sets the host product's value by another way. */
   const setByHand = (target: string, value: unknown): void => {
     const config = JSON.parse(readFileSync(service.config, "utf8"));
     config.values.t1[target] = value;
@@ -34,7 +34,7 @@ describe.skipIf(!browser)("before and after", () => {
   };
   const checkDrift = () => service.post("api/action/run-now", { action: "check_drift" });
 
-  test("before anybody consents, the page shows what the host product holds now, and how old that look is", async () => {
+  test("before a consent the page shows the host product's value and the age of that reading", async () => {
     await applied({ target: "limits.a", value: "10" });
     setByHand("limits.a", 17);
     const id = await service.propose({ target: "limits.a", summary: "Twenty-five", value: "25" });
@@ -169,7 +169,7 @@ describe.skipIf(!browser)("before and after", () => {
     await guest.getByText("It held what").getByRole("link", { name: "The first" }).waitFor();
   });
 
-  test("a change is revised: the new one names it, it says that it is still open, and its proposer withdraws it", async () => {
+  test("a revised change is named by the new one, shown as open, and withdrawn by its proposer", async () => {
     const id = await service.propose({
       kind: "feature_flag",
       target: "ui.new",

@@ -1,4 +1,4 @@
-/** What a governed write asks of DynamoDB, and writes a second with an answer after 4 ms, through one writer and by rivals. */
+/** Measures requests of a governed write to DynamoDB, and writes a second at 4 ms a request, by one writer and by rivals. */
 import { readFile } from "node:fs/promises";
 import { countersign } from "../../../handlers/index.ts";
 import type { Item, Operation } from "../../../lib/store/dynamodb/items.ts";
@@ -12,7 +12,7 @@ const WRITE_CONCURRENCY = 4;
 const silent = (): void => undefined;
 const QUIET = { debug: silent, info: silent, warn: silent, error: silent };
 
-/** What was asked since it was set back: `waves` are requests one after another, however many at the same time. */
+/** Requests since the last reset: `waves` are sequential requests, each with any number of concurrent ones. */
 interface Asked {
   requests: number;
   waves: number;

@@ -14,7 +14,7 @@ import { slowLink } from "./slow_link.ts";
 
 const CLIENTS = 64;
 
-/** What no service can leave out: one entry after another, each with the hash of the one before, and the change. */
+/** The least work of any service: entries in sequence, each with the hash of the one before, and the change. */
 const PLAIN = `
 create table plain_head (n bigint not null, hash text not null);
 insert into plain_head values (0, repeat('0', 64));
@@ -57,7 +57,7 @@ async function stop({ child }: Service): Promise<void> {
   if (child.exitCode === null) await new Promise((resolve) => child.once("exit", resolve));
 }
 
-/** What some services carry together. */
+/** Measures several services together. */
 interface Rate {
   perSecond: number;
   /** The processor's time of the services, microseconds a proposal. */

@@ -105,7 +105,7 @@ export function auditRules(open: Open): void {
     },
   );
 
-  test("the export with contents has each behind its entry, to the byte that the entry has the hash of", async () => {
+  test("the export with contents has each content after its entry, with the bytes that were hashed", async () => {
     const api = await open();
     const { change_id, digest } = await api.propose({ value: '{"on":true}' });
     const reply = await api.get("export");

@@ -36,7 +36,7 @@ export function mcpRules(open: Open): void {
       expect((await api.send(new Request(`${api.origin}/mcp`, { method, headers: asAgent }))).status).toBe(405);
   });
 
-  test("a value that would be rounded is refused, and null is absent for fields that may be left out", async () => {
+  test("a value that would be rounded is rejected, and null counts as absent for optional fields", async () => {
     const { mcp } = await connected();
     const send = async (fields: string) => {
       const proposal = `${JSON.stringify(PROPOSAL).slice(0, -1)},${fields}}`;

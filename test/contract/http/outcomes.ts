@@ -171,7 +171,7 @@ export function outcomeRules(open: Open): void {
     expect(outcome.judged_from, "a date is over with its day").toBe(`${day(2).slice(0, 10)}T00:00:00.000Z`);
   });
 
-  test("four changes that overlap on a KPI share one movement, and each says so; what came before and after them has its own", async () => {
+  test("four overlapping changes on a KPI share one movement and say so; others have their own", async () => {
     const api = await open();
     const one = (target: string) => applied(api, {}, { target, kpi: "nrr_quarterly", expected_delta_k: 0.01 });
     await api.post("kpi", { nrr_quarterly: 1 });
@@ -234,7 +234,7 @@ export function outcomeRules(open: Open): void {
     expect(await shown("csat")).toMatchObject({ trend_before: 0.5, trend_days: 1, baseline_age_hours: 0 });
   });
 
-  test("calibration holds promises that nobody shares against what came, by kind, proposer's kind and proposer", async () => {
+  test("calibration compares unshared expectations with effects by KPI, kind and proposer", async () => {
     const api = await open();
     for (const [target, expected, before, after] of [
       ["ui.a", 0.2, 4, 4.3],

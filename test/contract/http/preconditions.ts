@@ -77,7 +77,7 @@ export function preconditionRules(open: Open): void {
     expect((await api.change(change_id)).approvals).toHaveLength(1);
   });
 
-  test("a wait is answered by the step that it waits for, and at once where the caller has not seen the last", async () => {
+  test("a wait is answered by the awaited step, or immediately if the caller missed the last one", async () => {
     const api = await open();
     const change_id = await api.bring("pending_consent");
     const asked = api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });

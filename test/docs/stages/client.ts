@@ -18,7 +18,7 @@ const conversation: Message[] = [];
 let offered: string[] = [];
 let story: () => Story;
 
-/** What the model says after so many results of tools. */
+/** Returns the model's answer after a number of tool results. */
 async function said(results: string[]): Promise<object> {
   const [proposed] = results;
   const { change_id } = JSON.parse(proposed ?? "{}") as { change_id?: string };

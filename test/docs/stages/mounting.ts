@@ -12,7 +12,7 @@ export const mounting: Own = {
         origin = story().url(3000);
       });
 
-      /** What somebody with this session sends, with headers of their own choice. */
+      /** Builds a request with this session and headers that the caller chose. */
       const withSession = (session: string, more: Record<string, string> = {}) => {
         const send = (request: Request): Promise<Response> => {
           for (const [name, value] of Object.entries({ authorization: `Bearer ${session}`, ...more }))
@@ -114,8 +114,8 @@ export const mounting: Own = {
           const post = async (path, fields) =>
             (await POST(new Request(api + path, { method: "POST", headers, body: new URLSearchParams(fields) }))).json();
           for (const handler of [GET, POST]) {
-            const stranger = new Request(api + "audit/export", { method: handler === GET ? "GET" : "POST" });
-            assert.equal((await handler(stranger)).status, 401);
+            const unknown = new Request(api + "audit/export", { method: handler === GET ? "GET" : "POST" });
+            assert.equal((await handler(unknown)).status, 401);
           }
           const change = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Banner", value: "true" };
           const { change_id } = await post("propose", change);

@@ -91,7 +91,7 @@ test("each new checkpoint goes to the anchor once", async () => {
   expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
 });
 
-test("an anchor that fails is tried again after a minute, with the newest checkpoint; nothing else waits for it", async () => {
+test("a failed anchor is tried again after a minute with the newest checkpoint; nothing waits", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(1)), anchor };
   state.problem = "the anchor answered 500";
@@ -216,7 +216,7 @@ test("a process that stops does not wait for a silent anchor, and counts that as
   expect(await deps.store.get("meta", "anchor")).toBeUndefined();
 });
 
-test("a log found broken gives its anchor nothing: an older checkpoint would stand behind the newest", async () => {
+test("a broken log sends nothing to its anchor, not even an older checkpoint", async () => {
   const { anchor, kept } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   const older = await storeCurrentCheckpoint(deps);
@@ -283,7 +283,7 @@ test("an anchor that is new is given the newest checkpoint after the next start"
   expect(await started(testAnchor())).toEqual([10]);
 });
 
-test("an anchor that keeps less than it did is degraded, not ready and given nothing, until it is put back", async () => {
+test("an anchor that lost checkpoints is degraded, not ready and receives nothing until repaired", async () => {
   const { deps, state } = await setBackTo70();
   const [longest] = state.kept.splice(-1);
   await verifyAgainstAnchor(deps);

@@ -180,7 +180,7 @@ function remembering(): Log & { lines: string[] } {
   return { lines, info: line, warn: line, error: line };
 }
 
-test("of two processes with different keys the one that started last signs, and the other stands back", async () => {
+test("of two processes with different keys, only the one that started last signs", async () => {
   const first = signing(await makeLog(1));
   const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
   await storeCurrentCheckpoint(first);
@@ -314,7 +314,7 @@ test("a record in the place of the last checkpoint that is none is a breach, not
   expect(deps.integrity.breach?.reason).toContain("no checkpoint");
 });
 
-test("a broken chain without any checkpoint is answered with 503 chain_broken, and proofs likewise", async () => {
+test("a broken chain without a checkpoint is 503 chain_broken, for proofs too", async () => {
   const deps = await makeLog(10);
   deps.integrity.breach = { first_invalid: 4, reason: "its current_hash does not cover its fields" };
   for (const response of [await ask(deps), await auditProof(deps)(get("audit/proof?id=1"))]) {

@@ -1,4 +1,4 @@
-/** What somebody who can write the store may do to the log, and what verify says of it. */
+/** Edits of the log by a person who can write the store, and the findings of verify. */
 import { expect, test } from "vitest";
 import { type ChainHead, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
@@ -39,12 +39,12 @@ function rewrite(tx: Tx, entries: readonly AuditEntry[], edit: (entry: AuditEntr
   tx.put("meta", "chain", head);
 }
 
-/** What a process that was started after the damage answers. */
+/** Returns the answer of a process that started after the damage. */
 async function verdict(api: Awaited<ReturnType<typeof service>>, query = ""): Promise<Reply["body"]> {
   return (await makeService(await restarted(api.deps)).get(`audit/verify${query}`)).body;
 }
 
-/** What a process that was started after the damage answers to a write. */
+/** Returns the answer to a write of a process that started after the damage. */
 const serveAgain = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
   makeService(await restarted(api.deps)).post("propose", PROPOSAL);
 
@@ -156,7 +156,7 @@ test("entries of another log are found, one or all of them", async () => {
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
 });
 
-test("a cut tail whose head was made to fit is found by the changes it leaves, and against what was kept", async () => {
+test("a cut tail with a corrected head is found by its changes and by stored checkpoints", async () => {
   const { api, entries, kept } = await logged();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));

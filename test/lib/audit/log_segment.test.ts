@@ -8,7 +8,7 @@ const ENTRIES = 9000;
 
 test("an outline finds what entries are about, wherever they lie", () => {
   const below = numbers(7);
-  // Of 40 marks each is many subjects', and each stretch lacks some.
+  // Each of the 40 marks has many subjects, and each segment lacks some.
   const subject = (): number => ((below(40) << 20) | (below(3) << 1) | (below(50) === 0 ? 1 : 0)) >>> 0;
   const about = Array.from({ length: ENTRIES }, (_, id) => [
     id % 1000 < 700 ? 2 : subject(),

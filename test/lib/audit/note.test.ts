@@ -39,7 +39,7 @@ test("a published note is read, verified and written to the letter", async () =>
   expect(formatVerifierKey(peter, sha256)).toBe(VERIFIER_KEY);
 });
 
-test("every flipped bit of a note is refused: no note any more, another name, or a signature that does not hold", async () => {
+test("every flipped bit of a note is rejected by its form, its name or its signature", async () => {
   const bytes = Buffer.from(`${TEXT}\n${SIGNATURE}`);
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const flipped = Buffer.from(bytes);

@@ -46,7 +46,7 @@ async function twoProcesses() {
   return { other, failing, store, api };
 }
 
-/** What a transaction appends that is decided now, and never becomes durable. */
+/** The entries of a transaction that is decided now and never becomes durable. */
 async function entryAtEnd(deps: TestDeps): Promise<AuditEntry> {
   const head = (await readHead(deps.store))!;
   return nextEntry(head, { event_type: "kpi_refreshed", detail: "in vain" }, head.at, deps.sha256).entry;

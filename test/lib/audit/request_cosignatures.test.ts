@@ -94,7 +94,7 @@ test("a witness that cosigns the next checkpoint meanwhile does not take its nam
   expect((await body({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
 });
 
-test("of checkpoints that are long enough the one that most witnesses cosigned is taken, of several the newest", async () => {
+test("of checkpoints that are long enough, the one with most cosignatures wins, then the newest", async () => {
   const { deps } = await watchedLog(3);
   await asked(deps, 1);
   const { state: seen } = (await readWitnessStates(deps))[0]!;
@@ -220,7 +220,7 @@ test("without a key, of a broken log and of an empty one nothing is asked", asyn
   expect(one.state.asked).toEqual([]);
 });
 
-test("in a process that stays a silent witness holds up no checkpoint and no stop, and is asked one thing at a time", async () => {
+test("a silent witness delays neither checkpoints nor the stop, and gets one request at a time", async () => {
   const commits = createCommitSignal();
   const plain = await makeLog(1, { store: signalling(memoryStore(), commits) });
   const deps = { ...plain, checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;

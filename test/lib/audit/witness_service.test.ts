@@ -21,7 +21,7 @@ const OTHER = keyPair(ORIGIN, 1);
 const SELF = keyPair("witness.example/w1", 4);
 const LEAVES = Array.from({ length: 200 }, () => randomBytes(32));
 
-/** What a service watches with, its logs known by these keys. */
+/** Options of a service that watches logs with these keys. */
 function watch(...vkeys: string[]): Watch {
   const raw = Buffer.from(SELF.vkey.split("+").slice(2).join("+"), "base64").subarray(1);
   const signer = {
@@ -119,7 +119,7 @@ test.each<[string, string, number]>([
   ["another key", bodyOf(100, 150, noteOf(150, OTHER)), 403],
   ["no signature", submission(100, consistencyProof(100, LEAVES.slice(0, 150)), noteOf(150).split("—")[0]!), 403],
   ["an edited text", bodyOf(100, 150).replace("\n150\n", "\n151\n"), 403],
-  ["a signature that fails beside one that holds", bodyOf(100, 150, noteOf(150) + LOG.signed("x")), 403],
+  ["an invalid signature together with a valid one", bodyOf(100, 150, noteOf(150) + LOG.signed("x")), 403],
   ["nothing", "", 400],
   ["no checkpoint", "old 100\n\n", 400],
   ["a size with a leading zero", bodyOf(100, 150).replace("old 100", "old 0100"), 400],

@@ -112,7 +112,7 @@ describe("while the clock is far behind the log", () => {
 });
 
 describe("accept-clock", () => {
-  test("writes the one entry that is dated before the one before it; everything goes on by the clock", async () => {
+  test("writes the only entry that is earlier than the one before; all goes on by the clock", async () => {
     const api = await ranAhead(await core());
     const { at: last } = (await readHead(api.deps.store))!;
     const { status, body } = await accept(api);

@@ -40,11 +40,11 @@ interface World {
   api: Core;
   /** The change that nobody consents to. */
   change_id: string;
-  /** What the entries say of the consents to another change. */
+  /** Entries about the consents to another change. */
   seen: { approver: string; proof: Proof }[];
   /** The change whose emergency consent waits for its review. */
   urgent: string;
-  /** What was sent to freeze the service, to lift that once, and to propose. */
+  /** Requests that froze the service, lifted a freeze, and proposed. */
   sent: { freeze: Fields; unfreeze: Fields; propose: Fields };
   below: (end: number) => number;
   one: <T>(list: readonly T[]) => T;
@@ -52,7 +52,7 @@ interface World {
   truth: (name: string) => StatementFacts;
 }
 
-/** What dora sends to propose a change. */
+/** The request of dora that proposes a change. */
 async function proposalOf(api: Core, target: string): Promise<Fields> {
   const proposal = { ...PROPOSAL, target };
   // A statement is good for one use.
@@ -69,7 +69,7 @@ async function proposalOf(api: Core, target: string): Promise<Fields> {
 const proposed = async (api: Core, target: string): Promise<Reply["body"]> =>
   (await api.post("propose", await proposalOf(api, target))).body;
 
-/** What somebody sends to freeze the service, or to lift that. */
+/** A request that freezes the service or lifts the freeze. */
 async function actOf(api: Core, act: "freeze" | "unfreeze", actor: string): Promise<Fields> {
   api.deps.clock.advance(1);
   return { actor, ...proven(PENS[actor]!, await requestStatement(api, { decision: act, approver: actor })) };
@@ -185,7 +185,7 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   "a person who is not there, or not verified": bent(({ one }) => ({
     flags: one([0, 1, 4, 8, 9, 16, 20, 21, 24, 25]),
   })),
-  "a security key that was not touched, or not told its PIN": (world) =>
+  "a security key without touch, or without its PIN": (world) =>
     send(world, "bo", BO.sign(statementText(world.truth("bo")), { flags: world.one([0, 1, 4]) })),
   "a page of somewhere else": bent(({ one }) =>
     one([
@@ -283,7 +283,7 @@ test(`${TRIES} tries of an adversary give no consent`, async () => {
     codes.set(name, (codes.get(name) ?? new Set()).add(body?.code));
   }
   expect(given).toEqual([]);
-  // What is refused before its proof is looked at would say nothing about proofs.
+  // A request that is rejected before its proof is checked would show nothing about proofs.
   const unread = names.filter((name) => codes.get(name)!.has("invalid_field"));
   expect(unread).toEqual(
     ["a flipped bit", "an ordinary consent as one for emergencies"].filter((name) => unread.includes(name)),

@@ -1,4 +1,4 @@
-/** What an agent may: propose in its own name, take that back, read. Its secret is all an adversary has here. */
+/** Agents propose in their own name, withdraw and read. An agent's secret is all that an adversary has here. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
@@ -36,7 +36,7 @@ describe("every write there is, with an agent's secret", () => {
 
   describe.each([
     ["alone", {}],
-    ["with the admin token beside it", WITH_TOKEN],
+    ["with the admin token as well", WITH_TOKEN],
     ["with a person whom the proxy names", { "x-person": "ana@acme.example" }],
     ["with both", { ...WITH_TOKEN, "x-person": "ana@acme.example" }],
   ])("%s", (_, extra) => {
@@ -219,7 +219,7 @@ describe("a bearer token", () => {
     expect(await api.audit()).toEqual([]);
   });
 
-  test("is somebody else's where another credential vouches for the request, or another scheme is used", async () => {
+  test("is ignored if another credential vouches for the request, or another scheme is used", async () => {
     const api = await opened({ adminToken: ADMIN, identityHeader: "x-person" });
     const person = { "x-person": "pat" };
     const propose = (headers: object) => api.post("propose", PROPOSAL, headers as HeadersInit);

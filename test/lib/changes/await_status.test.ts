@@ -148,7 +148,7 @@ test("places are bounded in all and for one, apart from those of event streams, 
   expect(leave).toBeDefined();
 });
 
-test("over HTTP: If-None-Match names what was seen, so that no step is missed, and 304 says that there was none", async () => {
+test("over HTTP, If-None-Match prevents missed steps, and 304 says that there was none", async () => {
   const api = await service({ intent: { policy: { required_approvers: { standard: 2 } } } });
   const id = await api.bring("pending_consent");
   await api.post("approve", { change_id: id, approver: "ana" });

@@ -21,7 +21,7 @@ const review = (api: Core, change_id: string, approver: string, verdict = "accep
   api.post("review", { change_id, approver, verdict, note: "seen" });
 const due = async (api: Core) => (await api.deps.store.list("review_due", { limit: 9 })).map(({ id }) => id);
 
-test("it is approved at the emergency's own quorum, applied past freeze and windows, and waits for its review", async () => {
+test("an emergency quorum approves, apply ignores freeze and windows, and a review is due", async () => {
   const api = await under({ windows: CLOSED });
   await api.post("freeze", { actor: "ops" });
   const { change_id } = await api.propose({ target: "billing.rate", proposer: "pat" });
@@ -66,7 +66,7 @@ test.each([
   expect(await api.post("approve", fields)).toMatchObject({ status, body: { code } });
 });
 
-test("without break-glass in the intent there is none, and one's own proposal is nobody's emergency", async () => {
+test("without break-glass in the intent there is no emergency, nor one for the proposer", async () => {
   const api = await under({ break_glass: undefined });
   const { change_id } = await api.propose();
   expect((await urgent(api, change_id)).body.code).toBe("not_an_approver");
@@ -159,7 +159,7 @@ test("approvals, need, metrics and the growth log tell of a review that is due",
   ]);
 });
 
-test("where only signed consents count, an emergency's are asked for a signature too, and so is what takes one back", async () => {
+test("under signed_only, emergency consents and their revocation need signatures too", async () => {
   const api = await under({ signed_only: false });
   const { change_id } = await api.propose();
   await urgent(api, change_id);
@@ -178,7 +178,7 @@ test("where only signed consents count, an emergency's are asked for a signature
   expect((await api2.post("revoke", { change_id, approver: "oncall" })).body.code).toBe("proof_required");
 });
 
-test("consents that become enough only by a change of the intent pass no freeze: nobody would review them", async () => {
+test("consents that suffice only after a change of the intent do not pass a freeze", async () => {
   const api = await under({
     break_glass: { approvers: ["oncall", "sre"], required: 2 },
     required_approvers: { standard: 1 },

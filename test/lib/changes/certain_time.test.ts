@@ -92,7 +92,7 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
   });
 });
 
-test("an apply that a host shows late is neither completed nor taken back while it is not certain that its time is over", async () => {
+test("a late apply is neither completed nor undone until its time is certainly over", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ intent: LIMITS, adapter });
   const change_id = await api.bring("approved");

@@ -60,7 +60,7 @@ const ASKS =
     " ",
   ) as (Ask["what"] | "freeze" | "unfreeze" | "pass")[];
 
-/** What the model knows at one moment. */
+/** The model's knowledge at one moment. */
 interface Moment {
   changes: ReadonlyMap<string, Modelled>;
   /** The applied changes of each target, the newest last. */
@@ -87,7 +87,7 @@ interface Asked {
   reply: Reply;
 }
 
-/** What a history saw, by kind. */
+/** Counts of a history by kind. */
 export type Seen = Map<string, number>;
 
 interface Crowd {
@@ -285,7 +285,7 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
     return push(crowd, withChange(before, change_id, { ...change, stopped: true }));
   }
   const asked = answered.get(id);
-  expect(asked, `${what}: nobody was told`).toBeDefined();
+  expect(asked, `${what}: no request was seen`).toBeDefined();
   expect(entryOf(asked!).current_hash, what).toBe(entry.current_hash);
   answered.delete(id);
   if (asked!.idea) {
@@ -342,7 +342,7 @@ function grant(judged: string | Modelled, what: string): Modelled {
 const proposedAt = (crowd: Crowd, moment: Moment, idea: Idea): string | Modelled =>
   proposed(idea, worldOf(crowd, moment, idea));
 
-/** What the model says to a request at a moment; a review asks nothing of time. */
+/** Returns the model's answer to a request at a moment; a review does not depend on time. */
 function answerAt(crowd: Crowd, moment: Moment, change_id: string, ask: Ask): string | Modelled {
   const change = moment.changes.get(change_id)!;
   const world = worldOf(crowd, moment, change);
@@ -356,7 +356,7 @@ const isBehind = ({ clock, stamp }: Crowd): boolean => stamp - clock.now() > DAY
 function explain(crowd: Crowd, { what, ask, act, idea, change_id, reply }: Asked, began: number, at: string): void {
   const { code } = reply.body;
   count(crowd.seen, code);
-  // What undoes or stops is judged under any clock.
+  // Decisions that undo or stop are judged under any clock.
   const isStop = ["rollback", "deny", "revoke", "freeze"].includes(act?.what ?? what);
   if (isBehind(crowd) && !isStop) return expect(code, `${at}: ${reply.text}`).toBe("clock_behind");
   const moments = crowd.moments.slice(began);
@@ -429,7 +429,7 @@ async function ask(crowd: Crowd): Promise<Asked | undefined> {
   const door = doors[random(2)]!;
   const name = SPELT[random(SPELT.length)]!;
   const key = someKey(name, rules, random);
-  // What is signed of the service is good for one use: each says something else.
+  // A signed action on the service works once: each statement is different.
   const note = `because of ${random(1e9)}`;
   if (what === "freeze" || what === "unfreeze") {
     const { origin } = (await readHead(door.deps.store))!;

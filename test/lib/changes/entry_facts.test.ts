@@ -214,7 +214,7 @@ const refusing = () => core({ intent: { policy: { forbidden_targets: ["billing.*
 const refusals = async (api: Core) =>
   (await api.audit("?event_type=proposal_refused&limit=1000")).map(({ detail }) => JSON.parse(detail));
 
-test("a hundred refusals a day stand in the log, the rest as one count with the first of a later day", async () => {
+test("the log has a hundred rejections a day, and the rest as one count on a later day", async () => {
   const api = await refusing();
   const refuse = async (times: number) => {
     for (let one = 0; one < times; one++) expect((await api.post("propose", FORBIDDEN)).status).toBe(403);

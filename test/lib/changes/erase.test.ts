@@ -118,7 +118,7 @@ describe("what may still be needed stays", () => {
     expect(await erase(api, second)).toMatchObject(refused(409, "content_needed"));
   });
 
-  test("but not of one that set nothing, once a later change is applied; it can be rolled back after that", async () => {
+  test("but not of a change that set nothing, once a later one is applied; a rollback works then", async () => {
     const api = await core();
     const { value: _, ...nothing } = SAID;
     const first = await api.bring("applied", nothing);

@@ -1,4 +1,4 @@
-/** What holds every apply back: a freeze, and the intent's windows. Never a rollback. */
+/** A freeze and the intent's windows stop every apply, and no rollback. */
 import { expect, test } from "vitest";
 import { HOUR } from "../../support/clock.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";

@@ -37,7 +37,7 @@ const trippedIn = async (api: Core): Promise<string[]> =>
     (JSON.parse(detail).tripped ?? []).map(({ change_id }: { change_id: string }) => change_id),
   );
 
-test("a feed that is worse than the limit has the change rolled back in the next cycle, with the evidence", async () => {
+test("after a feed that is worse than the limit, the next cycle rolls back, with the evidence", async () => {
   const { api, adapter, change_id } = await applied();
   const fed = await api.post("kpi", { incident_rate: 0.09 });
   expect(fed.status).toBe(200);
@@ -195,7 +195,7 @@ test("a rollback that fails once succeeds in the cycle after", async () => {
   expect((await api.cycle()).rolled_back).toBe(change_id);
 });
 
-test("a rollback that another process carries out is no failure of this one, and nothing is given up", async () => {
+test("a rollback by another process is no failure of this one, and nothing is abandoned", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
   const other = makeCore(await restarted(api.deps));

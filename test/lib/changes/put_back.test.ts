@@ -53,7 +53,7 @@ test("a dry run shows what the target holds, as far as the adapter says it", asy
   expect(await look()).not.toHaveProperty("holds");
 });
 
-test("a change can be put back under any rule of conflicts and stale targets: it needs consent, and ends the episode", async () => {
+test("a change can be put back under any rule of conflicts, with consent; that ends the episode", async () => {
   const { api, host, change_id, episodes } = await drifted({ on_conflict: "block", on_stale: "block" });
   const back = await api.propose({ ...VALUE, supersedes: change_id });
   expect(back).toMatchObject({ status: "pending_consent", supersedes: change_id });

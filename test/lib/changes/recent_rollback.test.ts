@@ -39,7 +39,7 @@ test("other targets and tenants stay minor after a rollback, and so does the tar
   expect(await api.propose(STATED)).toMatchObject({ tier: "minor" });
 });
 
-test("a person's approval after the rollback makes the target minor again, half of a quorum does not", async () => {
+test("after a rollback, a person's approval makes the target minor again; half a quorum does not", async () => {
   const { api, waiting, half } = await rolledBack();
   expect((await api.post("approve", { change_id: half.change_id, approver: "ana" })).body.status).toBe(
     "pending_consent",

@@ -69,7 +69,7 @@ test.each(["deny", "withdraw"] as const)("%s: and the live row goes", async (act
   expect(await written(() => api.must(action, change_id))).toEqual([[...ENTRY, "-live_by_target", "meta"]]);
 });
 
-test("an apply: the lease; then entry, change, head, and owner in the place of lease and live row", async () => {
+test("an apply writes the lease; then entry, change, head, and owner instead of lease and row", async () => {
   const change_id = await api.bring("approved");
   expect(await written(() => api.must("apply", change_id))).toEqual([
     ["leases"],
@@ -108,7 +108,7 @@ test("without an adapter there is no lease", async () => {
   expect(await written(() => api.must("rollback", change_id))).toEqual([[...ENTRY, "-owners", "meta"]]);
 });
 
-test("a feed: entry, KPIs, head; one that trips a guardrail marks the change and makes its rollback due", async () => {
+test("a feed writes entry, KPIs and head; a tripped guardrail makes a rollback due", async () => {
   const change_id = await api.bring("applied", { kpi: "csat" });
   expect(await written(() => api.post("kpi", { csat: 4 }))).toEqual([["kpi", "audit", "meta"]]);
   expect(await written(() => api.post("kpi", { csat: 3 }))).toEqual([

@@ -22,7 +22,7 @@ test.each(["approved", "pending_consent"])("one who approved closes a change tha
   expect(await api.deps.store.list("live_by_target", { limit: 1 })).toEqual([]);
 });
 
-test("nobody takes back another's consent, none that was not given, and none of an applied change", async () => {
+test("nobody revokes another's consent, a missing one, or one of an applied change", async () => {
   const api = await core();
   const change_id = await api.bring("approved");
   expect((await api.post("revoke", { change_id, approver: "bo" })).body).toMatchObject({ code: "not_an_approver" });
@@ -39,7 +39,7 @@ test("who was taken off the approvers may still take their consent back", async 
   expect((await api.act("revoke", change_id)).body.status).toBe("denied");
 });
 
-test("while an operation runs, or the host has not said how one left it, a consent is neither taken back nor lapses", async () => {
+test("while an operation runs or its outcome is unknown, consents cannot be revoked or lapse", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
   const change_id = await api.bring("approved");

@@ -342,7 +342,7 @@ test("an RSA key in another encoding is no key: it could stand under two names",
   await expect(under({}, { [ana]: person(pen) })).resolves.toBeDefined();
 });
 
-test("a draft has somebody behind it where nobody may approve their own, whom the proxy names where all is signed", async () => {
+test("without self-approval a draft has a requester, whom the proxy names under signed_only", async () => {
   const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
   const draft = (api: Core, asked_by: string | null, known = false) =>
     submitDraft(api.deps, input, { asked_by, known, message_id: "m1" });

@@ -54,7 +54,7 @@ test("a dry run says so too, and audits nothing", async () => {
   expect(await api.steps()).toHaveLength(2);
 });
 
-test("a consent that the log does not tell of is none: a record edited to approved is not applied", async () => {
+test("a consent without log entry does not count: a record edited to approved is not applied", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring("pending_consent");
@@ -86,7 +86,7 @@ test("an edited note is verified against the note in the log", async () => {
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
 });
 
-/** What the record of a pending change may name as its entries, from its own and from those of an approved one. */
+/** Entries that the record of a pending change may name, from its own and those of an approved one. */
 const BORROWED: [what: string, entries: (own: readonly number[], others: readonly number[]) => readonly number[]][] = [
   ["all entries of an approved one", (_, others) => others],
   ["its own proposal, and the consent to an approved one", (own, others) => [own[0]!, others[1]!]],

@@ -1,4 +1,4 @@
-/** What a target holds and what waits for it, as the log tells them, against a plain model over random histories. */
+/** The value and the waiting changes of a target follow from the log; a plain model checks this over random histories. */
 import { expect, test } from "vitest";
 import { openProduct } from "../../../lib/changes/open.ts";
 import { runTransaction } from "../../../lib/changes/transaction.ts";
@@ -21,7 +21,7 @@ interface Known {
   status: "pending" | "approved" | "applied" | "closed" | "rolled_back";
 }
 
-/** What was done, in order; applied changes lie upon each other in the order of their apply. */
+/** Actions in order; applied changes are stacked in the order of their apply. */
 class Model {
   readonly all: Known[] = [];
   readonly stacks = new Map<string, string[]>();
@@ -67,7 +67,7 @@ async function history(seed: number): Promise<void> {
     block = roll(2) === 0;
     const all = makeCore(await restarted(deps, options()));
     const late = await restarted(deps, options());
-    // What is older than all that was read is taken from the store, which must not lie then.
+    // Facts older than the entries read come from the store, which must not be wrong then.
     if (!isEdited) await openProduct(late, { tail: 1 + roll(12) });
     processes = [all, makeCore(late)];
   };

@@ -45,7 +45,7 @@ test("values and OFREP show the first spelling of a change that was proposed in 
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("Checkout.Fast");
 });
 
-test("a statement to sign has the content that will be recorded, and a signature of it is accepted", async () => {
+test("a statement to sign has the content that is recorded, and its signature is accepted", async () => {
   const pen = sshPen();
   const api = await service({ intent: { principals: { bo: person(pen) }, policy: { signed_only: false } } });
   await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });

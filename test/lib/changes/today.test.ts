@@ -1,4 +1,4 @@
-/** What was decided under one intent, and is carried out under another. */
+/** A decision under one intent takes effect under another. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";

@@ -1,4 +1,4 @@
-/** What nobody stated is not presented as a statement, and a minor change that was not granted says why. */
+/** Fields left out are not shown as statements, and a change that is not minor says why. */
 import { expect, test } from "vitest";
 import { core } from "../../support/core.ts";
 

@@ -157,7 +157,7 @@ describe("an entry", () => {
   });
 });
 
-test("a denial that was made an approval, with its own hash and its record made right, is a broken chain", async () => {
+test("a denial turned into an approval, with matching hash and record, is a broken chain", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const id = await api.bring("denied");
@@ -402,7 +402,7 @@ describe("what a target holds, to a process that read only the newest of the log
 });
 
 describe("what a decision reads of a target does not grow with its history", () => {
-  /** How often the store is asked while something is done. */
+  /** Counts store requests during an action. */
   const asked = async (api: Core, what: () => Promise<unknown>): Promise<number> => {
     const { store } = api.deps;
     const { transact } = store;

@@ -1,4 +1,4 @@
-/** What verify answers to somebody who kept a receipt, or who asks after the log was found broken elsewhere. */
+/** Answers of verify to the owner of a receipt, and after the log was found broken elsewhere. */
 import { makeAnchor } from "../../support/anchor.ts";
 import { expect, test } from "vitest";
 import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
@@ -7,7 +7,7 @@ import { verifyAgainstAnchor } from "../../../lib/audit/verify_against_anchor.ts
 import { verifyChain } from "../../../lib/audit/verify.ts";
 import { readLeaves, lengthen, makeLog } from "../audit/synthetic_log.ts";
 
-test("a receipt of an entry that was written while a pass ran holds, and the pass is not made twice", async () => {
+test("a receipt of an entry written during a pass is valid, without a second pass", async () => {
   const deps = await makeLog(2500);
   const reads: number[] = [];
   const { store } = deps;
@@ -44,7 +44,7 @@ test("a receipt goes on speaking for its entry while the log grows", async () =>
   });
 });
 
-test("a log that its anchor speaks against is not answered as valid, though the chain by itself holds", async () => {
+test("a log that contradicts its anchor is not valid, even if its chain is", async () => {
   const deps = await makeLog(10);
   const anchored = (await storeCurrentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");
   await verifyAgainstAnchor({ ...deps, anchor: makeAnchor(anchored) });

@@ -47,7 +47,7 @@ test("while one who approved can still decide, nobody else takes it back", async
   expect((await api.post("revoke", { change_id, approver: "bo" })).status).toBe(200);
 });
 
-test("where only signatures count, one who has no key any more cannot decide, and somebody with keys revokes", async () => {
+test("under signed_only a person without a key cannot decide, and a person with one revokes", async () => {
   const before = await under({}, { ana: person(ANA), bo: person(BO) });
   const { change_id } = await before.propose();
   await decide(before, ANA, "approve", { change_id, approver: "ana" });

@@ -66,7 +66,7 @@ const NAMES = [
   "a".repeat(10_000),
 ];
 
-/** What is governed, apart from drafts: the changes that people proposed, their log, KPIs and the host. */
+/** Governed data apart from drafts: people's changes, their log, KPIs and the host. */
 async function governedState({ deps, audit, get }: ChatService, host: ReadonlyMap<string, unknown>) {
   const { store } = deps;
   const changes = (await store.texts("changes", { limit: 1000 })).map((row) => parseRecord(row).change);
@@ -154,7 +154,7 @@ test("the tools' own names do nothing more for being given another's fields", as
   expect(await governedState(service, host)).toEqual(before);
 });
 
-test("what a tool is given may be as large, deep or odd as it likes: it is refused, and nothing happens", async () => {
+test("a tool rejects input of any size, depth and form, and nothing happens", async () => {
   let calls: NonNullable<Said["tools"]> = [];
   const { service, received, host } = await governedProduct((prompt) =>
     prompt.includes('"role":"tool"') ? { text: "done" } : { tools: calls },

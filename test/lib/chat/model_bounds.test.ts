@@ -1,4 +1,4 @@
-/** What a model is shown and what it may ask for is bounded, whatever the records hold and whatever it says. */
+/** The model's input and its requests are limited, whatever the records and the model say. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { inLong } from "../../support/length.ts";

@@ -46,7 +46,7 @@ test("a memory that the model was shown is cited, also one of an audit entry", a
   expect(body.memories.map(({ id }: { id: string }) => id)).toContain(body.reply.text);
 });
 
-test("records and memories reach the model as fenced data, the question outside, and the instructions hold neither", async () => {
+test("the model gets records and memories as fenced data, apart from question and instructions", async () => {
   const service = await withModel(() => ({ text: "ok" }));
   const { change_id } = await service.propose({ summary: "Raise the price" });
   await service.post("approve", { change_id, approver: "ana", note: "the legal team agreed" });

@@ -1,4 +1,4 @@
-/** What a model can find out by its tools: what can be asked of the records, and nothing else. */
+/** The model's tools answer from the records and from nothing else. */
 import { expect, test } from "vitest";
 import { createToolbox } from "../../../lib/chat/tools.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What the model says in one round. */
+/** An utterance of the model in one round. */
 export interface Said {
   text?: string;
   tools?: { name: string; input?: unknown }[];
@@ -20,7 +20,7 @@ export interface Received {
   closed: Promise<unknown>;
 }
 
-/** What to answer: an utterance in the protocol of the request, or anything at all, by hand. */
+/** The answer: an utterance in the protocol of the request, or any response. */
 export type Script = (received: Received, round: number) => Said | ((response: ServerResponse) => void);
 
 /** Starts one. */

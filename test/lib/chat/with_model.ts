@@ -21,7 +21,7 @@ export const using =
     return last.role === "tool" ? { text: last.content } : { tools };
   };
 
-/** What the tools answered in the newest request. */
+/** Results of the tools in the newest request. */
 export const listResults = (received: readonly Received[]): string[] =>
   received
     .at(-1)!

@@ -11,7 +11,7 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 const BASE = "http://127.0.0.1:8420/governance";
 const CONFIG = { ...PROPOSAL, kind: "config" } as const;
 
-/** What happens to a request on its way: it is answered by the service, unless something is said in its stead. */
+/** Handles a request on its way: the service answers it, unless a replacement is set. */
 type Fate = (request: Request, serve: () => Promise<Response>) => Promise<Response>;
 
 const lost: Fate = async (_, serve) => {

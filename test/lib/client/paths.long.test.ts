@@ -1,4 +1,4 @@
-/** What is made from the API's description is what lies in the repository. */
+/** The client's types in the repository are those generated from the API's description. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { buildServedDocument } from "../openapi/document_under.ts";
 const { makeFiles } = making as { makeFiles(document: object): Promise<Record<string, string>> };
 const ROOT = join(import.meta.dirname, "../../..");
 
-test("the client's types and the command line's fields are made from today's document: npm run client:types", async () => {
+test("the client's types and the command line's fields are current: npm run client:types", async () => {
   const files = await makeFiles(buildServedDocument({}));
   expect(Object.keys(files)).toHaveLength(2);
   for (const [path, text] of Object.entries(files)) expect(readFileSync(join(ROOT, path), "utf8"), path).toBe(text);

@@ -1,4 +1,4 @@
-/** What is done with the client on every platform. */
+/** Calls of the client that are tested on every platform. */
 import { CountersignError, createClient } from "../../../lib/client/client.ts";
 
 /** Proposes, is refused, decides, and waits. */

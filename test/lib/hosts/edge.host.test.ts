@@ -285,9 +285,9 @@ test("an entry of one's own may hold the intent and an adapter", async () => {
     const host = edgeHost({ endpoints, settings, adapter });
     export const { Countersign } = host;
     export default host.worker;`;
-  const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "told" }, {}, await workerScript(entry));
+  const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "stated" }, {}, await workerScript(entry));
   const api = clientOf(url);
-  expect((await api.get("identity")).body).toMatchObject({ product_id: "own", node_id: "told" });
+  expect((await api.get("identity")).body).toMatchObject({ product_id: "own", node_id: "stated" });
   expect((await api.get("intent")).body.adapter).toMatchObject({ name: "own" });
   const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
   await api.act("approve", change_id, AUTHORISED);

@@ -1,4 +1,4 @@
-/** What a reset of the object interrupts, and what it must not lose. */
+/** A reset of the object interrupts requests and loses no acknowledged data. */
 import { request as httpRequest, type ServerResponse } from "node:http";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -101,7 +101,7 @@ test("an apply whose caller goes away is carried to its end", async () => {
   expect((await stream.next("audit")).data).toMatchObject({ event_type: "change_applied", change_id });
 });
 
-test("what was acknowledged among many writes at once is there after the reset, in one sound chain", async () => {
+test("all acknowledged concurrent writes survive the reset, in one valid chain", async () => {
   const api = startSetupService(url);
   await api.propose();
   let answered = 0;

@@ -1,4 +1,4 @@
-/** What a function finds around it: instances in processes of their own, a table with rights, and a secret. */
+/** The surroundings of a function: instances as separate processes, a table with rights, and a secret. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -14,7 +14,7 @@ export interface Instance {
   invoke(event: Event): Promise<unknown>;
   /** The way of a client to it, over API Gateway. */
   fetch: Fetch;
-  /** What it wrote, line by line. */
+  /** The output, line by line. */
   logged(): string;
 }
 
@@ -87,7 +87,7 @@ export async function listening(server: Server, operations: string[]): Promise<A
   };
 }
 
-/** What is answered in place of an operation: a status and the body of AWS. */
+/** The answer that replaces an operation: a status and the body of AWS. */
 export type Refusal = (operation: string) => { __type: string; [name: string]: unknown } | undefined;
 
 /** DynamoDB behind rights, or behind a load: what `refuse` answers does not reach the server. */

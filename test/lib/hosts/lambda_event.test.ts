@@ -137,7 +137,7 @@ describe("what stands before the path", () => {
     expect(requestPath(await http("/production/api/log", { stage: "prod" }))).toBe("/production/api/log");
   });
 
-  test("on a domain of one's own it is taken off where a mapping leaves it; a stage with the name of a path is not", async () => {
+  test("on a custom domain the mapping is removed from the path; a stage named like a path stays", async () => {
     const domainName = "countersign.example";
     expect(requestPath(await http("/prod/api/log", { stage: "prod", domainName }))).toBe("/api/log");
     expect(requestPath(await http("/api/log", { stage: "prod", domainName }))).toBe("/api/log");
@@ -196,7 +196,7 @@ describe("a load balancer", () => {
     ]);
   });
 
-  test("gives every value of a header that is sent twice where it gives lists: such a token is not the token", async () => {
+  test("passes every value of a repeated header if the event has lists: such a token is not valid", async () => {
     const request = await given(get("/livez"), "alb_lists", (event) => {
       event["multiValueHeaders"]["x-svc-admin-token"] = ["wrong", "right"];
     });

@@ -12,7 +12,7 @@ function recording(): Log & { lines: string[] } {
   return { lines, info: keep, warn: keep, error: keep };
 }
 
-/** What a function answers whose handler answers this. */
+/** Returns the function's answer for a handler's answer. */
 async function resultOf(response: () => Response | Promise<Response>, source: Source = "http_api", method = "GET") {
   const log = recording();
   const options: LambdaHandlerOptions = { log, open: async () => async () => response() };

@@ -15,7 +15,7 @@ const ROLE = {
 const started: Aws[] = [];
 afterEach(() => Promise.all(started.splice(0).map((aws) => aws.stop())));
 
-/** What a service of AWS was asked, and how it is to answer. */
+/** Requests to a service of AWS, and its answers. */
 interface Asked {
   method: string;
   path: string;

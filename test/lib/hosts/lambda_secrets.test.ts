@@ -25,7 +25,7 @@ test("the settings in the secret stand over those of the environment", async () 
   expect(await addSecrets(env)).toEqual({ ...env, SVC_ADMIN_TOKEN: "of the secret", SVC_ADAPTER_SECRET: "s" });
 });
 
-test("what is no setting of the service is left out: a secret does not move the function to another region", async () => {
+test("members that are no settings are omitted: a secret cannot move the function's region", async () => {
   const env = await environment('{"AWS_REGION":"us-east-1","PATH":"x","password":1}');
   expect(await addSecrets(env)).toEqual(env);
 });

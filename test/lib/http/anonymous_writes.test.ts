@@ -66,7 +66,7 @@ test("with a token configured it is the token that decides", async () => {
   expect((await api.post("/api/tasks", { title: "t" })).status).toBe(201);
 });
 
-test("the model of a chat drafts nothing for a caller who may not write, by whatever way the message came", async () => {
+test("the model drafts nothing for a caller who may not write, however the message came", async () => {
   const draft = { tenant_id: "t1", kind: "feature_flag", target: "ui.banner", summary: "Show it", rationale: "asked" };
   const say = async (allowAnonymousWrites: boolean) => {
     const { url } = await provider((_, round) =>

@@ -81,7 +81,7 @@ test("a cycle after midnight forgets no answer whose 24 hours are not over", asy
   expect(await api.steps()).toHaveLength(1);
 });
 
-test("around midnight an instance whose clock is behind finds what one ahead of it has kept under the next day", async () => {
+test("around midnight an instance with a late clock finds an answer stored under the next day", async () => {
   const ahead = await service({ clock: testClock("2026-01-03T00:00:01.000Z") });
   const behind = makeService(await restarted(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
   const first = await propose(ahead);

@@ -119,7 +119,7 @@ test("what is withheld is an error of that flag alone, also where there is a val
   expect(await ask(api, "a")).toMatchObject({ status: 200, body: { value: "for all" } });
 });
 
-test("a value that is taken out of the list is not made up for by the one for all, nor said to be none", async () => {
+test("a withheld value is not replaced by the value for all, and is not reported as absent", async () => {
   const api = await service();
   await put(api, "*", "a", "for all");
   const own = await put(api, "t1", "A", "own");

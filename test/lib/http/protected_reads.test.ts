@@ -1,4 +1,4 @@
-/** Where reads are protected, they need a credential: any that the service knows, and none that it does not. */
+/** Protected reads need a credential: any that the service knows, and no other. */
 import { gateCheck } from "../../../handlers/gate_check.ts";
 import { gateGithub } from "../../../handlers/gate_github.ts";
 import { describe, expect, test } from "vitest";

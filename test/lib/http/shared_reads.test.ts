@@ -76,7 +76,7 @@ async function sharing() {
   return { service: makeService(deps), come, reads: () => reads };
 }
 
-test("what is asked of the service at once is worked out once, each under its own id; other pages are not mixed up", async () => {
+test("equal concurrent requests are computed once, each with its own id; other pages are not", async () => {
   const { service, come, reads } = await sharing();
   const proposed = await service.propose();
   const another = await service.propose();
@@ -96,7 +96,7 @@ test("what is asked of the service at once is worked out once, each under its ow
   expect((await Promise.all(audits)).map(({ body }) => body.entries.length)).toEqual([1, 2]);
 });
 
-test("a long answer that many are given is whole for each of them, and the one that somebody alone is given", async () => {
+test("a long shared answer is complete for every reader, as is one for a single reader", async () => {
   const { service, come } = await sharing();
   const value = `${"plain ".repeat(3000)}naïve 改变 🙂`;
   const { change_id } = await service.propose({ value: JSON.stringify(value) });

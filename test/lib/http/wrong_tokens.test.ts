@@ -61,9 +61,9 @@ test.each(WRONG)("%s that is wrong is counted, and answered when 250 ms are over
 });
 
 test.each<[string, Record<string, string>, number]>([
-  ["an agent's secret beside a read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
-  ["an agent's secret beside a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
-  ["an admin token beside an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
+  ["an agent's secret and a read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
+  ["an agent's secret and a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
+  ["an admin token and an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
 ])("over MCP, which offers more to an agent, %s is no quicker to guess either", async (_, wrong, status) => {
   const api = await guarded({ identityHeader: "x-user" });
   const send = (headers: Record<string, string>) =>
@@ -139,7 +139,7 @@ test.each([
   ["a path that is none", 404, "GET /api/product/nothing"],
   ["a method that is none", 405, "GET /api/product/propose"],
 ] as const)(
-  "with a wrong token %s is told as late, and counted: it is no quicker way to guess",
+  "with a wrong token %s is answered late and counted: it is no quicker way to guess",
   async (_, reported, asked) => {
     const api = await guarded();
     const path = asked.slice(4);

@@ -15,7 +15,7 @@ function runs() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("so many run at a time, the others in order as places become free, also after one that failed", async () => {
+test("a limited number runs at a time, the others in order, also after a failure", async () => {
   const { begun, ends, run } = runs();
   const places = createSemaphore(2);
   const results = [0, 1, 2, 3].map((name) => places(run(name)));

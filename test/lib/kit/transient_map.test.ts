@@ -31,7 +31,7 @@ test("entries may be deleted while its keys are gone through", () => {
   expect(map.size).toBe(0);
 });
 
-test("what has come and gone is collected with what is young; a Map would keep it until all is collected", () => {
+test("removed entries are collected with young objects; a Map would keep them longer", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (what?: { type: "minor" }) => void;
   const grownOld = (): number =>

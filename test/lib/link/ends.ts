@@ -27,7 +27,7 @@ export function end(
   return createSession({ role, self: identity(peer), keys, nonce: filled });
 }
 
-/** What passed between two ends. */
+/** Messages between two ends. */
 export interface Passed {
   client: LinkEvent[];
   server: LinkEvent[];

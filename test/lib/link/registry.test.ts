@@ -34,7 +34,7 @@ const accept = (insights: unknown[], from: PeerIdentity = peer, now = NOW) =>
   acceptInsights({ store }, { self, peer: from }, insights, now);
 
 describe("what a peer tells", () => {
-  test("is kept with the receiver's own trust, time and summary, and nothing that is not part of an insight", async () => {
+  test("is stored with the receiver's own trust, time and summary, and only members of an insight", async () => {
     const insight = reported({
       trust: 99,
       received_at: "1999-01-01T00:00:00.000Z",

@@ -78,7 +78,7 @@ describe("the handshake", () => {
     expect(reasonOf(client.receive(proof!).events)).toBe("the server does not hold the secret");
   });
 
-  test("accepts every shared secret and sends the first, so that secrets can be exchanged one after another", () => {
+  test("accepts every shared secret and sends the first, so that secrets can be rotated", () => {
     const both = [OTHER_KEY, KEY];
     for (const [client, server] of [
       [[KEY], both],
@@ -187,7 +187,7 @@ describe("a session", () => {
     expect(server.receive(first)).toEqual({ send: [], events: [] });
   });
 
-  test("carries up to 256 KiB a frame; a longer answer becomes 413, a longer question is refused here", () => {
+  test("carries up to 256 KiB a frame; a longer answer becomes 413, a longer question is rejected", () => {
     const { client, server } = established();
     const room = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
     const largest = client.respond(1, 200, "x".repeat(room));

@@ -105,7 +105,7 @@ describe("an own insight", () => {
     expect(await make()).toMatchObject([{ target: "ui.other", verdict: "missed" }]);
   });
 
-  test("is made in the cycle in which time is seen to have passed, for the peers that this cycle asks", async () => {
+  test("is made in the cycle that notices that time has passed, for the peers that this cycle asks", async () => {
     await feed(4);
     await applied();
     await feed(4.1);

@@ -53,7 +53,7 @@ interface Check {
   errorMessage?: string;
 }
 
-/** What a scenario found. */
+/** Findings of a scenario. */
 async function checksOf(scenario: string, version: string): Promise<Check[]> {
   const asked = [
     "server",
@@ -95,7 +95,7 @@ test.each<[string, string, string[]?]>([
   const checks = await checksOf(scenario, version);
   const failed = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
   expect(failed.filter(({ id }) => !notApplicable.includes(id))).toEqual([]);
-  // What is named as not applicable is just that, and does not hide what could be tested.
+  // Scenarios listed as not applicable really are, and hide nothing that could be tested.
   expect(failed.map(({ id }) => id).sort()).toEqual([...notApplicable].sort());
   for (const { errorMessage } of failed)
     expect(errorMessage).toMatch(/^Not testable|Method not found: (?:prompts|resources)\//);

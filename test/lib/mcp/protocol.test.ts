@@ -41,7 +41,7 @@ test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
   },
 );
 
-test("a handshake for a version that nobody knows is answered with the newest that has handshakes", async () => {
+test("a handshake for an unknown version is answered with the newest that has handshakes", async () => {
   const mcp = await served();
   for (const protocolVersion of ["2026-07-28", "1999-01-01", 7])
     expect((await mcp.request("initialize", { protocolVersion }, "legacy")).body.result.protocolVersion).toBe(
@@ -213,7 +213,7 @@ describe("who comes", () => {
     ["two secrets", { authorization: `Bearer ${SECRET}, Bearer ${SECRET}` }, 401, "unauthorized"],
     ["the admin token", { "x-svc-admin-token": ADMIN }, 403, "agent_required"],
     ["another admin token", { "x-svc-admin-token": "x" }, 403, "agent_required"],
-    ["the admin token beside a secret", { ...asAgent, "x-svc-admin-token": ADMIN }, 403, "agent_required"],
+    ["the admin token and a secret", { ...asAgent, "x-svc-admin-token": ADMIN }, 403, "agent_required"],
     ["the admin token as a secret", { authorization: `Bearer ${ADMIN}` }, 401, "unauthorized"],
     ["a page of another site", { ...asAgent, origin: "https://evil.example" }, 403, "cross_site"],
     ["a frame of another site", { ...asAgent, "sec-fetch-site": "cross-site" }, 403, "cross_site"],

@@ -25,7 +25,7 @@ async function served() {
   return { api: client(fetch), mcp, ask, wait };
 }
 
-test("a wait is a task that is done when people have decided, in whatever process it is asked for", async () => {
+test("a wait is a task that ends when people have decided, in any process", async () => {
   const { api, mcp, ask, wait } = await served();
   expect((await mcp.request("server/discover")).body.result.capabilities).toMatchObject(TASKS);
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
@@ -50,7 +50,7 @@ test("a wait is a task that is done when people have decided, in whatever proces
     status: "completed",
     result: { structuredContent: { change_id, status: "approved", moved: true } },
   });
-  // What is decided already needs no task.
+  // A decided change needs no task.
   expect((await wait(change_id)).result).toMatchObject({ resultType: "complete", structuredContent: { moved: true } });
 });
 

@@ -1,4 +1,4 @@
-/** What people write does not pass for what was decided, and does not displace it. */
+/** Text by people is not taken for decisions, and does not displace them. */
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";

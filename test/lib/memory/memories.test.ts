@@ -47,7 +47,7 @@ test("a memory is found with everything it holds", async () => {
   ]);
 });
 
-test("what was remembered after the first search is found by the next, also by another instance's", async () => {
+test("the next search finds memories made after the first one, also by another instance", async () => {
   const store = memoryStore();
   const other = otherInstance(store);
   await add(store, "first zebra");
@@ -99,7 +99,7 @@ test("a page that shows a part of what is just being remembered leaves no memory
   expect(await found(torn, "zebra")).toEqual(["second zebra", "first zebra", "old zebra"]);
 });
 
-test("what is remembered of entries is found at once, what was put in its place is not, and a rebuild changes neither", async () => {
+test("memories of entries are found, replaced ones are not, and a rebuild changes neither", async () => {
   const { deps, propose, post, search } = await chatService();
   await add(deps.store, "a zebra of nobody's");
   const promised = { kpi: "csat", expected_delta_k: 0.1 };

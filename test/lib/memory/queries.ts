@@ -1,4 +1,4 @@
-/** What people look for in memory after the simulated month, and what must come first: written from its story alone. */
+/** Queries of people after the simulated month, with the expected first result; written from its story alone. */
 import type { MemoryKind } from "../../../lib/projections/memory.ts";
 
 /** A search, and what its first hit must be. */
@@ -8,7 +8,7 @@ export interface MemoryQuery {
   kinds: readonly MemoryKind[];
   /** About one of these changes of the month; absent: about none of them. */
   changes?: readonly string[];
-  /** Where a change has several memories of the kind: what the right one says. */
+  /** If a change has several memories of the kind: text of the right one. */
   says?: RegExp;
 }
 

@@ -13,7 +13,7 @@ export interface Target {
   operation: Operation;
 }
 
-/** What came back, its JSON parsed; `body` is undefined for any other media type. */
+/** The answer with its JSON parsed; `body` is undefined for any other media type. */
 export interface Reported {
   status: number;
   media: string;

@@ -35,7 +35,7 @@ const APART: Record<string, string[]> = {
   getProof: ["from", "length"],
   verifyAuditLog: ["expected_length", "expected_head"],
   sendMessage: ["text", "content", "confirm_draft"],
-  // What is not signed is no proof, and a decision is either about a change or about what is proposed.
+  // A proof must be signed, and a decision is about either a change or a proposal.
   ...Object.fromEntries(
     [
       "denyChange",
@@ -176,7 +176,7 @@ const mustHave = ({ operation }: Target): Field[] =>
 
 describe("what the document allows is taken", () => {
   test.each(TARGETS.filter(isAnswered).map(named))("$name", async (target) => {
-    // What is read comes in the address, however a body would be sent.
+    // A GET takes its fields from the address, however a body is sent.
     const form = target.operation.requestBody?.content["application/x-www-form-urlencoded"];
     for (const as of form ? (["json", "form"] as const) : (["json"] as const)) {
       const api = await start(target.operation);

@@ -76,7 +76,7 @@ function* placesIn(part: unknown, at = ""): Generator<Place> {
   for (const [key, value] of Object.entries(part)) {
     if (key === "example" || key === "examples" || key === "allOf") continue;
     const path = `${at}/${key}`;
-    // What refusals narrow is said by the error that they are.
+    // Errors describe the limits that rejections set.
     if (key === "properties" && !isRefusal(part))
       for (const [name, field] of fieldsOf(value)) yield says(`${path}/${name}`, field);
     if (key === "parameters" && Array.isArray(value))

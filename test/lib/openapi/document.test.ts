@@ -70,7 +70,7 @@ test("a path parameter is required and in the path, a query parameter keeps its 
   ]);
 });
 
-test("a body may be a form or JSON, of the same fields; numbers and flags are shown as what they mean", () => {
+test("a body may be a form or JSON with the same fields; numbers and flags have their types", () => {
   const { requestBody } = operationOf({
     method: "POST",
     input: z.strictObject({

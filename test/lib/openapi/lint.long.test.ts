@@ -62,7 +62,7 @@ test.each([
     { schemas: { A: { $ref: "#/components/schemas/B" } } },
   ],
   [
-    "a required field that is not told",
+    "a required field that is not described",
     "no-required-schema-properties-undefined",
     "components",
     { schemas: { A: { type: "object", required: ["a"] } } },

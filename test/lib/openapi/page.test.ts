@@ -12,7 +12,7 @@ const DOCUMENT = makeTestDocument({ product: { ...makeIntent(), identity: {} as 
 const PAGE = renderPage(DOCUMENT);
 const OPERATIONS = Object.values(DOCUMENT.paths).flatMap((methods) => Object.values(methods));
 
-/** What stands on the page of an operation. */
+/** Texts on the page of an operation. */
 const articleOf = (id: string): string =>
   PAGE.slice(PAGE.indexOf(`<h3 id="${id.toLowerCase()}">`)).split("</article>")[0]!;
 

@@ -8,7 +8,7 @@ import { makeTestDocument, buildServedDocument } from "./document_under.ts";
 const circumstances = { product: { ...makeIntent(), identity: {} as never } };
 const [WHOLE, SERVED] = [removeFieldExamples(makeTestDocument(circumstances)), buildServedDocument(circumstances)];
 
-/** What a reference leads to, where the whole document has it in place. */
+/** Returns the target of a reference, as the complete document has it in place. */
 function inPlace(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(inPlace);
   if (typeof part !== "object" || part === null) return part;

@@ -1,4 +1,4 @@
-/** What a cycle does, in which order, and what must not hold it up. */
+/** The steps of a cycle, their order, and faults that must not delay it. */
 import { afterEach, expect, test, vi } from "vitest";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
@@ -40,7 +40,7 @@ async function everythingDue() {
   return { ...service, applied, lost, pending, synced };
 }
 
-test("a whole cycle expires, rolls back what a guardrail condemned, finds drift, runs a task, asks the peers", async () => {
+test("a complete cycle expires, rolls back, finds drift, runs a task and asks peers", async () => {
   const { cycle, change, applied, pending, lost, synced, get } = await everythingDue();
   expect(await cycle()).toMatchObject({
     tick: 1,
@@ -56,7 +56,7 @@ test("a whole cycle expires, rolls back what a guardrail condemned, finds drift,
   expect(synced).toEqual(["sync"]);
 });
 
-test("a quick cycle touches neither host nor peers and runs no task; what needs none of them is done", async () => {
+test("a quick cycle touches neither host nor peers and runs no task; other work is done", async () => {
   const { deps, change, applied, pending, host, synced, get } = await everythingDue();
   const report = await runCycle(deps, { quick: true });
   expect(report).toMatchObject({ tick: 1, expired: 1, rolled_back: null, task: null, complete: true });

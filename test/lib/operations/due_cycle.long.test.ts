@@ -53,7 +53,7 @@ const INTENT: Manifest = { kpis: { nps: { baseline: 30, target: 50 } }, policy: 
 
 interface Process extends Client {
   cycle(): Promise<{ tick: number }>;
-  /** What was asked of the store since this was last called. */
+  /** Returns the store requests since its last call. */
   asked(): readonly string[];
   deps: Awaited<ReturnType<typeof countersign>>["deps"];
 }

@@ -174,7 +174,7 @@ test("what another process wrote to a shared store is found by looking now and t
   await leave();
 });
 
-test("while nothing happens a comment keeps the connection, and after its lifetime the stream ends", async () => {
+test("a comment keeps an idle connection open, and after its lifetime the stream ends", async () => {
   const { deps } = await openOperations();
   const stream = createEventStream(deps, BEGINNING, undefined, {
     heartbeat: 5,

@@ -57,7 +57,7 @@ describe("R", () => {
     expect((await get("/api/l1l5_trend")).body.totals.L5).toBe(2);
   });
 
-  test("a failure counts on the day of its attempt: 30 days after the apply it is out, whenever it was rolled back", async () => {
+  test("a failure counts on the day of its attempt until 30 days after the apply", async () => {
     const { bring, hours, act, get } = await openOperations();
     const id = await bring("applied");
     hours(29 * 24);
@@ -129,7 +129,7 @@ describe("N", () => {
   const items = async (service: Awaited<ReturnType<typeof openOperations>>) =>
     (await service.get("/api/state")).body.dimensions.N.items;
 
-  test("a change is overdue when it has been pending for more than 24 hours, and not a moment before", async () => {
+  test("a change is overdue when it has been pending for more than 24 hours, and not before", async () => {
     const service = await openOperations();
     await service.propose();
     service.hours(24);

@@ -1,4 +1,4 @@
-/** What the intent is shown as. */
+/** The view of the intent. */
 import { expect, test } from "vitest";
 import { passkey, sshPen } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";

@@ -72,7 +72,7 @@ describe("N", () => {
   });
 });
 
-test("adding what is not overdue never moves N, and adding what is never lowers it, in a random life", async () => {
+test("in a random life, only overdue work moves N, and never lowers it", async () => {
   const service = await openOperations();
   const random = mulberry(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -122,7 +122,7 @@ test("a notification for each thing somebody must know of, in order, signed, and
     (await svc.post(path, fields, token)).body;
 
   await post("kpi", { csat: 4 });
-  const proposal = { tenant_id: "t1", kind: "config", target: "crm.score", summary: "Score anew", kpi: "csat" };
+  const proposal = { tenant_id: "t1", kind: "config", target: "crm.score", summary: "Score again", kpi: "csat" };
   const { change_id } = await post("propose", proposal);
   await post("approve", { change_id, approver: "ana" });
   await post("approve", { change_id, approver: "bo" });
@@ -161,7 +161,7 @@ test("a notification for each thing somebody must know of, in order, signed, and
     "change.decided",
   ]);
   expect(types(deliveries).filter((type) => noticed.includes(type))).toEqual(noticed);
-  // What time and tampering bring about has tests of its own.
+  // Other tests cover the effects of time and tampering.
   const others = [
     "change.expiring",
     "change.review_due",
@@ -193,7 +193,7 @@ test("a notification for each thing somebody must know of, in order, signed, and
     product_id: "acme-crm",
     instance_id: "acme-crm@local",
     data: {
-      change: { change_id, target: "crm.score", summary: "Score anew" },
+      change: { change_id, target: "crm.score", summary: "Score again" },
       audit_entry: { event_type: "change_apply_failed" },
     },
   });

@@ -35,7 +35,7 @@ function counted(store: Store): { store: Store; looked: string[] } {
   return { store: { ...counting(store), transact: (decide) => store.transact((tx) => decide(counting(tx))) }, looked };
 }
 
-test("a new service has no data: null where something would have to be known, 0 where nothing is open", async () => {
+test("a new service has no data: null for unknown values, 0 for open work", async () => {
   const { get } = await openOperations();
   const { body } = await get("/api/state");
   const { product, failing, ...state } = body;
@@ -75,7 +75,7 @@ test("what a read looks at does not grow with the number of changes", async () =
   for (const path of paths) few.push(await records(path));
   await Promise.all(Array.from({ length: 300 }, () => service.propose()));
   for (let made = 0; made < 30; made++) await service.bring("applied");
-  // What is overdue is looked at, a thousand items at most.
+  // Overdue items are counted up to a thousand.
   service.hours(23);
   await service.cycle();
   for (const [index, path] of paths.entries()) expect(await records(path), path).toBeLessThanOrEqual(few[index]! + 12);

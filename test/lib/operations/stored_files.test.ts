@@ -24,7 +24,7 @@ test("where nothing was written the list is empty, and a file is not found", asy
   expect((await ask("/api/evolved/report-2026-W01.md")).status).toBe(404);
 });
 
-test("what is written is listed with its size, hash and kind, newest first, and read back by another instance", async () => {
+test("stored files are listed with size, hash and kind, newest first, for another instance too", async () => {
   const { files, list, ask, clock, store, sha256 } = await stored();
   for (const [name, text] of [
     ["retrospective-chg_1.md", "één\n"],

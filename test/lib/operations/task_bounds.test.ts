@@ -59,7 +59,7 @@ test("of the tasks that ended the oldest goes first, and takes its rating out of
   expect(kept).toHaveLength(MAX_ENDED_TASKS);
   expect(places.map(({ value }) => value).sort()).toEqual(kept.map(({ id }) => id));
   expect(kept.map(({ id }) => id)).not.toContain("tsk_000001");
-  // What the figures say is what the records say.
+  // The figures agree with the records.
   const ratings = kept.flatMap(({ value }) => value.task.feedback);
   expect(ratings.map(({ rating }) => rating)).toEqual([4]);
 });

@@ -35,7 +35,7 @@ const reported = async (api: TestService, query = "") =>
 const put = (api: TestService, value: unknown, over: object = {}) =>
   api.bring("applied", value === undefined ? { ...over } : { value: JSON.stringify(value), ...over });
 
-test("a value is that of the newest applied change, with where it comes from; without an adapter too", async () => {
+test("a value is that of the newest applied change, with its origin; without an adapter too", async () => {
   const api = await service();
   expect((await api.get("values")).body).toMatchObject({ values: [], next: null, behind: 0 });
   const first = await put(api, { on: true });
@@ -64,7 +64,7 @@ test("a value is that of the newest applied change, with where it comes from; wi
   expect(await reported(api)).toEqual(['t1 ui.banner="not yet"']);
 });
 
-test("a rollback brings back what was there before, past what was rolled back meanwhile, at last nothing", async () => {
+test("a rollback restores the value before it, skips rolled back changes, and ends at nothing", async () => {
   const api = await service();
   const [one, two, three] = [await put(api, 1), await put(api, 2), await put(api, 3)];
   await put(api, undefined);
@@ -225,7 +225,7 @@ describe("what is not whole is not handed out", () => {
     expect((await verifyProjections(api.deps)).mismatches[0]).toMatch(/^values\//);
   });
 
-  test("an older value, with the entry of the newer one's apply edited so that it speaks of another target", async () => {
+  test("an older value, after an edit lets the newer apply's entry name another target", async () => {
     const api = await service();
     await put(api, "older");
     await projectAll(api.deps);
@@ -255,7 +255,7 @@ describe("what is not whole is not handed out", () => {
   });
 });
 
-test("an apply or a rollback between the look at the values and that at their changes is not overlooked, nor taken for an edit", async () => {
+test("an apply or rollback between two reads of a value is neither missed nor taken for an edit", async () => {
   const base = memoryStore();
   let meanwhile: (() => Promise<unknown>) | undefined;
   const store: Store = {

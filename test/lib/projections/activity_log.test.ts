@@ -65,7 +65,7 @@ test("10,000 rows of a source are kept, and nothing of those before", async () =
   expect(next).toBeNull();
 });
 
-test("a row names the cycle it was made in, also when it is made later, and the record it is about", async () => {
+test("a row names its cycle and its record, also if it is made later", async () => {
   const service = await openOperations();
   await service.cycle();
   const id = await service.bring("rolled_back");

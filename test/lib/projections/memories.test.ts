@@ -11,7 +11,7 @@ import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import type { TestService } from "../../support/service.ts";
 import { chatService } from "../chat/fixture.ts";
 
-/** What is remembered of entries, and of outcomes. */
+/** Memories of entries and of outcomes. */
 async function remembered({ deps }: TestService): Promise<Memory[]> {
   const [ofEntries, ofOutcomes] = [await readProjection(deps, memories), await readProjection(deps, outcomes)];
   const all = [

@@ -63,7 +63,7 @@ async function plainly(log: HandMade): Promise<Record<string, Partial<Outcome>>>
       const [baseline, current] = [before.at(-1)?.value, since.at(-1)?.value];
       const good = kpi === "incident_rate" ? -1 : 1;
       const realised = baseline === undefined || current === undefined ? null : good * (current - baseline);
-      // Those whose window has a moment in common with this one, or ends with the entry after which it began.
+      // Outcomes whose window overlaps with this one, or ends with the entry after which it began.
       const shared = all.filter(
         (other) =>
           kpi !== null &&
@@ -145,7 +145,7 @@ describe("a second way from the entries", () => {
   );
 });
 
-test("more than ten that share a movement are counted, and the newest named, also once some are over", async () => {
+test("of more than ten changes that share a movement, the newest are named and all are counted", async () => {
   const log = await handMade();
   await log.feed({ csat: 4 });
   const ids: string[] = [];
@@ -165,7 +165,7 @@ test("more than ten that share a movement are counted, and the newest named, als
   });
 });
 
-test("an outcome ends at its horizon with what was fed by then, and at the apply of another change of its target", async () => {
+test("an outcome ends at its horizon, and at the apply of another change of its target", async () => {
   const log = await handMade();
   await log.feed({ csat: 4, incident_rate: 0.04 });
   const first = await log.applied({ target: "ui.form", kpi: "csat", expected_delta_k: 1 });

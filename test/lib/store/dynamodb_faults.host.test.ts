@@ -145,7 +145,7 @@ faulty("a process that is halted for so long that its token is forgotten does no
   const access = await freshTable();
   let now = Date.now();
   const sleep = async () => void (now += 11 * 60_000);
-  // What comes under a token that is remembered no more is taken for new.
+  // A request under a forgotten token counts as new.
   const forgotten = losingFirst((init) =>
     fetch(access.endpoint!, {
       ...init,
@@ -262,7 +262,7 @@ faulty("50 deletes are one request, leave nothing behind, and no revision restar
   expect((await store.get("others", "new"))?.revision).toBe(1);
 });
 
-/** What is in a table, read past the store. */
+/** Contents of a table, read past the store. */
 async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
   const { call } = clientOf(access);
   return (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;

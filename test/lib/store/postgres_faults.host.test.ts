@@ -41,7 +41,7 @@ async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise
   return { store: await open({ url: url.replace(`${host}:${port}`, proxy.host), ...options }), proxy };
 }
 
-/** What is written by this: the decisions so far, by the number of their run. */
+/** The decisions so far, by the number of their run. */
 const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
   store.transact(async (tx) => {
     runs.count++;
@@ -84,7 +84,7 @@ function halting(statement: string) {
   return { pool: halted, reached: reached.opened, goOn: mayGoOn.open };
 }
 
-/** What a commit writes. */
+/** The writes of a commit. */
 const WRITE = "with put as";
 
 faulty("a connection that breaks between lock and writes is no reason to refuse, and ends no process", async () => {
@@ -135,7 +135,7 @@ faulty("a commit that never arrived is decided again; nothing is done twice", as
 });
 
 faulty("a commit whose answer was lost is known as kept although others have written since", async () => {
-  const name = "overtaken";
+  const name = "conflict";
   const { store, proxy } = await openThroughProxy({ name, ...notedPacing() });
   const other = await open({ name });
   await append(store);
@@ -233,7 +233,7 @@ faulty("connections that died while nobody used them are no reason to refuse any
   expect(await logOf(store)).toEqual([1, 2, 3, 4]);
 });
 
-/** What a server says when it ends a connection, after which it closes it. */
+/** The message of a server that ends a connection and then closes it. */
 const FAREWELL = (() => {
   const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"];
   const body = Buffer.from(`${fields.join("\0")}\0\0`);

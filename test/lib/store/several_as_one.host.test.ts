@@ -49,7 +49,7 @@ function decisionOf(below: (bound: number) => number): (tx: AnyTx) => Promise<un
   };
 }
 
-/** What came of a decision; revisions may be others than in memory. */
+/** The result of a decision; its revisions may differ from those in memory. */
 const endOf = (deciding: Promise<unknown>): Promise<unknown> =>
   deciding.catch((error: Error) => (error instanceof RevisionConflict ? "conflict" : error.message));
 

@@ -67,18 +67,18 @@ const expectNotified = async (one: Store, other: Store): Promise<void> => {
 };
 
 onPostgres("each is notified of what others commit, and not of its own", async () => {
-  const at = { url: postgres!.url, name: "told" };
+  const at = { url: postgres!.url, name: "counted" };
   await expectNotified(await postgresStore(at), await postgresStore(at));
 });
 
 onDynamoDb("on a table too, each is notified of what others commit, and not of its own", async () => {
-  const access = dynamoDb!.access("told");
+  const access = dynamoDb!.access("counted");
   await createTable(access);
   await expectNotified(dynamoDbStore(access), dynamoDbStore(access));
 });
 
 const many = expect.toSatisfy((count: number) => count > 10);
-/** What nine cycles ask a store for: the second looks at what the first has done, and then one in five at everything. */
+/** Counts the store requests of nine cycles: the second checks the results of the first, and then one in five checks everything. */
 const IDLE = [many, many, 1, 1, 1, 1, many, 1, 1];
 
 onDynamoDb("on a table an idle cycle reads the head, and no more until another process writes", async () => {

@@ -298,7 +298,7 @@ describe("a governed change", () => {
     expect(host.effects).toEqual([`apply ${change_id}`]);
   });
 
-  test("that the host product refuses, or fails at, stays approved, and can be applied later under a new key", async () => {
+  test("that the host product rejects or fails stays approved, and applies later under a new key", async () => {
     const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     host.trouble("validate", "before", answers(200, { ok: false, reason: "no such banner" }));

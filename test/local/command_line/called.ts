@@ -4,7 +4,7 @@ import { app } from "../../../handlers/index.ts";
 import { type Io, run } from "../../../local/command_line/run.ts";
 import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
-/** What a call came to. */
+/** The result of a call. */
 export interface Called {
   code: number | void;
   out: string;

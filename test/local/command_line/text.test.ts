@@ -17,7 +17,7 @@ test("columns stand under each other, whatever the script", () => {
   expect(facts({ why: "first\n\r\n  digest  fake" })).toBe("  why  first\n       \n         digest  fake");
 });
 
-test("where a terminal is narrow, what is least needed is left out before the last column is cut short", () => {
+test("in a narrow terminal the least needed columns are omitted before the last one is cut", () => {
   const lines = (columns: number) =>
     table(["id", "tier", "risk", "summary"], [["c1", "standard", "low", "x".repeat(60)]], columns, [
       "risk",

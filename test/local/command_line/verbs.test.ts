@@ -180,7 +180,7 @@ test("a certificate is kept as it comes", async () => {
   expect((await call(["certificate", change_id, "--output", "f"])).out).toMatch(/^fcountersign-certificate/);
 });
 
-test("what is kept of an answer that breaks off is not taken for all of it, and a folder that is none is named", async () => {
+test("an interrupted answer is not taken for a complete one, and a missing folder is named", async () => {
   const folder = temporaryFolder();
   const brokenOff = () =>
     new ReadableStream({

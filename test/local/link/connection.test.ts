@@ -145,7 +145,7 @@ test("a question is not answered by a connection that breaks", async () => {
   expect(await asked).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
 });
 
-test("a newer connection of a peer replaces the older, which may be half-open, and takes over what was asked there", async () => {
+test("a newer connection of a peer replaces an older, half-open one and takes over its questions", async () => {
   const node = await listening();
   const older = await provenPeer(node.at);
   const asked = node.link.query("query_product_identity", ANY_PEER.peer_id);

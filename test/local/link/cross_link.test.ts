@@ -48,7 +48,7 @@ describe("five nodes of two products of one type and of another product", () => 
     expect(counts, "nothing was even sent to it").toEqual({ kept: 0, unrelated: 0, refused: 0 });
   });
 
-  test("one that was away learns what it missed when it is back, and the others what it learnt meanwhile", async () => {
+  test("a peer that was away learns what it missed, and the others learn what it learnt", async () => {
     const nodes = await five();
     const [first, second, , , last] = nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
     await stopNode(second);

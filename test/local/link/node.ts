@@ -43,7 +43,7 @@ export interface TestNode extends Client {
   link: CrossLink;
   log: RecordedLog;
   time: ManualTime;
-  /** Where others dial it. */
+  /** The address that others dial. */
   at: PeerAddress;
   /** The insights it holds. */
   insights(): Promise<Insight[]>;

@@ -21,7 +21,7 @@ import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const isLong = FRAMES >= 100_000;
-/** What attackers send in one connection; it is closed at the first frame that is wrong. */
+/** Frames of attackers in one connection, which is closed at the first wrong one. */
 const FRAMES_EACH = 10;
 const AT_ONCE = 16;
 

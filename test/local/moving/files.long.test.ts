@@ -213,7 +213,7 @@ test("a move whose last step was lost is ended by the same command", async () =>
   expect(await headIn(at("to/state.json"))).toMatchObject({ length: length + 1 });
 });
 
-test("a store without a log is neither moved nor copied, and a file has no stores of several names", async () => {
+test("a store without a log is neither moved nor copied, and a file has only one store", async () => {
   await (await openFile(live(), silentLog)).close();
   for (const given of [
     ["backup", at("b.jsonl"), "--state", live()],
@@ -316,7 +316,7 @@ test("a missing or wrong file is rejected before the destination is touched", as
   expect(await refused("migrate", live(), at("to/state.json"))).toContain("it moved to");
   expect(readdirSync(folder).sort()).toEqual(["b.jsonl", "live", "there"]);
 
-  // What the file of this name left when it was a backup stays where it is none any more.
+  // The copy stays in its place after the file of this name is no backup any more.
   const half = await openFile(at("half/state.json"), silentLog);
   const mark = { state: "loading", move: "m", from: at("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
   await half.whole!.commit([], { from: undefined, to: mark });

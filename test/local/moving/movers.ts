@@ -13,7 +13,7 @@ import { opened } from "../../support/deps.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What came of a command. */
+/** The result of a command. */
 export async function callMover(
   env: Environment,
   ...argv: string[]
@@ -36,7 +36,7 @@ export async function runMover(env: Environment, ...argv: string[]): Promise<str
   return out;
 }
 
-/** What a command says that does not. */
+/** Returns the message of a failing command. */
 export async function runRejected(env: Environment, ...argv: string[]): Promise<string> {
   const { code, err } = await callMover(env, ...argv);
   expect(code).toBe(1);
@@ -73,7 +73,7 @@ export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
     for (let count = 0; ; count++) {
       const fields = { tenant_id: `t${number}`, kind: "config", target: `a.${number}.${count}`, summary: "meanwhile" };
       const { status, body } = await api.json("propose", fields);
-      // What is refused takes no turn of the event loop, which the move needs.
+      // A rejected move does not yield to the event loop, which a real move needs.
       await nextTurn();
       if (status === 201) taken.push(body.audit_entry);
       else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|moved)$/)]);

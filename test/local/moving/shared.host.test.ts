@@ -146,7 +146,7 @@ if (postgres && dynamoDb) {
     await write("c");
   });
 
-  test("of a database that products share the one that is named moves, and nothing is made where there is none", async () => {
+  test("only the named product of a shared database moves, and nothing is made for a missing one", async () => {
     const { address, name } = await inPostgres();
     const tables = async (url: string): Promise<string[]> => {
       const client = new Client({ connectionString: url });

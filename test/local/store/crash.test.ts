@@ -24,7 +24,7 @@ test("any call may fail: what was acknowledged is there after a restart", async 
   expect(await everyCall({ fails: (call, tried) => call === tried }, from(1))).toBeGreaterThan(100);
 }, 180_000);
 
-test("the disk may be full at any call that takes room: what was acknowledged is there after a restart", async () => {
+test("with a disk that fills at any call, all acknowledged data is there after a restart", async () => {
   const full: Faults = { fails: (call, tried) => call === tried, code: "ENOSPC", spared: TAKES_NO_ROOM };
   expect(await everyCall(full, from(2))).toBeGreaterThan(50);
 }, 180_000);

@@ -1,4 +1,4 @@
-/** What the journal looks like, how commits share a sync, and what a failed write or sync leaves. */
+/** The form of the journal, commits that share a sync, and the effects of a failed write or sync. */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -17,7 +17,7 @@ beforeEach(async () => {
   journal = `${state}.journal.jsonl`;
 });
 
-/** What lies in the journal before its zeros. */
+/** The journal before its zeros. */
 const lines = async (): Promise<string[]> =>
   (await readFile(journal, "utf8")).replace(/\0+$/, "").trimEnd().split("\n");
 
@@ -174,7 +174,7 @@ test("what shares a write is one line: a sequence bare, and of each record the l
   expect(text).toContain('\t{"n":1}\t,\t{"n":2}\t,\t{"n":3}\t');
 });
 
-test("zeros are written ahead, so that a sync has no new length to make durable; a close takes them away", async () => {
+test("zeros are written ahead, so that a sync has no new length to store; a close removes them", async () => {
   const sizes: number[] = [];
   const files: Files = {
     ...nodeFiles,
@@ -231,12 +231,12 @@ describe("when the disk fails", () => {
     ["writeNow", "ENOSPC"],
     ["writeNow", "EIO"],
     ["sync", "EIO"],
-  ] as const)("a failed %s (%s) is told to all who wait, and nothing of theirs is kept", async (call, code) => {
+  ] as const)("a failed %s (%s) fails all waiting writes, and stores none of them", async (call, code) => {
     const { store, tries, log } = await failing(call, systemError(code));
     const waiting = [6, 7, 8].map((n) => store.transact((tx) => perform(tx, workload(n))));
     const reading = store.transact((tx) => tx.get("meta", "chain"));
     const refusing = store.transact(async (tx) => {
-      throw new Error(`told of ${JSON.stringify(await tx.get("meta", "chain"))}`);
+      throw new Error(`read ${JSON.stringify(await tx.get("meta", "chain"))}`);
     });
     for (const outcome of await Promise.allSettled([...waiting, reading, refusing])) {
       expect(outcome.status).toBe("rejected");

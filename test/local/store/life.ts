@@ -85,7 +85,7 @@ export async function compare(disk: SimulatedDisk, acknowledged: number): Promis
   await store.close();
 }
 
-/** What goes wrong in a life, and what the machine loses after it. */
+/** Faults in a life, and the data that the machine loses afterwards. */
 export interface Faults {
   /** Returns whether a call fails, given the number of the call that is on trial. */
   fails(call: number, tried: number): boolean;

@@ -1,4 +1,4 @@
-/** What a store should hold, kept as plainly as can be, to compare a real one with. */
+/** The expected content of a store in its simplest form, to compare a real store with. */
 import { sequenceId } from "../../../lib/store/collections.ts";
 import type { AnyStore, AnyTx } from "../../contract/any_store.ts";
 
@@ -44,7 +44,7 @@ export function perform(tx: AnyTx, writes: readonly Write[]): void {
     else tx.delete(collection, id);
 }
 
-/** What the store lists of these collections, as the live part of a content; each page is checked against `get`. */
+/** Lists these collections as the live part of a content, and checks each page against `get`. */
 export async function readContent(store: AnyStore, collections: readonly string[]): Promise<Content> {
   const content: Content = {};
   for (const collection of collections) {

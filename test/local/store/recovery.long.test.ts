@@ -1,4 +1,4 @@
-/** What a start makes of files that are torn, damaged, missing or of another store. */
+/** A start with files that are torn, damaged, missing or of another store. */
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -295,7 +295,7 @@ describe("sealed journal files", () => {
     await holds(30, small);
   });
 
-  test("a catalog file from before a compaction, or from before later commits, is brought up to date", async () => {
+  test("a catalog file from before a compaction or later commits is brought up to date", async () => {
     const store = await opened(state, small);
     const all = Array.from({ length: 60 }, (_, n) => `r${n}`);
     for (const id of all) await store.transact((tx) => tx.put("things", id, "x".repeat(100)));

@@ -109,7 +109,7 @@ describe("the catalog file", () => {
       for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("things", "again", n));
       await Promise.all([
         store.transact((tx) => tx.delete("things", "again")),
-        store.transact((tx) => tx.put("things", "again", "anew")),
+        store.transact((tx) => tx.put("things", "again", "new")),
       ]);
       await store.expunge!();
       await store.close();
@@ -122,16 +122,16 @@ describe("the catalog file", () => {
 
   test("is written when it is some segments behind, and at the close", async () => {
     const catalog = `${state}.journal.catalog`;
-    const told = async (): Promise<number> =>
+    const countLines = async (): Promise<number> =>
       (JSON.parse((await readFile(catalog, "utf8")).split("\n")[0]!) as { segments: unknown[] }).segments.length;
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
     await store.compact();
-    expect(store.status().segments - 1 - (await told())).toBeLessThan(4);
+    expect(store.status().segments - 1 - (await countLines())).toBeLessThan(4);
     await rm(catalog);
     await run(store, 61, 70);
     await store.close();
-    expect(await told()).toBe(store.status().segments - 1);
+    expect(await countLines()).toBe(store.status().segments - 1);
   });
 });
 
@@ -330,7 +330,7 @@ describe("compaction", () => {
       ),
     );
     const place: typeof catalog.place = (collection, id) => {
-      // What lies before this one has been looked at.
+      // Earlier files have been checked.
       if (id === "kept-5") catalog.bury("things", "kept-1", 1);
       return catalog.place(collection, id);
     };
@@ -353,7 +353,7 @@ describe("compaction", () => {
     };
     const store = await opened(state, { ...SMALL, files, log });
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
-    for (let n = 0; n < 12; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "anew"));
+    for (let n = 0; n < 12; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "new"));
     for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
     await expect.poll(() => meanwhile !== undefined).toBe(true);
     await meanwhile;

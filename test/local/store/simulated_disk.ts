@@ -7,7 +7,7 @@
 import { basename, dirname } from "node:path";
 import type { Files } from "../../../local/store/files.ts";
 
-/** What a crash does to operations that no sync has reached; with a function, chance decides. */
+/** The effect of a crash on unsynced operations; a function decides by chance. */
 export type Loss = "nothing" | "everything" | (() => number);
 
 const SECTOR = 512;
@@ -28,16 +28,16 @@ interface NameChange {
 /** A simulated disk. */
 export interface SimulatedDisk {
   readonly files: Files;
-  /** How often content has been made durable. */
+  /** Number of times that content was made durable. */
   readonly syncs: number;
-  /** What a failed sync leaves: the file's content stays in memory, and no later sync writes it. */
+  /** The effect of a failed sync: the content stays in memory, and no later sync writes it. */
   failSync(fd: number): void;
   /** The file as a running process sees it. */
   content(path: string): Buffer | undefined;
   /** Replaces a file behind the store's back, durably. */
   replace(path: string, content: Buffer): void;
   paths(): string[];
-  /** What a machine finds after its power went out; with a function, a random part of what was not synced survives. */
+  /** Content after a power cut; with a function, a random part of unsynced data survives. */
   crash(loss: Loss): void;
 }
 

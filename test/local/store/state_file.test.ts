@@ -52,7 +52,7 @@ test("it is there from the start, empty", async () => {
   });
 });
 
-test("the product runtime's block shows the identity's fields and the records held in memory, and no others", async () => {
+test("the product runtime's block has the identity's fields and the records in memory, no others", async () => {
   const store = await opened(state);
   await store.transact((tx) => {
     tx.put("meta", "identity", identity);
@@ -110,7 +110,7 @@ test("it is up to date after close, and the timer is called off", async () => {
   expect(await shown()).toMatchObject({ sequence: 1 });
 });
 
-test("a reader never sees half of it: it is written aside, synced, renamed, and the folder synced", async () => {
+test("readers never see half a file: it is written aside, synced and renamed", async () => {
   const calls: string[] = [];
   const names = new Map<number, string>();
   const named = (path: unknown): string => String(path).slice(state.length - "state.json".length);
@@ -204,7 +204,7 @@ test("the default timer keeps no process alive", async () => {
   expect(made).toEqual([false]);
 });
 
-test("the files and their folder are the service's own user's, also a journal that everybody could read before", async () => {
+test("files and folder belong to the service's user, also a journal that all could read before", async () => {
   const folder = join(await temporaryFolder(), "data");
   const path = join(folder, "state.json");
   const modes = async (): Promise<string[]> => {

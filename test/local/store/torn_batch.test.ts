@@ -80,7 +80,7 @@ const holds = async (files: Files, count: number): Promise<AnyFileStore> => {
 let before: Buffer;
 let after: Buffer;
 let state: Buffer;
-/** Where the batch lies. */
+/** The position of the batch. */
 let start: number;
 let end: number;
 let first: number;
@@ -99,7 +99,7 @@ test("several commits are one batch of many sectors, which begins in a sector of
   expect(start % SECTOR).not.toBe(0);
 });
 
-test("whatever sectors of a batch are lost, the store starts with all that was acknowledged, and goes on", async () => {
+test("after the loss of any sectors of a batch, the store starts with all acknowledged data", async () => {
   const random = seeded(512);
   for (let tried = 0; tried < SUBSETS; tried++) {
     const journal = Buffer.from(

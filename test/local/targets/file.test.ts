@@ -117,7 +117,7 @@ test("rolling back the owner brings back what was there, and the earlier owner",
   expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
 });
 
-test("rolling back a superseded change leaves the value, and the later one then restores what was before both", async () => {
+test("rolling back a superseded change leaves the value; the later rollback restores the first", async () => {
   const { apply, rollback, verify, content } = await bench();
   for (const one of [a, b, c]) await apply(one);
   expect(await rollback(b)).toBe("superseded");
@@ -224,7 +224,7 @@ test("a change whose value or file another program changed is not reported as ap
   expect(await verify(one)).toBe("absent");
 });
 
-test("a repeated apply sets an owner's value again, and its rollback still restores what was before", async () => {
+test("a repeated apply sets an owner's value again, and its rollback restores the previous one", async () => {
   const { apply, rollback, verify, content, write } = await bench();
   await write({ values: { t1: { "ui.banner": "before" } } });
   await apply(a);

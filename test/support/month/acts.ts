@@ -169,7 +169,7 @@ function acts(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger: Ledger
     note({ by, did: "apply_refused", change: name, text: code });
   }
 
-  /** What time alone, or a rule of the intent, has done to a change by now. */
+  /** Returns the effects of time or of a rule of the intent on a change by now. */
   function itself(did: "expired" | "lapsed" | "rolled_back" | "drifted" | "drift_mended", name: string, text = "") {
     const change = of(name);
     if (did === "expired" || did === "lapsed") Object.assign(change, { status: "denied", ended: did });

@@ -129,7 +129,7 @@ export function reckon(ledger: Ledger, at: string) {
     return ended ?? (window && outcomeOf(name)!.state === "final" ? window.to : undefined);
   }
 
-  /** What should be on record of a closed change, and what of it is not. */
+  /** Items that should be on record of a closed change, and the missing ones. */
   function recordOf({ name, tier, rationale }: LedgerChange): { expected: number; missing: string[] } {
     const missing = rationale === null ? ["rationale"] : [];
     let expected = 2;

@@ -14,7 +14,7 @@ const { deps, run } = await simulatedMonth();
 await run("write_report");
 const ui = await openUi(join(process.cwd(), "dist/local/ui"), deps.log);
 const everything = withUi(ui.files, app(deps));
-/** What the proxy before a real service does: it says who the person is. */
+/** Names the person, like the proxy in front of a real service. */
 const asPerson = ({ url: asked, method, headers, body, signal }: Request): Response | Promise<Response> => {
   const named = new Headers(headers);
   named.set(PERSON, `${name}@acme.example`);

@@ -34,7 +34,7 @@ export async function startWorkerd(script: string, more: Partial<MiniflareOption
     durableObjects: BINDINGS,
     host: "127.0.0.1",
     port: 0,
-    // What the service logs is its answer to what the tests do to it.
+    // The service's log answers to actions of the tests.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => void (stdout.resume(), stderr.resume()),
     ...more,
   } as MiniflareOptions);

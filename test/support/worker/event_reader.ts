@@ -32,7 +32,7 @@ export async function readEvents(url: string, headers: Record<string, string> = 
   };
 }
 
-/** What is between empty lines. */
+/** Lines between empty lines. */
 async function* blocks(answer: IncomingMessage): AsyncGenerator<string, undefined> {
   let text = "";
   for await (const piece of answer.setEncoding("utf8")) {

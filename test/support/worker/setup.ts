@@ -19,7 +19,7 @@ export interface Setup {
 /** As a header holds it. */
 export const setupText = (setup: Setup): string => encodeURIComponent(JSON.stringify(setup));
 
-/** What a header says. */
+/** Returns the value of a header. */
 export const parseSetup = (text: string): Setup => JSON.parse(decodeURIComponent(text)) as Setup;
 
 export const SETUP_HEADER = "x-test-setup";

@@ -20,7 +20,7 @@ export interface Write {
   expected?: number;
 }
 
-/** What is asked of the object. */
+/** The request to the object. */
 export type Ask =
   | { ask: "run"; name: string; storage?: string }
   | { ask: "failures"; store: string }

@@ -1,4 +1,4 @@
-/** What an operator does more than once goes a second time as it went the first. */
+/** Repeatable commands of an operator work a second time. */
 import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 
-/** Where a proxy listens, and the certificate that its clients trust. */
+/** The address of a proxy, and the certificate that its clients trust. */
 export interface Door {
   port: number;
   ca: string;
 }
 
-/** What is asked. */
+/** The request. */
 export interface Question {
   name: string;
   path: string;
@@ -18,7 +18,7 @@ export interface Question {
   form?: Record<string, string>;
 }
 
-/** What came. */
+/** The answer. */
 export interface Reply {
   status: number;
   headers: IncomingMessage["headers"];

@@ -1,4 +1,4 @@
-/** What a container is made of: read by the tests everywhere, and built where there is a docker that works. */
+/** Tests of the container's files, which are built only if docker works here. */
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** What a proxy in front of the service must do, whichever it is. */
+/** Rules for any proxy in front of the service. */
 import { expect } from "vitest";
 import { ask, type Door, open, type Question, type Reply } from "./ask.ts";
 import { ANA, NOBODY } from "./log_in.ts";

@@ -10,7 +10,7 @@ export const ANA = "session=ana";
 /** A cookie of one who is logged in, and has no e-mail address. */
 export const NOBODY = "session=nobody";
 
-/** What runs. */
+/** The running programs. */
 export interface LoginServer {
   port: number;
   close(): Promise<void>;

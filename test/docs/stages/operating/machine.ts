@@ -22,7 +22,7 @@ export interface Machine {
   root: string;
   /** A path of the manual as it is here. */
   path(shown: string): string;
-  /** Where the service listens. */
+  /** The address of the service. */
   servicePort: number;
   /** Text of the manual, and what stands for it here. */
   stands: Record<string, string>;

@@ -6,7 +6,7 @@ import type { Door } from "./ask.ts";
 import type { Machine } from "./machine.ts";
 import { startProgram } from "./programs.ts";
 
-/** What the manual has a proxy lead to, as it is here. */
+/** Addresses of this run for those in the manual's proxy configuration. */
 export interface Behind {
   servicePort: number;
   logInPort: number;

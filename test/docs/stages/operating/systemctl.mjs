@@ -40,7 +40,7 @@ async function start() {
   }
   process.umask(Number.parseInt(UMask[0], 8));
   rmSync(endFile, { force: true });
-  // What ends the service is asked later, by another process: a shell that waits for it writes down how it ended.
+  // Another process asks later how the service ended: a waiting shell writes that down.
   const guard = `"$@" & echo $! >"$PID_FILE.new"; mv "$PID_FILE.new" "$PID_FILE"; wait $!; echo $? >"$END_FILE"`;
   const output = openSync(log, "a");
   spawn("bash", ["-c", guard, "guard", ExecStart[0]], {

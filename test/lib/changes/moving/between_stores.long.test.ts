@@ -118,7 +118,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
       authenticated: "claimed",
     });
 
-    // What was moved away from takes nothing, here and in another process, and can be read.
+    // The source of a move rejects writes, here and in another process, and can be read.
     await expect(write(from)).rejects.toThrow(/it moved to .* at /);
     if (name !== "the month" && !name.endsWith("state.json"))
       await expect(write(await open([first, second, third][at - 1]!))).rejects.toThrow(/it moved to/);

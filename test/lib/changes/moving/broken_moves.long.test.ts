@@ -17,7 +17,7 @@ import { service, type TestService } from "../../../support/service.ts";
 
 const sha256 = fastestSha256();
 
-/** What happens at the step of a number, and to all steps after it. */
+/** The fault at the step of a number, and at all later steps. */
 interface Breaking {
   at: number;
   /**

@@ -177,7 +177,7 @@ test.each(FAILURES)(
     });
 
     adapter.calm();
-    // What the host turns out to have done by then is not done again.
+    // Work that the host has done by then is not repeated.
     const done = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
     expect((await api.act(action, change_id)).status).toBe(done ? 400 : 200);
     expect((await api.change(change_id)).status).toBe(action === "apply" ? "applied" : "rolled_back");

@@ -28,7 +28,7 @@ async function slow(intent: Manifest = {}) {
 const detailOf = async (api: Pick<Awaited<ReturnType<typeof core>>, "audit">) =>
   JSON.parse((await api.audit()).at(-1).detail);
 
-test("what the host does after that is a change that was applied late, and is rolled back like any other", async () => {
+test("a later effect at the host is a late apply, and is rolled back like any other", async () => {
   const { adapter, api, change_id } = await slow();
   expect(await detailOf(api)).toMatchObject({ host: "unknown", unanswered: true });
   for (let cycle = 0; cycle < 3; cycle++) expect((await api.cycle()).recovered).toBe(0);
@@ -46,7 +46,7 @@ test("what the host does after that is a change that was applied late, and is ro
   expect(adapter.host.get(change_id)).toBe("rolled_back");
 });
 
-test("a host that shows nothing of it is asked for ten minutes after the lease, and then believed", async () => {
+test("a host that shows nothing is asked for ten minutes after the lease, and then believed", async () => {
   const { adapter, api, change_id } = await slow();
   api.deps.clock.advance(10 * MINUTE + 59_999);
   expect((await api.cycle()).recovered).toBe(0);
@@ -168,7 +168,7 @@ test.each([
   expect((await api.act("rollback", change_id)).status).toBe(200);
 });
 
-test("a host that keeps nothing of what it took back is believed where it showed the change before, also after a crash", async () => {
+test("a host that forgets rolled back changes is believed if it showed the change before", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const [first, second, third] = [
@@ -193,7 +193,7 @@ test("a host that keeps nothing of what it took back is believed where it showed
   expect((await next.change(third)).status).toBe("applied");
 });
 
-test("a host that shows the newest change of a target only has rolled an earlier one back when it says so", async () => {
+test("a host that shows only the newest change may report an earlier one as rolled back", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const [first, second] = [await api.bring("applied"), await api.bring("applied")];

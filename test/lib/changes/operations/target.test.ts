@@ -65,7 +65,7 @@ test.each(["here", "in another process"])("a second apply on the target is 409 w
   expect(applies(adapter)).toBe(1);
 });
 
-test("of two applies at one moment one is done, and the other is judged by what the target holds then", async () => {
+test("of two concurrent applies one succeeds, and the other is judged by the target afterwards", async () => {
   const { api, first, second } = await two();
   const codes = (await Promise.all([api.act("apply", first), api.act("apply", second)])).map(({ status }) => status);
   expect(codes.sort()).toEqual([200, 409]);
@@ -144,7 +144,7 @@ test.each([
   ["block", "approved", "rolled_back", { stage: "consent", late: true }],
   ["report", "applied", "applied", { late: true, target_moved: { now: null } }],
 ] as const)(
-  "what a rollback passed meanwhile is judged anew when the host answers: on_stale %s",
+  "a rollback meanwhile is judged again when the host answers: on_stale %s",
   async (on_stale, status, host, detail) => {
     const adapter = scriptedAdapter();
     const api = await core({ adapter, intent: { policy: { on_stale } } });

@@ -82,7 +82,7 @@ interface Given {
   key: string | undefined;
 }
 
-/** What is asked, by whom, and the key it is signed with. */
+/** A request, its caller, and the key that signs it. */
 export interface Ask {
   what: "approve" | "deny" | "withdraw" | "revoke" | "apply" | "rollback" | "review";
   name: string;
@@ -181,7 +181,7 @@ export function acted(
   return what === "freeze";
 }
 
-/** What is wrong with a signature, or with there being none. */
+/** Returns the fault of a signature, or of a missing one. */
 function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
   // An agent is known by its secret.
   if (rules.agents && name in rules.agents) return undefined;
@@ -244,7 +244,7 @@ function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
   return change.status === "approved" && !change.given.some(isAble) && mayDecide(name, change, rules);
 }
 
-/** What is proposed, by whom, and the key it is signed with. */
+/** A proposal, its proposer, and the key that signs it. */
 export interface Idea {
   target: string;
   value?: number | undefined;
@@ -348,7 +348,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
   const name = plain(given);
   const isOwn = !rules.self_approval && name === plain(change.proposer);
   const { status } = change;
-  // What time is over by the clock alone is not denied yet, and comes no further either.
+  // A change that is over only by the clock is not denied yet, and accepts no consents.
   if ((what === "approve" || what === "apply") && overdue(change, rules, now) !== undefined)
     return "illegal_transition";
   const signed = <T>(done: T): string | T => unsigned(ask, rules) ?? done;
@@ -414,14 +414,14 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
   }
 }
 
-/** What a change that waits has done for too long at a moment. */
+/** Returns the reason for which a waiting change is over at a moment. */
 function overdue(change: Modelled, rules: Rules, at: number): "expired" | "lapsed" | undefined {
   if (change.status === "pending_consent" && at - change.created > (rules.consent_ttl ?? Infinity)) return "expired";
   if (change.status === "approved" && at - change.approved > (rules.approval_ttl ?? Infinity)) return "lapsed";
   return undefined;
 }
 
-/** What time alone has done to a change. */
+/** Applies the effects of time on a change. */
 export function aged(
   change: Modelled,
   { rules, now, certain = now }: Pick<World, "rules" | "now" | "certain">,

@@ -30,7 +30,7 @@ test("the digest is the SHA-256 of the content's canonical JSON", () => {
   expect(digest(CONTENT)).toBe(createHash("sha256").update(canonical).digest("hex"));
 });
 
-test("what is hashed is the RFC 8785 JSON of the content, byte for byte, whatever it holds and however it lies", () => {
+test("the digest covers the RFC 8785 JSON of the content, byte for byte, in any order of members", () => {
   let seed = 7;
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;

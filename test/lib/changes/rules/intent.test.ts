@@ -325,7 +325,7 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
       delete parent[field];
       load(JSON.stringify(intent));
     };
-    // Of two letters, one is not enough to tell which word was meant.
+    // One of two letters does not show which word was meant.
     // The type of a key decides its fields, so nothing else can be reported before that.
     const tells = (slip: string) =>
       field === "type" && path.at(-2) !== "schema"
@@ -481,7 +481,7 @@ test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])("%s at the top 
   expect(loading({ [field]: ["anything"] })).not.toThrow();
 });
 
-test("the JSON Schema that is published is the one in force; it takes the example and refuses a slip", async () => {
+test("the published JSON Schema is the current one; it accepts the example and rejects a slip", async () => {
   const schema = intentJsonSchema();
   const published = JSON.parse(await readFile(join(ROOT, "docs/product_intent.schema.json"), "utf8"));
   expect(published, `the schema is now ${JSON.stringify(schema)}`).toEqual(schema);

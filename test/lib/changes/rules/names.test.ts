@@ -14,7 +14,7 @@ test.each([
   ["limits-seats", "limits.seats", false],
   ["limits.seats", "*seats.*", false],
   ["limits.seats", "", false],
-  // What begins a target is not its end too.
+  // A character that begins a target need not be allowed at its end.
   ["aba", "aba*ba", false],
   ["abba", "ab*ba", true],
   ["abcabd", "a*c*d", true],

@@ -32,7 +32,7 @@ test("people and agents are found under any spelling of their name", () => {
   expect(names.map((name) => isAgent(name, intent))).toEqual([false, true, true, true, false]);
 });
 
-test("without principals there are none, and a name that only agents may have is still an agent's", () => {
+test("without principals nobody is known, and a name reserved for agents is still an agent's", () => {
   const { intent } = makeIntent();
   expect(intent.principals).toEqual({});
   expect([isAgent("agent:x", intent), isAgent("ana", intent)]).toEqual([true, false]);

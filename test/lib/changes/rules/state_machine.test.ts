@@ -96,7 +96,7 @@ const ALLOWED: Record<Status, string[]> = {
   denied: [],
 };
 
-/** What time alone does. */
+/** Transitions that time alone causes. */
 const DUE: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
 
 describe.each(STATUSES)("a change that is %s", (status) => {
@@ -217,7 +217,7 @@ describe("what is recorded", () => {
     expect(detailOf(undefined, proposal(), context(MINOR))).not.toHaveProperty("minor_number");
   });
 
-  test("what a proposal puts in force again stands in the entry and in the record, and not in the digest", () => {
+  test("entry and record, but not the digest, have the change that a proposal puts in force again", () => {
     const log = logOf(context());
     const again = log.command("chg_1", proposal({ supersedes: "chg_0" }));
     const first = log.command("chg_2", proposal());
@@ -241,7 +241,7 @@ describe("what is recorded", () => {
     });
   });
 
-  test("an apply keeps the KPIs and the digest of what was there before; what the adapter cannot say stays absent", () => {
+  test("an apply stores KPIs and previous digest; members that the adapter lacks are absent", () => {
     const facts = { kpis: { csat: 4 }, previous_digest: null };
     const { log } = brought("approved");
     const { applied } = log.command("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);

@@ -8,7 +8,7 @@ import {
 } from "../../../../lib/changes/rules/stored_record.ts";
 import { core } from "../../../support/core.ts";
 
-test("a proposal is written without its id, and without what it holds where nothing else was said", async () => {
+test("a stored proposal omits its id and members with default values", async () => {
   const { deps, propose } = await core();
   const { change_id: id } = await propose({ target: "ui.banner", kpi: "csat", expected_delta_k: 0 });
   const { change } = (await deps.store.get("changes", id))!.value;
@@ -31,7 +31,7 @@ test("a proposal is written without its id, and without what it holds where noth
   ]);
 });
 
-test("what cannot be undone, what two must consent to, and what nobody expects anything of is read as that", async () => {
+test("irreversible changes, quorums of two and absent expectations are read as stored", async () => {
   const { deps, propose } = await core({ intent: { policy: { required_approvers: { major: 2 } } } });
   const { change_id: id } = await propose({ reversible: false, expected_delta_k: 0 });
   const stored = (await deps.store.get("changes", id))! as { id: string; value: StoredChange };

@@ -1,4 +1,4 @@
-/** What people wrote stays what they wrote, in a sentence, in Slack and in Teams. */
+/** Text by people stays unchanged in a sentence, in Slack and in Teams. */
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import { dealt } from "../../../support/length.ts";

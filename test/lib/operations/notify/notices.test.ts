@@ -81,7 +81,7 @@ inLong(test)("each of many is reported once, the one whose time is over first, b
     ids.push((await svc.propose({ target: `ui.a${made}` })).change_id);
     if (made % 5 === 0) svc.deps.clock.advance(MINUTE);
   }
-  // Of approved ones the order of their decisions counts, not that of their proposals.
+  // For approved changes the order of decisions counts, not that of proposals.
   const approved = [ids[7]!, ids[3]!];
   for (const id of approved) {
     svc.deps.clock.advance(MINUTE);

@@ -16,7 +16,7 @@ interface Shared {
   /** As nobody should: the head does not tell of it. */
   writeAside(id: string, value: unknown): void;
   value(id: string): unknown;
-  /** What was asked since this was asked last; what goes out together is one trip. */
+  /** Requests since the last call; requests sent together are one trip. */
   trips(): number;
   /** Done before the next commit is looked at. */
   beforeCommit(work: () => void): void;
@@ -117,7 +117,7 @@ const chase =
     return at;
   };
 
-test("whatever decisions read one after another, what nobody has written yet is read together with the head", async () => {
+test("records that nobody has written yet are read together with the head", async () => {
   const { decide, trips } = service();
   const decision: Decide<unknown> = async (tx) => {
     await tx.get("things", "a");

@@ -13,7 +13,7 @@ const version = (id: string, revision: number, live: boolean): Version => ({
   json: live ? json(revision) : undefined,
 });
 
-test("a page that is held is, after any writes of this process, the page that the store would give, or not held", () => {
+test("a cached page equals the store's page after any writes of this process, or is not cached", () => {
   const below = numbers(7);
   const random = (): number => below(1000) / 1000;
   const letter = (): string => "abcdefgh"[Math.floor(random() * 8)]!;

@@ -26,7 +26,7 @@ function loaded() {
   return { state, setFloor, engine };
 }
 
-test("what is put as new begins above the floor of its collection, as of the last commit, or is not known", async () => {
+test("a new record begins above its collection's floor as of the last commit, or is unknown", async () => {
   const { state, setFloor, engine } = loaded();
   setFloor(7);
   expect(engine.untouched(keyOf("a"))).toBeUndefined();

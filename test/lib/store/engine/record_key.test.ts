@@ -45,7 +45,7 @@ test("what lies within the bounds of a page is what it asks for, and nothing els
       }
 });
 
-test("an id without characters from U+E000 is plain UTF-8, so that people can read it in the database", () => {
+test("an id without characters from U+E000 is plain UTF-8, readable in the database", () => {
   for (const text of ["chg_0196", "ui.banner\nt1\n", "日本"]) expect(Buffer.from(sortKey(text)).toString()).toBe(text);
 });
 

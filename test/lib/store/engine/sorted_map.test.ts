@@ -10,7 +10,7 @@ const PROGRAM = `
   console.log(map.page({ limit: 2, reverse: true }).join());
 `;
 
-/** What the program prints when Node runs it, its packages bundled for no host in particular or left to Node's loader. */
+/** Output of the program under Node, with its packages bundled for no host or left to Node's loader. */
 async function printed(packages: "bundle" | "external"): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: PROGRAM, resolveDir: process.cwd() },

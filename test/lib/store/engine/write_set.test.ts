@@ -60,7 +60,7 @@ test("what was refused ends the transaction although the decision caught it", as
   await expect(async () => writes()).rejects.toThrow(/things\/a cannot be stored/);
 });
 
-test("a conflict that a read of an own write met ends the transaction although the decision caught it", async () => {
+test("a conflict in a read of an own write ends the transaction even if the decision catches it", async () => {
   const { tx, end, writes } = begun(viewOver([{ id: "a", revision: 2 }]));
   tx.put("things", "a", 2, 1);
   await expect(tx.get("things", "a")).rejects.toThrow(/expected revision 1, found 2/);
@@ -101,7 +101,7 @@ test("deleting what is not there is no write; a revision stays with what is dele
   ]);
 });
 
-test("a page below is asked for again only where writes hide some of it, for as many more as they may hide", () => {
+test("a page is read again only if writes hide a part of it, and only for that many records", () => {
   const version = (id: string): Version => ({ collection: "things", id, revision: 1, json: json(id) });
   const writes = new Map(["a/1", "a/3", "b/1"].map((id) => [id, version(id)]));
   const asked = (options: ListOptions, rows: string[]): number[] => {

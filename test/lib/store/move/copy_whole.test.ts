@@ -1,4 +1,4 @@
-/** What comes twice of a store that is written to while it is copied, and what is remembered for that. */
+/** Records of a store that is written to while it is copied, and the memory that the copy needs. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -27,7 +27,7 @@ function source(...dumps: (() => Iterable<readonly Version[]>)[]) {
   };
 }
 
-test("entries that were added come, records that changed, and the deletion of those that are gone", async () => {
+test("added entries, changed records and deletions are copied", async () => {
   const log = (...numbers: number[]): Version[] => numbers.map((number) => record("audit", sequenceId(number)));
   const from = source(
     () => [log(1, 2, 3), [record("tasks", "a"), record("tasks", "b"), record("tasks", "c")], [gone("tasks", "", 4)]],

@@ -1,4 +1,4 @@
-/** What keeps the writers of a Postgres store apart is the store itself, not a lock. */
+/** The store itself, not a lock, separates the writers of a Postgres store. */
 import { Client, Pool } from "pg";
 import { afterAll, expect, test } from "vitest";
 import { postgresStore } from "../../../../lib/store/postgres/store.ts";

@@ -6,7 +6,7 @@ import type { Files } from "../../../../local/targets/atomic_file.ts";
 import { dice } from "../../../support/dice.ts";
 import { bench, calm, change, unsynced } from "./fixture.ts";
 
-/** What must hold: the applied changes of each target in order, and how each change ended. */
+/** Invariants: the applied changes of each target in order, and how each change ended. */
 function model(base: Record<string, Record<string, unknown>>) {
   const stacks = new Map<string, Change[]>();
   const ended = new Map<Change, "rolled_back" | "superseded">();

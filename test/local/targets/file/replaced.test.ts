@@ -1,4 +1,4 @@
-/** What a rollback puts back is what the log says was replaced, whatever the adapter keeps of it. */
+/** A rollback restores the value that the log says was replaced, whatever the adapter stores. */
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { type Core, core } from "../../../support/core.ts";
