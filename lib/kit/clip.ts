@@ -169,7 +169,7 @@ function jsonSize(value: unknown): number {
   return bytes;
 }
 
-/** Returns the size of a character in JSON: with its escape (`\\n`, or `\\u` and four digits, also for a lone surrogate). */
+/** Returns the size of a character in JSON: with its escape (`\n`, or `\u` and four digits, also for a lone surrogate). */
 function characterSize(code: number): number {
   if (code < 0x20) return code > 7 && code < 14 && code !== 11 ? 2 : 6;
   if (code < 0x80) return code === 0x22 || code === 0x5c ? 2 : 1;

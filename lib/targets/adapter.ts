@@ -1,4 +1,4 @@
-/** Makes a product adapter of a target system: durable intention first, then the write, then its result. */
+/** Makes a product adapter of a target system. Each write is recorded before it is sent, and its result afterwards. */
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../kit/platform.ts";
 import type {
   AdapterResult,
@@ -36,7 +36,7 @@ export interface TargetAdapterOptions extends TargetReports {
   sha256?: Sha256;
 }
 
-/** Preview of an apply, for a dry run. `before` is `null` where nothing is present. */
+/** Preview of an apply, for a dry run. `before` is `null` where the target holds nothing. */
 export interface Preview {
   place: string;
   guard: TargetSystem["guard"];
@@ -47,7 +47,7 @@ export interface Preview {
   details?: unknown;
 }
 
-/** The adapter of one target system. Operations of one target must not run concurrently: the service's leases see to that. */
+/** Creates the adapter of one target system. Operations of one target must not run concurrently; the service's leases ensure that. */
 export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOptions): ProductAdapter {
   const { store, clock = systemClock, sha256 = fastestSha256() } = options;
   const system = observeSystem(rawSystem, options.observer);
@@ -56,7 +56,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
 
   const { read, ping, findProblem } = createReachableReads(system, options);
 
-  /** One attempt, as the record of each of these changes has it. */
+  /** Makes one attempt for the records of all these changes. */
   const createAttempts = (changes: readonly Change[], operation: Attempt["operation"]): Attempt[] => {
     const facts = { operation, attempt: crypto.randomUUID(), at: new Date(clock.now()).toISOString() };
     return changes.map(({ change_id }) => ({ ...parseOperandId(change_id), ...facts }));
@@ -74,7 +74,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     return { tenant_id, target, kind, value };
   };
 
-  /** A place that the configuration or another spelling moved is never written to, but by a rollback over drift. */
+  /** Rejects a change whose place differs from the recorded one, because the configuration or the spelling changed. */
   const requireRecordedPlace = ({ places }: Change, entry: Entry): void => {
     const recorded = places?.[0]?.place;
     if (recorded !== undefined && recorded !== system.place(entry))
@@ -100,7 +100,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
   const { isSuperseded, requireReplaced } = logChecks;
   const writes = createWrites(system, { effects, read, createAttempts, stages, sha256 });
 
-  /** Returns the result of an apply that has no value to set, or had set it before; or the write that it needs. */
+  /** Returns the write that an apply needs, or its result where no write is needed. */
   const prepareApply = async (
     change: Change & Staged,
     signal: AbortSignal,
@@ -137,7 +137,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     return { result: "applied", previous };
   };
 
-  /** Returns the result of a rollback that has no value to restore; or the write that it needs. */
+  /** Returns the write that a rollback needs, or its result where no write is needed. */
   const prepareRollback = async (
     change: Change,
     signal: AbortSignal,
@@ -173,8 +173,8 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
   };
 
   /**
-   * Finds the record of a change that holds its target. Errors: its place moved, an attempt is open, another change holds the
-   * target, or the record of a rollout, and the split that it set, are not those of the log.
+   * Finds the record of a change that currently owns its target. Errors: its place differs, an attempt is open, another change
+   * owns the target, or the stored record of a rollout does not match the log.
    */
   const findOwned = async (
     change: Change,
@@ -196,7 +196,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     return { entry, record };
   };
 
-  /** Prepares each change, and carries out the writes of those that need one as one set. */
+  /** Prepares each change, and carries out the writes that are needed as one set. */
   const runAll = async <W extends object>(
     changes: readonly Change[],
     prepare: (change: Change, index: number) => Promise<AdapterResult | W>,
@@ -336,6 +336,6 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
   };
 }
 
-/** Returns true where the split that was set is that of the recorded step, or of the one after it, which is about to be recorded. */
+/** Returns true where the split in the target belongs to the recorded step, or to the next one, which is about to be recorded. */
 const isAtRecordedStep = ({ exposure }: Change, { stage }: EffectRecord): boolean =>
   !exposure || !stage || stage.step === exposure.step || stage.step === exposure.step + 1;

@@ -1,4 +1,4 @@
-/** Attempts whose outcome is not recorded: finds it out by the target system, and records it. */
+/** Finds the outcomes of unfinished attempts on the target system, and records them. */
 import type { Change } from "../changes/rules/change.ts";
 import type { EffectRecord, Effects } from "./effects.ts";
 import { isEqual, setsValue } from "./entry.ts";
@@ -13,14 +13,14 @@ interface ResolverOptions {
   stages: Pick<ReturnType<typeof createStages>, "resolve">;
 }
 
-/** The record of a change, and the outcome of its attempt where that is not on record. */
+/** The record of a change, and the outcome of its attempt where the record does not have it. */
 export interface AttemptResolution {
   record: EffectRecord | undefined;
-  /** `open`: the attempt may still come; `unclear`: the target holds a third value. */
+  /** `open`: the attempt may still be carried out; `unclear`: the target holds neither the old nor the new value. */
   outcome?: "open" | "not_done" | "unclear" | undefined;
 }
 
-/** Creates what resolves the unfinished attempts on one target system. */
+/** Creates the resolver of unfinished attempts on one target system. */
 export function createAttemptResolver(system: TargetSystem, { effects, read, restores, stages }: ResolverOptions) {
   const findOutcome = async (
     entry: Entry,
@@ -36,7 +36,7 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
     return isEqual(current, goal) ? "done" : isEqual(current, before) ? "not_done" : "unclear";
   };
 
-  /** Records the outcome of an unfinished attempt where it can be found out; returns what is on record then. */
+  /** Records the outcome of an unfinished attempt where it can be found; returns the record afterwards. */
   const resolve = async (change: Change, entry: Entry, signal: AbortSignal): Promise<AttemptResolution> => {
     for (const { resolve: resolveWrite } of [restores, stages])
       if ((await resolveWrite(change, entry, signal)) === "open")
@@ -45,7 +45,7 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
     if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
     const outcome = await findOutcome(entry, record, signal);
     if (outcome === "not_done" && record.state === "rolling_back" && record.applied_at !== undefined) {
-      // A later change of the target must not make a rollback count that did nothing.
+      // The rollback did nothing: without this, a later change of the target would make it count.
       const applied: EffectRecord = { ...record, state: "applied" };
       await effects.cancel(change, applied);
       return { record: applied };
@@ -58,14 +58,14 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
   return {
     resolve,
 
-    /** As `resolve`; a pending attempt that did nothing leaves the rollback before it in force. */
+    /** Resolves as `resolve` does; where a pending attempt did nothing, the rollback before it stays in force. */
     async resolveState(change: Change, entry: Entry, signal: AbortSignal): Promise<AttemptResolution> {
       const { record, outcome } = await resolve(change, entry, signal);
       const isUndone = record?.earlier && outcome === "not_done";
       return { record: isUndone ? { ...record, ...record.earlier! } : record, outcome };
     },
 
-    /** An attempt of another change on the target is resolved before anything else is done with it. */
+    /** Resolves an open attempt of another change on the same target. Throws when its outcome cannot be found yet. */
     async resolveOther(change: Change, signal: AbortSignal): Promise<void> {
       const open = (await effects.target(change))?.open;
       if (open === undefined || open === change.change_id) return;
@@ -80,7 +80,7 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
   };
 }
 
-/** Describes an attempt that may still come. */
+/** Describes an attempt that may still be carried out. */
 export const describeOpenAttempt = ({ change_id }: Change, { attempt, restore, advance }: EffectRecord): string => {
   const { operation } = advance?.attempt ?? (restore && "replaced" in restore ? restore.attempt : attempt);
   return `the target system has not said what became of the ${operation} of ${change_id}; try again later`;

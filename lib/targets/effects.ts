@@ -1,4 +1,4 @@
-/** The durable record of what each change does on its target system: written before the system is. */
+/** Durable records of the effect of each change on its target system, written before the system is changed. */
 import type { Sha256 } from "../kit/platform.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { formatTargetKey } from "../changes/records.ts";
@@ -18,7 +18,7 @@ export interface EffectRecord {
   /** `pending` and `rolling_back`: an attempt was begun whose outcome is not recorded yet. */
   state: "pending" | "applied" | "rolling_back" | "rolled_back";
   attempt: Attempt;
-  /** The place that the change was applied at. */
+  /** Place where the change was applied. */
   place: string;
   /** The entry without its value, as the system spells it. */
   entry: Omit<Entry, "value">;
@@ -28,7 +28,7 @@ export interface EffectRecord {
   next?: Partial<TargetValue> | undefined;
   /** The change whose value this one replaced. */
   replaced?: string | undefined;
-  /** The later change that holds the target. */
+  /** The later change that owns the target. */
   superseded_by?: string | undefined;
   /** When it was applied last. */
   applied_at?: string;
@@ -38,11 +38,11 @@ export interface EffectRecord {
   stage?: { step: number; value: unknown } | undefined;
   /** An advance of the rollout whose outcome is not recorded. */
   advance?: AdvanceAttempt | undefined;
-  /** The rollback before a pending attempt: it still counts where that attempt did nothing. */
+  /** The rollback before a pending attempt; it stays in force if the attempt sets nothing. */
   earlier?: Pick<EffectRecord, "state" | "attempt" | "superseded_by"> | undefined;
 }
 
-/** A restore by its id; `replaced` while its outcome is not recorded, the digest of that afterwards. */
+/** A restore by its id, with the value that it replaces; once its outcome is recorded, with the digest of that value only. */
 export type RestoreAttempt =
   | { id: string; attempt: Attempt; replaced: TargetValue }
   | { id: string; attempt: Attempt; replaced_digest: string | null };
@@ -54,11 +54,14 @@ export interface AdvanceAttempt {
   next: TargetValue;
 }
 
-/** `effect_targets/<target>\n<tenant>\n<SHA-256 of the place>`, and `…-` for the changes that set nothing, `…<change_id>` for a cumulative one. */
+/**
+ * The owner of a target. Key: `effect_targets/<target>\n<tenant>\n<SHA-256 of the place>`, followed by `-` for changes without a
+ * value, or by the change id for cumulative changes.
+ */
 export interface EffectTarget {
   /** The spelling with which the target was first applied. */
   target: string;
-  /** The change that holds the target. */
+  /** The change that owns the target. */
   owner?: string | undefined;
   /** The change with the newest attempt whose outcome is not recorded. */
   open?: string | undefined;
@@ -74,7 +77,7 @@ export type EffectStart = Pick<EffectRecord, "state" | "attempt" | "place" | "en
 /** Reads and writes the records; every write is one transaction. */
 export type Effects = ReturnType<typeof createEffects>;
 
-/** The last rollback of a change, without the values. */
+/** Finds the last rollback of a change, without the values. */
 function findRollback(record: EffectRecord | undefined): EffectRecord["earlier"] {
   if (record?.state !== "rolled_back") return record?.earlier;
   const { state, attempt, superseded_by } = record;
@@ -88,16 +91,16 @@ export interface EffectOptions {
   sha256: Sha256;
 }
 
-/** Returns what an applied change set: its value, or of a rollout the split of the step where it stands. */
+/** Returns the value that an applied change set: its own, or for a rollout the split of the current step. */
 export const appliedValue = (change: Change, record: EffectRecord | undefined): Partial<TargetValue> =>
   (record?.stage && record.next) ?? { value: change.value };
 
-/** Effects in the service's store. */
+/** Creates the effects in the service's store. */
 export function createEffects(
   store: Pick<Store, "get" | "list" | "transact">,
   { isCumulative, sha256 }: EffectOptions,
 ) {
-  /** The key of a target at the place of a change, among those of changes that set a value, or among those that set none. */
+  /** Returns the key of the target of a change at its place; changes without a value have keys of their own. */
   const effectTargetKey = (change: Change): string => {
     const place = change.places?.[0]?.place;
     const at = place === undefined ? "" : sha256(place);
@@ -118,7 +121,7 @@ export function createEffects(
     target: async (change: Change): Promise<EffectTarget | undefined> =>
       (await store.get("effect_targets", effectTargetKey(change)))?.value,
 
-    /** Another change as a system may show it. */
+    /** Describes another change for a system that shows it. */
     async other(change_id: string | undefined): Promise<OtherChange | undefined> {
       const found = change_id === undefined ? undefined : (await store.get("effects", change_id))?.value;
       return found && { change_id: change_id!, kind: found.entry.kind, at: found.applied_at ?? found.attempt.at };
@@ -136,7 +139,7 @@ export function createEffects(
         await updateTarget(tx, key, start.entry.target, { open: id });
       }),
 
-    /** Drops an attempt that certainly set nothing. */
+    /** Drops an attempt that is known to have set nothing. */
     cancel: (change: Change, before: EffectRecord | undefined): Promise<void> =>
       store.transact(async (tx) => {
         if (before) tx.put("effects", change.change_id, before);
@@ -144,7 +147,7 @@ export function createEffects(
         await updateTarget(tx, effectTargetKey(change), change.target, { open: undefined });
       }),
 
-    /** Records that a pending change is applied: it holds the target from now on. */
+    /** Records that a pending change is applied: it owns the target from now on. */
     finishApply: (change: Change, version?: string): Promise<void> =>
       store.transact(async (tx) => {
         const id = change.change_id;
@@ -161,8 +164,8 @@ export function createEffects(
       }),
 
     /**
-     * Records that a change is rolled back. What it replaced passes to the later change that holds the target; otherwise the
-     * change that it replaced holds the target again.
+     * Records that a change is rolled back. If a later change owns the target, the value that was replaced passes to its
+     * record; otherwise the change that was replaced owns the target again.
      */
     finishRollback: (change: Change): Promise<void> =>
       store.transact(async (tx) => {
@@ -171,7 +174,7 @@ export function createEffects(
         const record = (await tx.get("effects", id))?.value;
         if (record?.state !== "rolling_back") return;
         const { attempt, place, entry, previous, replaced, superseded_by, restore } = record;
-        // A restore right before it is still to be recorded in the log.
+        // A restore just before the rollback may still have to be recorded in the log.
         const done = restore && "replaced_digest" in restore ? { restore } : {};
         tx.put("effects", id, { state: "rolled_back", attempt, place, entry, superseded_by, ...done });
         if (record.applied_at !== undefined && superseded_by !== undefined)
@@ -194,7 +197,7 @@ export function createEffects(
         await updateTarget(tx, effectTargetKey(change), change.target, { open: change.change_id });
       }),
 
-    /** Records the end of a restore; `done` is absent where it set nothing. */
+    /** Records the end of a restore; `done` is absent where nothing was set. */
     endRestore: (change: Change, done?: { restore: RestoreAttempt; version?: string | undefined }): Promise<void> =>
       store.transact(async (tx) => {
         await updateRecord(tx, change.change_id, ({ restore: _, ...record }) => {
@@ -225,7 +228,7 @@ export function createEffects(
         await updateTarget(tx, effectTargetKey(change), change.target, { open: undefined });
       }),
 
-    /** Removes the value of an erased change, also from attempts of other changes that had found it. */
+    /** Removes the value of an erased change, also from the records of changes that replaced it. */
     async forget(change_id: string): Promise<void> {
       const strip = (id: string) =>
         store.transact(async (tx) => {

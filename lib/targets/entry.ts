@@ -1,23 +1,23 @@
-/** Entries and values of any target system: which can be set at all, and which are equal. */
+/** Entries and values of target systems: validity and equality. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Entry, TargetValue } from "./port.ts";
 
 const MAX_VALUE_DEPTH = 64;
 
-/** Returns false for a change that leaves the value of its target alone. */
+/** Returns true for a change that sets a value. */
 export const setsValue = ({ value }: Pick<Entry, "value">): boolean => value !== undefined;
 
-/** Compares values, not versions. */
+/** Compares values and ignores versions. */
 export const isEqual = (a: Partial<TargetValue> | undefined, b: Partial<TargetValue> | undefined): boolean =>
   a?.value === undefined || b?.value === undefined
     ? a?.value === b?.value
     : canonicalJson(a.value) === canonicalJson(b.value);
 
-/** Returns a value as the adapter port has it; `null` for nothing. */
+/** Converts a value to the form of the adapter port: `null` where the target holds nothing. */
 export const toAdapterValue = (current: TargetValue | undefined): { value: unknown } | null =>
   current?.value === undefined ? null : { value: current.value };
 
-/** Explains why no target system could hold the entry. */
+/** Explains why no target system can hold the entry; undefined where one can. */
 export function findEntryProblem({ tenant_id, target, value = null }: Entry): string | undefined {
   if (tenant_id === "" || !tenant_id.isWellFormed()) return "tenant_id is empty or not well-formed Unicode";
   if (target === "" || !target.isWellFormed()) return "target is empty or not well-formed Unicode";

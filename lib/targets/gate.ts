@@ -1,4 +1,4 @@
-/** A gate: other tools ask whether a release is consented to, and nothing is set. */
+/** A gate: other tools ask whether people consented to a release; nothing is set on a target system. */
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { type GithubGate, MIN_HOOK_SECRET_LENGTH } from "../github/gate.ts";
 import { describeReleaseProblem } from "../changes/rules/release.ts";
@@ -8,8 +8,8 @@ const never = (): never => {
 };
 
 /**
- * Creates the adapter of a gate: its changes are recorded only. `github`: the App that asks for its deployments. Throws where its
- * secret is short.
+ * Creates the adapter of a gate, whose changes are only recorded. `github`: the App that requests its deployments. Throws when
+ * the App's secret is too short.
  */
 export function gateAdapter(name: string, github?: GithubGate): ProductAdapter {
   if (github && github.secret.length < MIN_HOOK_SECRET_LENGTH)

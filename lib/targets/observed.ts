@@ -6,11 +6,11 @@ import { type SetManyResult, type SetResult, TargetRejected, type TargetSystem }
 export const TARGET_OPERATIONS = ["read", "write", "resolve", "ping"] as const;
 export type TargetOperation = (typeof TARGET_OPERATIONS)[number];
 
-/** `conflict`: the target held another value; `rejected`: the system answered that it does not set or show this. */
+/** `conflict`: the target held another value; `rejected`: the system does not read or set this entry. */
 export const TARGET_OUTCOMES = ["done", "conflict", "rejected", "unanswered", "failed"] as const;
 export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
 
-/** One call; its fields come from the configuration and from fixed words alone. */
+/** One call; its fields contain only configured names and fixed words. */
 export interface TargetCall {
   system: string;
   operation: TargetOperation;
@@ -21,7 +21,7 @@ export interface TargetCall {
 /** Receives calls of target systems. */
 export interface TargetObserver {
   called(call: TargetCall): void;
-  /** A read that failed is made again. */
+  /** Called before a failed read is repeated. */
   retried(system: string): void;
 }
 
@@ -31,7 +31,7 @@ const classifyError = (error: unknown): TargetOutcome =>
 const classifyWrite = (result: SetResult | SetManyResult): TargetOutcome =>
   result.done ? "done" : "conflict" in result ? "conflict" : "rejected";
 
-/** Returns what runs a call and reports it. */
+/** Returns a function that runs a call and reports it. */
 export function reportCalls(system: string, observer: TargetObserver | undefined) {
   return async <T>(
     operation: TargetOperation,
@@ -53,14 +53,14 @@ export function reportCalls(system: string, observer: TargetObserver | undefined
   };
 }
 
-/** Receivers of reports on a target system; both are absent in an application that does not ask for them. */
+/** Receivers of reports on a target system; both are optional. */
 export interface TargetReports {
   observer?: TargetObserver | undefined;
-  /** Takes a line when the system stops answering, and when it answers again. */
+  /** Gets a line when the system stops answering, and when it answers again. */
   log?: Pick<Log, "info" | "warn"> | undefined;
 }
 
-/** The system, with each call reported. */
+/** Returns the system with each call reported. */
 export function observeSystem(system: TargetSystem, observer: TargetObserver | undefined): TargetSystem {
   if (!observer) return system;
   const report = reportCalls(system.name, observer);

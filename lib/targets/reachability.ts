@@ -1,11 +1,11 @@
-/** The reason why a system could not be used when it was last asked. */
+/** The reason why the last call of a system failed. */
 import type { TargetReports } from "./observed.ts";
 
-/** Stores the reason, and logs a line when it comes and when it goes. */
+/** Tracks the reason, and logs a line when a system fails and when it can be used again. */
 export function trackReachability(system: string, log: TargetReports["log"]) {
   let problem: string | null = null;
   return {
-    /** Returns the reason; null where the last call had an answer, or there was none yet. */
+    /** Returns the reason; null after a successful call, and before the first call. */
     problem: (): string | null => problem,
     recordAnswer(): void {
       if (problem !== null) log?.info("a target system can be used again", { system });

@@ -1,9 +1,9 @@
-/** Reads of a target system, and the reason why it could not be reached when it was last asked. */
+/** Reads a target system, and records why it cannot be reached. */
 import type { TargetReports } from "./observed.ts";
 import { trackReachability } from "./reachability.ts";
 import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from "./port.ts";
 
-/** Another machine is asked again when it does not answer: a read changes nothing. */
+/** Creates reads that are repeated where the system is another machine, since a read changes nothing. */
 export function createReachableReads(system: TargetSystem, { observer, log }: TargetReports = {}) {
   const connection = trackReachability(system.name, log);
   const runRecorded = async <T>(call: () => Promise<T>, isAboutEntry: boolean): Promise<T> => {
@@ -31,7 +31,7 @@ export function createReachableReads(system: TargetSystem, { observer, log }: Ta
       await runRecorded(async () => system.ping?.(signal), false).catch(() => undefined);
     },
 
-    /** Explains why the system cannot be written now, as far as is known without asking another machine. */
+    /** Explains why the system cannot be written now, without calling another machine; null where no problem is known. */
     async findProblem(): Promise<string | null> {
       try {
         await system.probe?.();
@@ -43,7 +43,7 @@ export function createReachableReads(system: TargetSystem, { observer, log }: Ta
   };
 }
 
-/** Asks again after 0.1 and 0.4 s, give or take half, so that many processes do not ask at once. */
+/** Repeats a failed call after 0.1 and 0.4 s, each ±50 %, so that many processes do not retry together. */
 async function runWithRetries<T>(call: () => Promise<T>, signal: AbortSignal, onRetry: () => void): Promise<T> {
   for (const pause of [100, 400]) {
     try {

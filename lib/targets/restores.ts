@@ -1,4 +1,4 @@
-/** Restores: the value of an applied change is set again, and what it replaced is stored before the write. */
+/** Restores the value of an applied change. The value that it replaces is stored before the write. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { RestoreResult } from "../changes/operations/adapter_port.ts";
@@ -7,17 +7,17 @@ import { type EffectRecord, type Effects, appliedValue, type RestoreAttempt } fr
 import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue } from "./port.ts";
 
-/** Tries of a write when the target changes between the read and the write. */
+/** Attempts of a write when the target changes between the read and the write. */
 export const MAX_TRIES = 5;
 
 export const CONTENTION_MESSAGE =
   "the target was changed by another program at every try; stop that program and try again";
 
-/** Returns the digest of a value; `null` for nothing. */
+/** Returns the digest of a value; `null` where the target holds nothing. */
 export const digestValue = (current: TargetValue | undefined, sha256: Sha256): string | null =>
   current?.value === undefined ? null : sha256(canonicalJson(current.value));
 
-/** Returns the result of the restore with this id, as far as it is on record. */
+/** Returns the recorded result of the restore with this id. */
 export const describeRestore = (restore: RestoreAttempt | undefined, id: string): RestoreResult | "not_done" =>
   restore?.id === id && "replaced_digest" in restore
     ? { result: "restored", replaced_digest: restore.replaced_digest }
@@ -30,7 +30,7 @@ interface RestoreOptions {
   sha256: Sha256;
 }
 
-/** How a restore is run. */
+/** Input of a restore. */
 interface RestoreRun {
   record: EffectRecord;
   /** The id of the restore; absent where an apply sets the value again. */
@@ -46,7 +46,7 @@ export function createRestores(system: TargetSystem, { effects, read, createAtte
     effects.endRestore(change, { restore: { id, attempt, replaced_digest: digestValue(replaced, sha256) }, version });
 
   return {
-    /** Records the outcome of an unfinished restore; `open`: it may still come. */
+    /** Records the outcome of an unfinished restore; `open`: it may still be carried out. */
     async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
       const record = await effects.get(change.change_id);
       const restore = record?.restore;
@@ -56,12 +56,12 @@ export function createRestores(system: TargetSystem, { effects, read, createAtte
         (isEqual(await read(entry, signal), appliedValue(change, record)) ? "done" : "not_done");
       if (outcome === "open") return outcome;
       if (outcome === "done") await finish(change, restore, restore.replaced);
-      // A system that cannot say what became of an attempt may still carry it out.
+      // A system without `resolve` may still carry out the attempt.
       else if (system.resolve) await effects.endRestore(change);
       return undefined;
     },
 
-    /** Sets the value of the change; returns the value before it and an edit that the write lost, undefined where nothing was to set. */
+    /** Sets the value of the change. Returns the value before it and an edit that the write overwrote; undefined where nothing had to be set. */
     async run(
       change: Change,
       entry: Entry,

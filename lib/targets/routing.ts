@@ -11,26 +11,26 @@ import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { findRest } from "../changes/rules/target_pattern.ts";
 import type { Entry } from "./port.ts";
 
-/** A target system, and what is routed to it. */
+/** A target system with the changes that are routed to it. */
 export interface RoutedSystem {
   name: string;
   /** Patterns of targets. */
   match: readonly string[];
   /** Kinds of changes; all where absent. */
   kinds?: readonly string[] | undefined;
-  /** Tenants that it serves; all where absent. */
+  /** Tenants that the system serves; all where absent. */
   tenants?: readonly string[] | undefined;
   adapter: ProductAdapter;
 }
 
-/** Returns the target that a pattern covers with this rest; undefined where the pattern leaves more open than that. */
+/** Fills the wildcard of a pattern with a rest; undefined for a pattern with several wildcards. */
 function fillPattern(pattern: string, rest: string): string | undefined {
   const [begin, end, ...more] = pattern.split("*") as [string, ...string[]];
   if (end === undefined) return normalizeTarget(begin) === normalizeTarget(rest) ? begin : undefined;
   return more.length > 0 ? undefined : begin + rest + end;
 }
 
-/** Creates the adapter of several systems. `configuration`: recorded in the log before the first change under it. */
+/** Creates the adapter over several systems. `configuration` is recorded in the log before its first change. */
 export function routingAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
   const findSystem = ({ target, kind, tenant_id }: Pick<Entry, "tenant_id" | "target" | "kind">): RoutedSystem => {
     const covering = systems.filter(
@@ -114,7 +114,7 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
   };
 }
 
-/** Compares lists of patterns whatever their order. */
+/** Compares lists of patterns regardless of order and case. */
 const isSameMatch = (a: readonly string[], b: readonly string[]): boolean =>
   JSON.stringify(a.map((pattern) => pattern.toLowerCase()).sort()) ===
   JSON.stringify(b.map((pattern) => pattern.toLowerCase()).sort());

@@ -1,7 +1,7 @@
-/** One write as a set of one, for a system that sets several values as one transaction. */
+/** Single writes for a system that can set several values in one transaction. */
 import type { TargetSystem } from "./port.ts";
 
-/** Makes `compareAndSet` of `setMany`. */
+/** Derives `compareAndSet` from `setMany`. */
 export const makeCompareAndSet =
   (setMany: NonNullable<TargetSystem["setMany"]>): TargetSystem["compareAndSet"] =>
   async (entry, next, expected, attempt, signal) => {

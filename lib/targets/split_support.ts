@@ -1,19 +1,19 @@
-/** Values that are split between users, on a system whose own values can say so. */
+/** Values that are split between users, for a system that can express splits in its own values. */
 import { readSplit, type UserSplit } from "../rollout/split_value.ts";
 import { isEqual } from "./entry.ts";
 import type { Entry, TargetSystem, TargetValue } from "./port.ts";
 
-/** A system's own way to say a split. */
+/** How a system expresses a split. */
 export interface SplitRendering {
   /** Explains why the system cannot hold the split. */
   findProblem(split: UserSplit): string | undefined;
-  /** Returns the value of the system that gives each share of the users its value. */
+  /** Returns the system's value that gives each share of the users its value. */
   render(entry: Entry, split: UserSplit): unknown;
 }
 
-/** Returns the system with entries whose value is a split: it holds their rendering, which is read back as the split. */
+/** Adds split values to a system: a split is written in the system's own form and read back as the split. */
 export function addSplitSupport(system: TargetSystem, { findProblem, render }: SplitRendering): TargetSystem {
-  /** Values as the system returned them: it may recognise them. */
+  /** Values as the system returned them, since a system may compare them by identity. */
   const originals = new WeakMap<TargetValue, TargetValue>();
 
   const renderValue = (entry: Entry, value: unknown): unknown => {

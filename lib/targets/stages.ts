@@ -1,4 +1,4 @@
-/** Steps of a rollout on a target system: the split of each, and the write that advances from one to another. */
+/** Steps of a rollout on a target system: their splits, and the writes that advance to the next step. */
 import { type AdapterResult, NO_SPLIT, type Staged, TargetDrifted } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { BUCKETS } from "../rollout/bucket.ts";
@@ -8,7 +8,7 @@ import { isEqual } from "./entry.ts";
 import type { Attempt, Entry, TargetSystem, TargetValue, UserShare } from "./port.ts";
 import { CONTENTION_MESSAGE, MAX_TRIES } from "./restores.ts";
 
-/** Returns the share of a step, counted from 0; after the last step everybody has the value. */
+/** Returns the share of a step, counted from 0; after the last step all users have the value. */
 const userShare = ({ unit, steps }: Stages, salt: string, step: number): UserShare => ({
   unit,
   salt,
@@ -42,7 +42,7 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
     system.split!(entry, userShare(change.stages!, change.change_id, step), before);
 
   return {
-    /** Returns what an apply of the change sets over a value: of a rollout the split of its first step. */
+    /** Returns the value that an apply sets: for a rollout, the split of its first step over the value before. */
     start: (
       change: Change & Staged,
       entry: Entry,
@@ -52,13 +52,13 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
         ? { next: splitAt(change, entry, 0, before), stage: { step: 0, value: change.value } }
         : { next: { value: change.value } },
 
-    /** Requires that the stored split of a step is the one computed from the change and the value that it replaced. */
+    /** Requires that the stored split of a step equals the one computed from the change and the value before it. */
     requireOwn(change: Change & Staged, entry: Entry, { stage, previous, next }: EffectRecord): void {
       if (!stage || !previous || !next || isEqual(splitAt(change, entry, stage.step, previous), next)) return;
       throw new Error(`the stored record of what ${change.change_id} set was edited; roll it back by hand`);
     },
 
-    /** Records the outcome of an unfinished advance; `open`: it may still come. */
+    /** Records the outcome of an unfinished advance; `open`: it may still be carried out. */
     async resolve(change: Change, entry: Entry, signal: AbortSignal): Promise<"open" | undefined> {
       const advance = (await effects.get(change.change_id))?.advance;
       if (!advance) return undefined;
@@ -67,12 +67,12 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
         (isEqual(await read(entry, signal), advance.next) ? "done" : "not_done");
       if (outcome === "open") return outcome;
       if (outcome === "done") await effects.endAdvance(change, { version: undefined });
-      // A system that cannot say what became of an attempt may still carry it out.
+      // A system without `resolve` may still carry out the attempt.
       else if (system.resolve) await effects.endAdvance(change, "not_done");
       return undefined;
     },
 
-    /** Sets the split of a step while the target holds that of the present one. What a rollback restores stays as it is. */
+    /** Sets the split of a step if the target holds the split of the recorded step. The value for a rollback does not change. */
     async advance(
       change: Change & Staged,
       entry: Entry,

@@ -1,4 +1,4 @@
-/** Key templates: how the key of a value in a target system is made of its tenant and target. */
+/** Templates that make the key of a value in a target system from its tenant and target. */
 import { NoTargetSystem } from "../changes/operations/adapter_port.ts";
 
 /** Values of the two placeholders. */
@@ -9,7 +9,7 @@ export interface TemplateValues {
 
 const PLACEHOLDER = /\{(tenant|rest)\}/g;
 
-/** Returns true where two tenants would have different keys. */
+/** Returns true for a template that gives each tenant keys of its own. */
 export const hasTenantPlaceholder = (template: string): boolean => template.includes("{tenant}");
 
 /** Explains why a template cannot be used. */
@@ -38,7 +38,7 @@ export function expandTemplate(template: string, values: TemplateValues): string
 
 function findValueProblem(name: keyof TemplateValues, value: string, suffix: string): string | undefined {
   if (name === "tenant" && value.includes("/")) return `${JSON.stringify(value)} contains /`;
-  // Also where the value ends as the text begins: of acme_ and __ nobody could tell where the value ends.
+  // Also where the end of the value and the suffix overlap: in acme_ + __ the end of the value would be ambiguous.
   if (suffix !== "" && (value + suffix).indexOf(suffix) !== value.length)
     return `${JSON.stringify(value)} contains ${JSON.stringify(suffix)}, which follows it there`;
   const isDots = value.split("/").some((segment) => segment === "." || segment === "..");

@@ -29,11 +29,11 @@ export interface WebhookAdapterOptions extends TargetReports {
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** The waits before a step is asked for again whose answer was lost; milliseconds. */
+/** Pauses before a request is repeated whose answer was lost. */
 const RETRY_PAUSES_MS = [100, 400, 1600];
 /** Statuses of a proxy that cannot reach the host product, or is overloaded. */
 const TRANSIENT_STATUSES = [429, 502, 503, 504];
-/** A proxy's answers when the host product behind it does not run. */
+/** Statuses of a proxy when the host product behind it is down. */
 const UNREACHABLE_STATUSES = [502, 503, 504];
 
 /** Answers of a host product to each operation; further members are left out. */
@@ -57,7 +57,7 @@ type AnswerSchemas = ReturnType<typeof answerSchemas>;
 type Operation = keyof AnswerSchemas;
 type AnswerOf<O extends Operation> = z.infer<AnswerSchemas[O]>;
 
-/** Reads an answer; throws an error that says what is wrong with it. */
+/** Parses an answer; throws an error that names what is wrong with it. */
 function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<O> {
   let json: unknown;
   try {
@@ -74,8 +74,7 @@ function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Returns the address of a webhook without its path, which may be a secret: of that a digest, since another path is another
- * place.
+ * Returns the origin of a webhook and a digest of its path. The path itself may be a secret, but another path is another place.
  */
 export function describeWebhook(url: string): string {
   const { origin, pathname, search } = new URL(url);
@@ -83,7 +82,7 @@ export function describeWebhook(url: string): string {
   return path === "/" ? origin : `${origin} path ${fastestSha256()(path).slice(0, 32)}`;
 }
 
-/** Refuses an address that would let others read along, or that holds a password; throws an error for people. */
+/** Rejects an address that is not encrypted or contains a password. The message of the error is for people. */
 export function checkWebhookUrl(url: string): string {
   if (!URL.canParse(url)) throw new TypeError("must be an https URL");
   const { protocol, hostname, username, password } = new URL(url);
@@ -95,10 +94,10 @@ export function checkWebhookUrl(url: string): string {
   return url;
 }
 
-/** The answer may come when the same is asked again. */
+/** The answer was lost; repeating the request may succeed. */
 class AnswerLost extends Unanswered {}
 
-/** Makes the adapter. Throws `TypeError` when the address, and `SecretRejected` when the secret cannot be used. */
+/** Creates the adapter. Throws `TypeError` when the address, and `SecretRejected` when the secret cannot be used. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const { name = "webhook", secret, product_id, instance_id, clock, fetch: sendHttp = fetch, sleep = wait } = options;
   const { observer, log } = options;
@@ -108,7 +107,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const url = checkWebhookUrl(options.url);
   const signingKey = parseWebhookKey(secret);
 
-  /** Sends a request, and notes whether the host product runs. Throws `Lost`. */
+  /** Sends a request, and records whether the host product answers. Throws `AnswerLost`. */
   const sendRequest = async (init: RequestInit): Promise<Response> => {
     const headers = { "user-agent": "countersign", ...traceHeaders(), ...init.headers };
     const response = await sendHttp(url, { redirect: "manual", ...init, headers }).catch((error: unknown) => {
@@ -188,7 +187,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     verify: async (change, signal) => (await request("verify", change, signal)).state,
     held: async (change, signal) => (await request("verify", change, signal)).holds,
     rollback: (change, signal) => request("rollback", change, signal),
-    // HEAD is not of the protocol and changes nothing: any answer shows that the host product runs.
+    // HEAD is not part of the protocol and changes nothing: any answer shows that the host product runs.
     async ping(signal) {
       const head = () => sendRequest({ method: "HEAD", signal });
       await report("ping", head).catch(() => undefined);
@@ -199,7 +198,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 
 const isWrite = (operation: Operation): boolean => operation === "apply" || operation === "rollback";
 
-/** The host product's own words are passed on, from the member `error` of a JSON answer. */
+/** Makes the error of an answer that is no success, with the member `error` of its JSON. */
 function createError(operation: Operation, { status, type }: Response, text: string): Error {
   if (type === "opaqueredirect" || (status >= 300 && status < 400))
     return new Error(`the host product answered ${operation} with a redirect; give its final address`);
@@ -216,7 +215,7 @@ function readErrorText(text: string): string {
   }
 }
 
-/** A code, never a message: messages of `fetch` repeat addresses. */
+/** Returns the code of an error and never its message, since messages of `fetch` repeat addresses. */
 function errorCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string")

@@ -1,4 +1,4 @@
-/** Writes of values on one target system: one, or several as one transaction of it. Each is on record before the system is asked. */
+/** Writes values to one target system, several in one transaction. Each write is recorded before it is sent. */
 import { type AdapterResult, type Staged, TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { digestObservedValue } from "../changes/rules/moved_value.ts";
@@ -23,7 +23,7 @@ export interface ApplyWrite {
   expected: readonly string[] | undefined;
 }
 
-/** A value to take back. */
+/** A value to roll back. */
 export interface RollbackWrite {
   change: Change;
   entry: Entry;
@@ -52,7 +52,7 @@ export function requireExpected(
 export const describeOverwrite = (value: TargetValue | undefined, sha256: Sha256): Pick<AdapterResult, "detail"> =>
   value ? { detail: { overwrote: digestValue(value, sha256) } } : {};
 
-/** Returns the value that a change set and the one that its target holds instead, where that is not the value before it either. */
+/** Returns the expected and the current value where the target holds neither the value of the change nor the one before it. */
 export function findForeignValue(
   change: Change,
   record: EffectRecord,
@@ -65,7 +65,7 @@ export function findForeignValue(
 
 /** Creates the writes of one target system. */
 export function createWrites(system: TargetSystem, { effects, read, createAttempts, stages, sha256 }: WritesOptions) {
-  /** Several values are set as one transaction of the system. */
+  /** Sets one value, or several in one transaction of the system. */
   const setAll = async (
     writes: readonly Write[],
     signal: AbortSignal,
@@ -91,7 +91,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
   const startRollback = async (change: Change, entry: Entry, attempt: Attempt): Promise<void> =>
     effects.begin(change, { state: "rolling_back", attempt, place: system.place(entry), entry: dropValue(entry) });
 
-  /** Rolls back without a write of the value: nothing of it is there, or a later change holds the target. */
+  /** Records a rollback without a write: the value of the change is not there, or a later change owns the target. */
   const noteRollback = async (
     change: Change,
     entry: Entry,
@@ -120,7 +120,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
         const current = await readAll(items, signal);
         for (const [index, item] of items.entries()) {
           const record = records.get(item);
-          // An earlier attempt was carried out late: what it replaced is on record already.
+          // An earlier attempt was carried out late; the value that it replaced is already recorded.
           if (results.has(item) || record?.state !== "pending" || !isEqual(current[index], record.next)) continue;
           await effects.finishApply(item.change, current[index]!.version);
           results.set(item, { result: "applied", previous: toAdapterValue(record.previous) });
@@ -163,7 +163,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
             });
           break;
         }
-        // The attempt is over: other changes must not wait for it, whatever the next try finds.
+        // The attempt is over, so other changes must not wait for it.
         await Promise.all(remaining.map((index) => effects.cancel(items[index]!.change, items[index]!.earlier)));
         for (const index of remaining) records.set(items[index]!, items[index]!.earlier);
         if ("rejected" in result) throw new Error(result.rejected);
@@ -172,7 +172,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
       return items.map((item) => results.get(item)!);
     },
 
-    /** Restores exactly what changes replaced, while the targets hold what they set: all of them or none. */
+    /** Restores exactly the values that changes replaced, if the targets still hold their values: all or none. */
     async restorePrevious(items: readonly RollbackWrite[], signal: AbortSignal): Promise<AdapterResult[]> {
       for (const { change, record } of items)
         if (!record.previous)
