@@ -15,6 +15,7 @@ const SEVERITIES: Partial<Record<EventType, number>> = {
   change_drifted: WARN,
   change_rolled_back: WARN,
   clock_accepted: WARN,
+  mandate_suspended: WARN,
   proposal_refused: WARN,
   record_rebuilt: WARN,
   service_frozen: WARN,

@@ -3,7 +3,8 @@ export const RECORD_PARTS: Readonly<Record<string, string>> = {
   timeUnixNano: "the entry's `timestamp`",
   observedTimeUnixNano: "the time of sending",
   eventName: "`countersign.` and the entry's `event_type`",
-  severityNumber: "9 (INFO); 13 (WARN) for drift, rollbacks, holds and freezes; 17 (ERROR) for failures and losses",
+  severityNumber:
+    "9 (INFO); 13 (WARN) for drift, rollbacks, holds, suspensions and freezes; 17 (ERROR) for failures and losses",
   body: "the entry in a sentence, as the console shows it",
   "countersign.entry.id": "the entry's number",
   "countersign.entry.origin": "the name of the entry's log",

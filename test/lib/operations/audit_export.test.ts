@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { readExportHeaders, logsAddress } from "../../../lib/operations/audit_export/options.ts";
+import { logRecord } from "../../../lib/operations/audit_export/records.ts";
 import { createPromptedAuditExport, startAuditExport } from "../../../lib/operations/audit_export/sender.ts";
 import type { SendTimes } from "../../../lib/operations/send_loop.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -11,6 +12,16 @@ import { HOUR, MINUTE, SECOND, START } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
 
+const ENTRY = {
+  origin: "acme-crm/audit/1",
+  id: 1,
+  timestamp: "2026-11-20T09:30:00.000Z",
+  change_id: "chg_1",
+  tenant: "t-100",
+  detail: "{}",
+  previous_hash: "",
+  current_hash: "",
+};
 const URL = "https://otel.example/v1/logs";
 /** Waits of the real clock, short enough for a test. */
 const TIMES: SendTimes = { timeout: 20, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
@@ -115,6 +126,18 @@ test("an entry is a log record with its time, its sentence and its hash", async 
   expect(attribute(proposed, "countersign.entry.hash")).toBe(entry.current_hash);
   expect(attribute(proposed, "countersign.entry.detail")).toBe(entry.detail);
   expect(otel.taken.find(({ eventName }) => eventName.endsWith("rolled_back"))!.severityNumber).toBe(13);
+});
+
+test.each([
+  ["change_apply_failed", 17],
+  ["service_frozen", 13],
+  ["mandate_suspended", 13],
+  ["stage_stopped", 13],
+  ["mandate_resumed", 9],
+  ["change_applied", 9],
+] as const)("an entry of type %s is exported with severity %i", (event_type, severityNumber) => {
+  const entry = { ...ENTRY, event_type };
+  expect(JSON.parse(logRecord(entry, 0))).toMatchObject({ severityNumber });
 });
 
 test("while a collector is down for an hour under load, nothing is lost, delayed or out of order", async () => {
