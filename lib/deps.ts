@@ -6,7 +6,7 @@ import { type Intent, IntentInvalid, loadIntent } from "./changes/rules/intent.t
 import { findUnknownSystem } from "./changes/rules/promotion_rule.ts";
 import { listAgents } from "./changes/rules/principals.ts";
 import type { Identity, ProductRuntime } from "./changes/runtime.ts";
-import { coversDeployments } from "./changes/rules/release.ts";
+import { canMatchDeployment } from "./changes/rules/release.ts";
 import { findUnmappedClaim, GateIssuersInvalid } from "./identity/gate_issuers.ts";
 import type { HttpDeps } from "./http/deps.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
@@ -69,7 +69,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
 /** Requires that tokens of CI jobs name repository, environment and head where they may ask for deployments. */
 function requireMappedClaims({ gateTokens, product }: Deps): void {
   const { gates = ["*"] } = product?.adapter ?? {};
-  const unmapped = gateTokens && gates.some(coversDeployments) ? findUnmappedClaim(gateTokens.issuers) : undefined;
+  const unmapped = gateTokens && gates.some(canMatchDeployment) ? findUnmappedClaim(gateTokens.issuers) : undefined;
   if (unmapped)
     throw new GateIssuersInvalid(
       `the issuer ${unmapped.issuer} of --gate-issuers must map claims.${unmapped.claim}, since deployments (deploy/…) may be asked for`,

@@ -7,7 +7,7 @@ import { proposalReply } from "../../lib/http/change_replies.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { PROPOSAL_ERRORS, followupFields } from "../../lib/http/proposal_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
-import { crmFollowup } from "../../lib/changes/rules/propose.ts";
+import { createCrmFollowup } from "../../lib/changes/rules/propose.ts";
 
 /** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
 export const proposeCrmFollowup = endpoint(
@@ -27,5 +27,5 @@ export const proposeCrmFollowup = endpoint(
     errors: PROPOSAL_ERRORS,
   },
   ({ proof, at, ...input }, call: Call<ChangesDeps>) =>
-    respond(call, (caller) => propose(caller, { ...crmFollowup(input), proof, at }), proposalReply),
+    respond(call, (caller) => propose(caller, { ...createCrmFollowup(input), proof, at }), proposalReply),
 );

@@ -22,8 +22,8 @@ import { signerActor } from "./rules/actor.ts";
 import type { RequestedProposal } from "./rules/command.ts";
 import type { LateItem, ReviewVerdict } from "./rules/change.ts";
 import type { StageFacts } from "./rules/stage_action.ts";
-import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
-import { changeFacts, type Decision, isConsent, statementText } from "./rules/statement.ts";
+import { createCrmFollowup, type Followup, createProposedContent } from "./rules/propose.ts";
+import { changeFacts, type Decision, isConsentDecision, statementText } from "./rules/statement.ts";
 
 /** The decision or act, and its author. */
 export interface StatementInput extends Partial<StageFacts> {
@@ -133,7 +133,7 @@ const BELONGS: Readonly<Record<string, (decision: SignedDecision) => boolean>> =
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
   item: (decision) => decision === "note",
-  seen: isConsent,
+  seen: isConsentDecision,
   over_drift: (decision) => decision === "rollback",
   step: (decision) => decision === "stage",
   action: (decision) => decision === "stage",
@@ -182,13 +182,13 @@ async function readDecisionFacts(deps: ChangesDeps, input: StatementInput & { de
   const facts = { ...known, seen: found };
   // A signature makes its signer known, which a minor change may need.
   const context = { intent: product!.intent, actor: signerActor(approver) };
-  const content = proposedContent(facts, context);
+  const content = createProposedContent(facts, context);
   return { about: { decision, digest: contentDigest(content, sha256) }, content };
 }
 
 function requireProposal({ proposal, followup }: StatementInput): RequestedProposal {
   if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not together with it");
-  if (followup) return crmFollowup(followup);
+  if (followup) return createCrmFollowup(followup);
   if (!proposal) throw invalidField("proposal", "is required");
   return proposal;
 }

@@ -1,7 +1,7 @@
 /** Records a proposal within a transaction, of a caller and of a model alike. */
 import { AppError, invalidField } from "../kit/errors.ts";
 import { countProposal, findReachedLimit } from "./agent_limits.ts";
-import { decideByMandate, type Outside } from "./mandates/approve_change.ts";
+import { decideByMandate, type MandateViolation } from "./mandates/approve_change.ts";
 import { listLocations, requireFreeLocations } from "./locations.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "./proof_input.ts";
 import { readProposalFacts } from "./proposal_facts.ts";
@@ -17,7 +17,7 @@ import { contentDigest } from "./rules/content.ts";
 import { findCoveredTarget, listEntries } from "./rules/list_entries.ts";
 import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
 import { isAgent } from "./rules/principals.ts";
-import { type Graded, proposedContent } from "./rules/propose.ts";
+import { type TierFacts, createProposedContent } from "./rules/propose.ts";
 import { canRead } from "./rules/reader.ts";
 import type { SignatureResult } from "./rules/require_signature.ts";
 import { findSupersedeProblem } from "./rules/supersede.ts";
@@ -31,7 +31,7 @@ export interface ProposalResult extends CommandResult {
   /** Consents that it needs before it can be applied. */
   missing: MissingConsent[];
   /** Why no mandate of its agent approves it. */
-  outside?: Outside[];
+  outside?: MandateViolation[];
   /** Says that the target is recorded in another spelling than requested. */
   target_spelling?: string;
 }
@@ -129,13 +129,16 @@ async function listLiveChangesOnTargets(
 
 async function verifySignature(
   transaction: Transaction,
-  proposal: Graded,
+  proposal: TierFacts,
   proof: ProofInput,
 ): Promise<SignatureResult | undefined> {
   const { proposer } = proposal.input;
   if (proof.proof === undefined && proof.at === undefined) return undefined;
   if (proposer === undefined) throw invalidField("proposer", "is required with proof");
   const { intent } = transaction.product;
-  const digest = contentDigest(proposedContent(proposal, { intent, actor: signerActor(proposer) }), transaction.sha256);
+  const digest = contentDigest(
+    createProposedContent(proposal, { intent, actor: signerActor(proposer) }),
+    transaction.sha256,
+  );
   return verifyPresentedProof(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proof);
 }

@@ -7,7 +7,7 @@ import { AppError } from "../kit/errors.ts";
 import { parseDetail } from "./rules/event.ts";
 import type { Guardrail } from "./rules/intent.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
-import { replacesGuardrails } from "./rules/stages_rule.ts";
+import { isGuardrailReplaced } from "./rules/stages_rule.ts";
 import { matchesAny } from "./rules/target_pattern.ts";
 import { ignoreMismatch } from "./mismatch.ts";
 import { listRecords } from "../store/pages.ts";
@@ -63,7 +63,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     const evidence = checkGuardrail(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
     // A comparison with a control group says more than one with the time before.
-    if (isRollingOut(watched.change) && replacesGuardrails(watched.change, guardrail.kpi, intent.policy.stages))
+    if (isRollingOut(watched.change) && isGuardrailReplaced(watched.change, guardrail.kpi, intent.policy.stages))
       continue;
     if (!evidence || !(await storeTrip(transaction, change_id, { ...evidence, entry: transaction.nextEntryId() })))
       continue;

@@ -15,13 +15,13 @@ import type { Policy } from "./rules/intent.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isSameTarget } from "./rules/target_key.ts";
 import {
-  type FoundBase,
-  type Judged,
+  type StepBaseResult,
+  type LimitedChange,
   listMembers,
   listSteps,
   requireSchemas,
   requireStep,
-  type Step,
+  type LimitedStep,
   type StepBase,
 } from "./rules/value_limits.ts";
 import { validateValue } from "./validate_value.ts";
@@ -52,7 +52,7 @@ export interface ValueJudgement {
 }
 
 /** Judges the values of a change; errors of its limits are returned. */
-export async function judgeValues(ledger: Ledger, change: Judged, by: ValueFacts): Promise<ValueJudgement> {
+export async function judgeValues(ledger: Ledger, change: LimitedChange, by: ValueFacts): Promise<ValueJudgement> {
   const steps = listSteps(change, by.policy);
   let first: string | undefined;
   let unheld: string | undefined;
@@ -75,7 +75,7 @@ export async function judgeValues(ledger: Ledger, change: Judged, by: ValueFacts
 const NOT_READ = { unknown: "its target system cannot be read now; try again later" };
 
 /** Finds the base of a step: our own record first, then what the system held, then the last value that was ever set. */
-export async function findBase(ledger: Ledger, step: Step, by: ValueFacts): Promise<FoundBase> {
+export async function findBase(ledger: Ledger, step: LimitedStep, by: ValueFacts): Promise<StepBaseResult> {
   const { entry, limit, member } = step;
   const moment = new Date(Date.parse(by.at) - limit.hours * HOUR_MS).toISOString();
   for await (const value of ledger.valuesSince(entry, moment)) {
@@ -89,19 +89,19 @@ export async function findBase(ledger: Ledger, step: Step, by: ValueFacts): Prom
   return typeof former === "object" ? { ...former, unheld: true } : (former ?? "first");
 }
 
-function findSystemBase({ entry, member }: Step, { readings = [] }: ValueFacts): FoundBase | undefined {
+function findSystemBase({ entry, member }: LimitedStep, { readings = [] }: ValueFacts): StepBaseResult | undefined {
   const reading = readings.find((one) => isSameTarget(one, entry));
   if (!reading) return undefined;
   return "failed" in reading ? NOT_READ : toBase(reading, member);
 }
 
-const findRecordedBase = (bases: readonly StepBase[], { entry, member }: Step): FoundBase | undefined => {
+const findRecordedBase = (bases: readonly StepBase[], { entry, member }: LimitedStep): StepBaseResult | undefined => {
   const found = bases.find((base) => base.member === member && isSameTarget(base, entry));
   return found && found.numbers.length > 0 ? { numbers: found.numbers } : undefined;
 };
 
 /** Returns the base that a value is; undefined where it has no such member. */
-function toBase(value: { value?: unknown } | { unknown: string }, member: string | null): FoundBase | undefined {
+function toBase(value: { value?: unknown } | { unknown: string }, member: string | null): StepBaseResult | undefined {
   if ("unknown" in value) return value;
   const numbers = listMembers(value.value, member);
   if (numbers.length === 0) return undefined;
@@ -111,7 +111,7 @@ function toBase(value: { value?: unknown } | { unknown: string }, member: string
 }
 
 /** Lists the numbers that targets hold now which no applied change has set; empty numbers: they hold none. */
-async function listUnownedBases(ledger: Ledger, steps: readonly Step[], by: ValueFacts): Promise<StepBase[]> {
+async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], by: ValueFacts): Promise<StepBase[]> {
   const found: StepBase[] = [];
   for (const step of steps) {
     const { entry, member } = step;

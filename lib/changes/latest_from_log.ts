@@ -5,8 +5,8 @@ import { readLaterEntries } from "../audit/page.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
 import { parseDetail } from "./rules/event.ts";
-import { isListed, signedKey } from "./mandates/collections.ts";
-import { mandateEvent } from "./mandates/read_mandate.ts";
+import { isSignedMandate, agentMandateKey } from "./mandates/collections.ts";
+import { parseMandateEvent } from "./mandates/read_mandate.ts";
 import { evolveMandate, isMandateEvent, type MandateRecord } from "./rules/mandate_record.ts";
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Freeze } from "./rules/freeze.ts";
@@ -69,7 +69,7 @@ export function createLatestState(store: Store) {
 }
 
 function foldMandate(mandates: Map<string, MandateRecord>, entry: AuditEntry): void {
-  const event = mandateEvent(entry);
+  const event = parseMandateEvent(entry);
   const { mandate_id = "" } = event.detail;
   const mandate = evolveMandate(mandates.get(mandate_id), event);
   if (mandate) mandates.set(mandate_id, mandate);
@@ -78,9 +78,12 @@ function foldMandate(mandates: Map<string, MandateRecord>, entry: AuditEntry): v
 /** Returns `mandates` where a stored mandate, or the index of those that have not ended, differs from the log. */
 async function findMandateMismatch(store: Store, mandates: ReadonlyMap<string, MandateRecord>): Promise<string[]> {
   for (const [id, mandate] of mandates) {
-    const [stored, row] = [await store.get("mandates", id), await store.get("mandates_by_agent", signedKey(mandate))];
+    const [stored, row] = [
+      await store.get("mandates", id),
+      await store.get("mandates_by_agent", agentMandateKey(mandate)),
+    ];
     const isSame = stored !== undefined && canonicalJson(stored.value) === canonicalJson(mandate);
-    if (!isSame || (row !== undefined) !== isListed(mandate)) return ["mandates"];
+    if (!isSame || (row !== undefined) !== isSignedMandate(mandate)) return ["mandates"];
   }
   return [];
 }

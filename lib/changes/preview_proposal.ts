@@ -10,7 +10,7 @@ import type { Intent } from "./rules/intent.ts";
 import { listMissingConsents, missingSchema } from "./rules/missing.ts";
 import { requireAllowedTarget, countRequiredApprovers } from "./rules/policy.ts";
 import { isAgent } from "./rules/principals.ts";
-import { grade, proposedContent } from "./rules/propose.ts";
+import { gradeProposal, createProposedContent } from "./rules/propose.ts";
 
 export const previewSchema = once(() =>
   z.object({
@@ -35,7 +35,7 @@ export function previewProposal(stated: PreviewedProposal, actor: Actor, intent:
     { input: proposal, minor_today: 0 },
     { intent, actor },
   ] as const;
-  const content = proposedContent(...graded);
+  const content = createProposedContent(...graded);
   const required_approvers = countRequiredApprovers(content.tier, intent.policy);
   const { proposer } = stated;
   const change = { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change;
@@ -45,7 +45,7 @@ export function previewProposal(stated: PreviewedProposal, actor: Actor, intent:
       requireAllowedTarget(proposal, intent.policy);
     }),
     tier: content.tier,
-    tier_reason: grade(...graded).tier_reason ?? null,
+    tier_reason: gradeProposal(...graded).tier_reason ?? null,
     missing: listMissingConsents(change, intent),
   };
 }

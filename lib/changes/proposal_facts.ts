@@ -5,7 +5,7 @@ import { countMinorToday } from "./minor_quota.ts";
 import { findUnapprovedRollback } from "./recent_rollback.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import { listEntries } from "./rules/list_entries.ts";
-import type { Graded } from "./rules/propose.ts";
+import type { TierFacts } from "./rules/propose.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 
 /** Sources by which a proposal is judged. */
@@ -16,7 +16,7 @@ interface Sources extends ValueFacts {
 
 /** A proposal as it will be recorded, and the judgement of its values. */
 interface ProposalFacts {
-  facts: Graded;
+  facts: TierFacts;
   values: ValueJudgement;
 }
 
@@ -38,7 +38,7 @@ export async function readProposalFacts(
 }
 
 /** Finds the first target of a proposal that was rolled back lately and of which no person has approved a change since. */
-async function findRolledBack(evidence: Evidence, input: ProposeInput, at: string): Promise<Graded["rolled_back"]> {
+async function findRolledBack(evidence: Evidence, input: ProposeInput, at: string): Promise<TierFacts["rolled_back"]> {
   for (const entry of listEntries(input)) {
     const since = await findUnapprovedRollback(evidence, entry, at);
     if (since !== undefined) return { target: entry.target, at: since };

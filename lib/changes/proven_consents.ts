@@ -2,7 +2,7 @@
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import { mayHaveLost, removeLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { isGiven } from "./proofs/verify_consent.ts";
+import { isValidConsent } from "./proofs/verify_consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
 import { type ChangeEvent, parseEvent } from "./rules/event.ts";
 import { normalizeName } from "./rules/names.ts";
@@ -13,7 +13,7 @@ import type { ProductRuntime } from "./runtime.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 import type { Evidence } from "./evidence.ts";
-import { isInForce } from "./mandates/judge_mandate.ts";
+import { isMandateActive } from "./mandates/judge_mandate.ts";
 import { parseMandateName } from "./rules/mandate.ts";
 import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approval.ts";
 
@@ -54,7 +54,7 @@ async function flagInactiveMandates(sources: ProofSources, change: Change): Prom
   const approvals: Approval[] = [];
   for (const approval of change.approvals) {
     const mandate = parseMandateName(approval.approver);
-    const isInactive = mandate !== undefined && !(await isInForce(sources, mandate));
+    const isInactive = mandate !== undefined && !(await isMandateActive(sources, mandate));
     approvals.push(isInactive ? { ...approval, inactive: true } : approval);
   }
   return { ...change, approvals };
@@ -123,7 +123,7 @@ async function isProven(
   for (const { detail } of consents) {
     const { manifest_hash = "", seen } = detail;
     const decided = { origin, decision, ...changeFacts(decision, change), seen, approver, note, manifest_hash };
-    if (await isGiven(decided, detail, signing)) return true;
+    if (await isValidConsent(decided, detail, signing)) return true;
   }
   return false;
 }

@@ -5,7 +5,7 @@ import type { FindHolds } from "./freeze.ts";
 import { judgeValues, readRecordedBases } from "./judge_values.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { findOperand, listLeaseKeys, MAX_LEASES_PER_TARGET, selectOtherLease } from "./operations/lease.ts";
-import { asInside } from "./mandates/check_apply.ts";
+import { dropInvalidMandate } from "./mandates/check_apply.ts";
 import { listPromotionHolds } from "./promotion.ts";
 import { filterAllProvenConsents } from "./proven_consents.ts";
 import { listVisibleIds, maskOthers } from "./read_scope.ts";
@@ -20,7 +20,7 @@ import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
 import { listAllowedInTime, explainOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
-import { rulesFor } from "./rules/value_limits.ts";
+import { listTargetRules } from "./rules/value_limits.ts";
 
 /** The allowed actions of a change, and its gates. */
 export interface Readiness {
@@ -115,7 +115,7 @@ async function flagOutsideMandates(
     const now = new Date(clock.now()).toISOString();
     const at = head.at > now ? head.at : now;
     const judging = { tx, product, at, ledger, evidence };
-    return Promise.all(proven.map((change, index) => asInside(judging, change, records[index]!)));
+    return Promise.all(proven.map((change, index) => dropInvalidMandate(judging, change, records[index]!)));
   });
 }
 
@@ -126,7 +126,8 @@ async function findDisallowed(
 ): Promise<ReadonlyMap<string, string>> {
   const { policy } = deps.product!.intent;
   const judged = records.filter(
-    ({ change }) => isLive(change.status) && listEntries(change).some((entry) => rulesFor(entry, policy).length > 0),
+    ({ change }) =>
+      isLive(change.status) && listEntries(change).some((entry) => listTargetRules(entry, policy).length > 0),
   );
   if (judged.length === 0) return new Map();
   const at = new Date(deps.clock.now()).toISOString();

@@ -1,6 +1,6 @@
 /** Compares values with the schemas of an intent. The rules take it as a function, and so do without the package. */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
-import type { Mismatch, ValidateValue } from "./rules/value_limits.ts";
+import type { SchemaMismatch, ValidateValue } from "./rules/value_limits.ts";
 import type { ValueSchema } from "./rules/value_schema.ts";
 
 /** The validator marks the schemas that it works on, so that it gets copies. */
@@ -23,7 +23,7 @@ export const validateValue: ValidateValue = (schema, value) => {
   return valid ? undefined : describe(schema, errors);
 };
 
-function describe(schema: ValueSchema, errors: readonly OutputUnit[]): Mismatch {
+function describe(schema: ValueSchema, errors: readonly OutputUnit[]): SchemaMismatch {
   const error = errors.find(({ keyword }) => !LEADING.has(keyword))!;
   const path = splitPointer(error.instanceLocation);
   // A member that additionalProperties excludes fails the schema `false`, which has no keyword.

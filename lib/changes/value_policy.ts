@@ -7,7 +7,7 @@ import { readLedger } from "./ledger/ledger.ts";
 import { isInAgentScope } from "./rules/agent_scope.ts";
 import { KINDS } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
-import { listSteps, rangeOfStep, rulesFor } from "./rules/value_limits.ts";
+import { listSteps, computeStepRange, listTargetRules } from "./rules/value_limits.ts";
 
 export const valuePolicySchema = once(() =>
   z.object({
@@ -41,7 +41,7 @@ export async function readValuePolicy(
   { target, tenant_id, kind = KINDS[0] }: ValueQuestion,
 ): Promise<ValuePolicy> {
   const { policy } = deps.product!.intent;
-  const rules = rulesFor({ target }, policy);
+  const rules = listTargetRules({ target }, policy);
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
   // Only the scope is checked, so any value will do.
   const example = { tenant_id, target, kind, value: null };
@@ -57,7 +57,7 @@ export async function readValuePolicy(
         const none = { path: step.path, base: [] as number[], minimum: null, maximum: null };
         if (found === "first") return { ...none, problem: null };
         if ("unknown" in found) return { ...none, problem: found.unknown };
-        const range = rangeOfStep(step.limit, found.numbers);
+        const range = computeStepRange(step.limit, found.numbers);
         const base = [...found.numbers];
         return range
           ? { path: step.path, base, ...range, problem: null }

@@ -5,7 +5,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { listEpisodes } from "./drift.ts";
 import { previewExpiry } from "./expiry.ts";
 import { createHoldFinder } from "./freeze.ts";
-import { listMandatesOfOthers } from "./mandates/read_scope.ts";
+import { listOtherAgentsMandates } from "./mandates/read_scope.ts";
 import { findVisibleChange, listVisibleIds } from "./read_scope.ts";
 import { readRecord } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
@@ -72,7 +72,7 @@ function createVisibilityFilter(deps: ChangesDeps): Pick<AuditQuery, "select"> {
   return {
     async select(entries) {
       const own = new Set(await listVisibleIds(deps, [...new Set(entries.map(({ change_id }) => change_id))]));
-      const others = await listMandatesOfOthers(store, entries, reader);
+      const others = await listOtherAgentsMandates(store, entries, reader);
       return entries.filter(({ id, change_id, event_type }) =>
         change_id === "" ? event_type !== "proposal_refused" && !others.has(id) : own.has(change_id),
       );

@@ -1,7 +1,7 @@
 /** The fields and the answer of questions for a release, which GET and POST share. */
 import * as z from "zod";
 import { type GateDecision, GATE_STATES } from "../changes/rules/decide_gate.ts";
-import { HEAD } from "../changes/rules/release.ts";
+import { HEAD_PATTERN } from "../changes/rules/release.ts";
 import { line, target, word } from "../kit/fields.ts";
 import { once } from "../kit/once.ts";
 import { findChangePage } from "../operations/page_address.ts";
@@ -19,7 +19,7 @@ export const gateFields = () => ({
   tenant_id: line(200).describe("The tenant."),
   head: z
     .string({ error: ({ input }) => (input === undefined ? "is required" : "must be text") })
-    .regex(HEAD, "must be a full commit id: 40 or 64 lower-case hex characters")
+    .regex(HEAD_PATTERN, "must be a full commit id: 40 or 64 lower-case hex characters")
     .describe("The full commit id."),
   answer: word(["status"]).optional().describe("`status`: 200, 503 or 403 says the state too."),
 });

@@ -3,7 +3,7 @@
  * change is waited for and which status was seen, so that any process answers for it, for as long as there is the change.
  */
 import type { Status } from "../changes/rules/change.ts";
-import { MOVING } from "../changes/rules/transitions.ts";
+import { NON_FINAL_STATUSES } from "../changes/rules/transitions.ts";
 import { AppError } from "../kit/errors.ts";
 import { readMeta } from "./era.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
@@ -65,7 +65,7 @@ async function readTask(call: ToolCall, { change_id, seen_status }: Wait) {
 
 function parseTaskId(taskId: unknown): Wait {
   const [, seen, change_id] = (typeof taskId === "string" && /^([a-z_]+)\/(.{1,200})$/.exec(taskId)) || [];
-  const seen_status = MOVING.find((status) => status === seen);
+  const seen_status = NON_FINAL_STATUSES.find((status) => status === seen);
   if (seen_status === undefined || change_id === undefined) throw unknownTask();
   return { change_id, seen_status };
 }

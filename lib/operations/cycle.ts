@@ -22,7 +22,7 @@ import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
 import { noticeExpiring } from "./expiring.ts";
 import { writeDueFiles } from "./evolved_files.ts";
-import { keepMandates } from "../changes/mandates/narrow_revoke.ts";
+import { maintainMandates } from "../changes/mandates/narrow_revoke.ts";
 import { noticeContested } from "./contested.ts";
 import { noticeMismatches } from "./mismatches.ts";
 import { computeTick } from "./state.ts";
@@ -105,7 +105,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     await step("contested", () => noticeContested(deps));
     // A process that lasts answers between its cycles.
     if (!deps.longLived) await step("github", async () => deps.github?.pass());
-    await step("mandates", () => keepMandates(deps));
+    await step("mandates", () => maintainMandates(deps));
   }
   await step("follow", () => project(deps, report, quick ? QUICK_MS : PROJECT_MS));
   // Outcomes that are due by now are reported and sent to peers in this cycle, and not in the next.

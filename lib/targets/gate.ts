@@ -1,7 +1,7 @@
 /** A gate: other tools ask whether people consented to a release; nothing is set on a target system. */
 import type { ProductAdapter } from "../changes/operations/adapter_port.ts";
 import { type GithubGate, MIN_HOOK_SECRET_LENGTH } from "../github/gate.ts";
-import { describeReleaseProblem } from "../changes/rules/release.ts";
+import { findReleaseProblem } from "../changes/rules/release.ts";
 
 const never = (): never => {
   throw new Error("a gate carries nothing");
@@ -19,7 +19,7 @@ export function gateAdapter(name: string, github?: GithubGate): ProductAdapter {
     githubGates: github && [github],
     carries: () => false,
     isGate: () => true,
-    check: ({ target, value }) => describeReleaseProblem(target, value),
+    check: ({ target, value }) => findReleaseProblem(target, value),
     validate: never,
     apply: never,
     verify: never,

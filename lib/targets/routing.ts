@@ -8,7 +8,7 @@ import {
   type TargetsInForce,
 } from "../changes/operations/adapter_port.ts";
 import { normalizeTarget } from "../changes/rules/target_key.ts";
-import { findRest } from "../changes/rules/target_pattern.ts";
+import { findWildcard } from "../changes/rules/target_pattern.ts";
 import type { Entry } from "./port.ts";
 
 /** A target system with the changes that are routed to it. */
@@ -34,7 +34,7 @@ function fillPattern(pattern: string, rest: string): string | undefined {
 export function routingAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
   const findSystem = ({ target, kind, tenant_id }: Pick<Entry, "tenant_id" | "target" | "kind">): RoutedSystem => {
     const covering = systems.filter(
-      ({ match, kinds }) => findRest(target, match) !== undefined && (!kinds || kinds.includes(kind)),
+      ({ match, kinds }) => findWildcard(target, match) !== undefined && (!kinds || kinds.includes(kind)),
     );
     const [first] = covering;
     if (!first) throw new NoTargetSystem(`no target system covers ${target} of kind ${kind}`);
@@ -65,7 +65,7 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
           : [],
       ),
     counterparts(entry, system) {
-      const rest = findRest(entry.target, findSystem(entry).match)!;
+      const rest = findWildcard(entry.target, findSystem(entry).match)!;
       const patterns = systems.filter(({ name }) => name === system).flatMap(({ match }) => match);
       const targets = patterns.flatMap((pattern) => fillPattern(pattern, rest) ?? []);
       return targets.filter((target) => findSystem({ ...entry, target }).name === system);

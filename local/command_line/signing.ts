@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
-import { changeFacts, type Decision, isConsent, statementText } from "../../lib/changes/rules/statement.ts";
+import { changeFacts, type Decision, isConsentDecision, statementText } from "../../lib/changes/rules/statement.ts";
 import { mandateFacts } from "../../lib/changes/mandates/mandate_facts.ts";
 import type { MandateView } from "../../lib/changes/mandates/view.ts";
 import { MANDATE_BOUNDS, type MandateDecision } from "../../lib/changes/rules/mandate.ts";
@@ -100,7 +100,7 @@ export async function signDecision(
   key: string,
   isSure: boolean,
 ) {
-  const params = { path: { change_id }, ...(isConsent(decided.decision) && { query: { seen: true } }) };
+  const params = { path: { change_id }, ...(isConsentDecision(decided.decision) && { query: { seen: true } }) };
   const change = await session.client.get("/api/product/changes/{change_id}", { params });
   if (change.change_id !== change_id) throw new NotDone(`the service shows ${change.change_id}; sign nothing`);
   session.say(`${changeText(change)}\n`);

@@ -7,7 +7,7 @@ import type { Intent } from "../../lib/changes/rules/intent.ts";
 import type { PermissionAction } from "../../lib/changes/rules/permission_lists.ts";
 import { listPermittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
 import { findAgentLimits, listAgents } from "../../lib/changes/rules/principals.ts";
-import { ACTIONS } from "../../lib/changes/rules/describe_rules.ts";
+import { ACTION_TEXTS } from "../../lib/changes/rules/describe_rules.ts";
 import { atPlaces, byEffect, type Difference, difference, compareNumbers, passes } from "./difference.ts";
 import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
 
@@ -21,7 +21,7 @@ export const compareActions = (old: Intent, next: Intent, universe: Universe): D
 function comparePermissions(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const may = (action: PermissionAction, intent: Intent) => (name: string) =>
     passes(() => requirePermission(action, { actor: name, authenticated: "proxy" }, intent));
-  return (Object.entries(ACTIONS) as [PermissionAction, string][]).flatMap(([action, what]) =>
+  return (Object.entries(ACTION_TEXTS) as [PermissionAction, string][]).flatMap(([action, what]) =>
     byEffect(names, [may(action, old), may(action, next)]).map(([effect, changed]) =>
       difference(
         `policy.permissions.${action === "note" ? "notes" : action}`,

@@ -7,7 +7,7 @@ import type { Intent } from "../../lib/changes/rules/intent.ts";
 import { listRequiredGroups } from "../../lib/changes/rules/idp_groups.ts";
 import { isForbiddenSelfApproval, isDecider, requireAllowedTarget } from "../../lib/changes/rules/policy.ts";
 import { listAgents } from "../../lib/changes/rules/principals.ts";
-import { proposedContent } from "../../lib/changes/rules/propose.ts";
+import { createProposedContent } from "../../lib/changes/rules/propose.ts";
 import { canSign, requiresSignature } from "../../lib/changes/rules/signing.ts";
 import {
   type AtPlace,
@@ -166,7 +166,9 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
     const stated = { tier: "minor", affected_users: 0, risk: "low", reversible: true, proposer: actor.actor, ...input };
     const proposal = { ...makeChange(place), ...stated } as unknown as ProposeInput;
     const graded = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
-    return proposedContent(graded as Parameters<typeof proposedContent>[0], { intent, actor }).tier === "minor";
+    return (
+      createProposedContent(graded as Parameters<typeof createProposedContent>[0], { intent, actor }).tier === "minor"
+    );
   };
   const person = signerActor(ANYBODY);
   const most = (all: readonly number[], passes: (count: number) => boolean) =>

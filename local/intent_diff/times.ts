@@ -1,7 +1,7 @@
 /** Differences in when changes may be applied, and how long they wait. */
 import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
 import type { Intent, Policy } from "../../lib/changes/rules/intent.ts";
-import { closedNow, DAYS, isAllowed, windowsFor } from "../../lib/changes/rules/windows.ts";
+import { findClosure, DAYS, isAllowed, selectWindows } from "../../lib/changes/rules/windows.ts";
 import { type AtPlace, atPlaces, type Difference, difference, compareNumbers } from "./difference.ts";
 import { makeChange, type Place, type Universe } from "./universe.ts";
 
@@ -22,7 +22,7 @@ function comparePeriods(place: Place, old: Policy, next: Policy): AtPlace[] {
     return yearly ? [...times, ...times.map(inNextYear)] : times;
   });
   const isClosed = (at: number, { windows }: Policy): boolean =>
-    closedNow({ ...windowsFor(windows, makeChange(place)), allow: [] }, at) !== undefined;
+    findClosure({ ...selectWindows(windows, makeChange(place)), allow: [] }, at) !== undefined;
   return spans(
     [...new Set(moments)].toSorted((a, b) => a - b),
     (at) => [isClosed(at, old), isClosed(at, next)],

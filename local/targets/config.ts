@@ -12,7 +12,7 @@ import { systemClock } from "../../lib/kit/platform.ts";
 import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
-import { findRest } from "../../lib/changes/rules/target_pattern.ts";
+import { findWildcard } from "../../lib/changes/rules/target_pattern.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";
 import { expandTemplate, findTemplateProblem, hasTenantPlaceholder } from "../../lib/targets/template.ts";
 import type { TargetReports } from "../../lib/targets/observed.ts";
@@ -138,7 +138,7 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
       );
   }
   const key = ({ tenant_id, target }: Entry): string =>
-    expandTemplate(template!.text, { tenant: tenant_id, rest: findRest(target, stated.match) ?? target });
+    expandTemplate(template!.text, { tenant: tenant_id, rest: findWildcard(target, stated.match) ?? target });
   const secret = (field: string, variable: string): string => {
     const value = readSecret(env, variable);
     if (value === undefined) throw wrong(field, `names ${variable}, which is not set`);

@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { nonEmptyText, list, strictObject } from "../../lib/changes/rules/fields.ts";
-import { coversDeployments } from "../../lib/changes/rules/release.ts";
+import { canMatchDeployment } from "../../lib/changes/rules/release.ts";
 import { githubApp } from "../../lib/github/app.ts";
 import { type GithubGate, MIN_HOOK_SECRET_LENGTH } from "../../lib/github/gate.ts";
 import { isSafeAddress } from "../../lib/identity/issuer_fields.ts";
@@ -55,7 +55,7 @@ export function checkGithub(
     .parse(gate);
   if (tenants?.length !== 1 || tenants[0] === "*")
     throw wrong("tenants", "must name exactly one tenant, since GitHub names none");
-  if (!match.some(coversDeployments)) throw wrong("match", "must cover deploy/…, which GitHub asks for");
+  if (!match.some(canMatchDeployment)) throw wrong("match", "must cover deploy/…, which GitHub asks for");
   if (secrets["github.secret_env"]!.length < MIN_HOOK_SECRET_LENGTH)
     throw wrong("github.secret_env", `names a secret that must have ${MIN_HOOK_SECRET_LENGTH} characters or more`);
   try {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { canDecide, countRequiredApprovers, judgeTier } from "../../lib/changes/rules/policy.ts";
-import { crmFollowup } from "../../lib/changes/rules/propose.ts";
+import { createCrmFollowup } from "../../lib/changes/rules/propose.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { bench, change } from "./targets/file/fixture.ts";
 
@@ -64,7 +64,11 @@ test("the host keeps what is in use while the file is broken", { timeout: 30_000
 
 test("the example's intent loads: a crm follow-up needs one consent, a small ui change none", async () => {
   const { intent } = loadIntent(await readFile(example("product_intent.json"), "utf8"), sha256);
-  const tier = judgeTier(crmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }), intent.policy, 0);
+  const tier = judgeTier(
+    createCrmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }),
+    intent.policy,
+    0,
+  );
   expect([tier, countRequiredApprovers(tier, intent.policy)]).toEqual(["standard", 1]);
   const small = {
     kind: "config",

@@ -2,8 +2,8 @@
 import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
-import { requireUnmoved } from "../gate/require_unchanged.ts";
-import { asInside } from "../mandates/check_apply.ts";
+import { requireUnchanged } from "../gate/require_unchanged.ts";
+import { dropInvalidMandate } from "../mandates/check_apply.ts";
 import { explainStranded, endLease, createLeaseError, readLeases } from "../operations/lease.ts";
 import { resolveEndedLease } from "../operations/recover.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
@@ -87,14 +87,14 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const actor = resolveActor(name, signature, findActor(caller, name));
     const judged =
       type === "approve"
-        ? await asInside(transaction, await filterProvenConsents(transaction, before), before)
+        ? await dropInvalidMandate(transaction, await filterProvenConsents(transaction, before), before)
         : before.change;
     const isWaiting = isLive(before.change.status);
     const isLate = type === "approve" && isWaiting && isAfterScheduledTime(before.change, transaction.at);
     const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
     const recorded = transaction.execute(decidedOn, command, actor, judged);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
-    await requireUnmoved(transaction, caller, before);
+    await requireUnchanged(transaction, caller, before);
     return { ...recorded, missing: type === "approve" ? listMissingConsents(recorded.record.change, intent) : [] };
   };
   // A decision that stops a change is valid under any clock.

@@ -22,7 +22,7 @@ import { changeFacts } from "../rules/statement.ts";
 import { judgeRollout } from "../rollouts/judge_rollout.ts";
 import { type OrderedAdvance, orderAdvance, runAdvance } from "../rollouts/advance_target.ts";
 import { recordAdvance } from "../rollouts/record_advance.ts";
-import { readSamples, toFed } from "../rollouts/samples.ts";
+import { readSamples, toFedTotals } from "../rollouts/samples.ts";
 import type { OperationResult } from "../operations/start.ts";
 import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 
@@ -118,7 +118,7 @@ async function hold(transaction: Transaction, record: ChangeRecord): Promise<Pre
 /** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
 async function resume(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   const { change, rollout } = record;
-  const totals = rollout!.mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFed);
+  const totals = rollout!.mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFedTotals);
   return {
     execute: (runAction) =>
       executeStage(

@@ -15,26 +15,26 @@ export const isGate = (adapter: ProductAdapter | undefined, { tenant_id, target 
   adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
 
 /** Requires that others may ask for a target (400 `no_target_system`). */
-export function requireGate(adapter: ProductAdapter | undefined, place: TargetKey): void {
+export function requireGate(adapter: ProductAdapter | undefined, key: TargetKey): void {
   try {
-    if (isGate(adapter, place)) return;
+    if (isGate(adapter, key)) return;
   } catch (error) {
     if (error instanceof NoTargetSystem) throw new AppError("no_target_system", error.message);
     throw error;
   }
-  throw new AppError("no_target_system", `${place.target} is no gate: its target system sets its value`);
+  throw new AppError("no_target_system", `${key.target} is no gate: its target system sets its value`);
 }
 
 /** Returns the answer to a question for a release; writes nothing. Errors: 400 `no_target_system`. */
 export async function askGate(deps: ChangesDeps, question: GateQuestion): Promise<GateDecision> {
   requireGate(deps.product!.adapter, question);
-  return unlessUndecided(() =>
+  return waitWhileUndecided(() =>
     runTransaction<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question)),
   );
 }
 
 /** Returns a decision; waiting where the service decides nothing at present. */
-export async function unlessUndecided(decide: () => Promise<GateDecision>): Promise<GateDecision> {
+export async function waitWhileUndecided(decide: () => Promise<GateDecision>): Promise<GateDecision> {
   try {
     return await decide();
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Change } from "../rules/change.ts";
 import { parseDetail } from "../rules/event.ts";
 import { NoTargetSystem } from "../operations/adapter_port.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import { HEAD, releaseHead } from "../rules/release.ts";
+import { HEAD_PATTERN, findReleaseHead } from "../rules/release.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 import { isGate } from "./ask_gate.ts";
 import { judgeRelease } from "./judge_release.ts";
@@ -33,7 +33,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
       throw new AppError("approval_stale", `the content of ${changeId} is not what was proposed; it is not attested`);
     const head = findHead(transaction, change);
     if (head === undefined) await requireOwner(transaction, change);
-    else await requireAllowed(transaction, change, head);
+    else await requireAllowedRelease(transaction, change, head);
     // A release was judged just now; the consents of another change were, last, when it was applied.
     const entry = head === undefined ? await transaction.evidence.storedEntry(applied?.entry) : undefined;
     const policy = (entry && parseDetail(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
@@ -49,32 +49,32 @@ function findHead({ product }: Transaction, change: Change): string | undefined 
   try {
     if (!isGate(product.adapter, entry)) return undefined;
   } catch (error) {
-    throw error instanceof NoTargetSystem ? notInForce(change, error.message) : error;
+    throw error instanceof NoTargetSystem ? createNotInForceError(change, error.message) : error;
   }
-  const head = releaseHead(entry.target, entry.value);
-  return head !== undefined && HEAD.test(head) ? head : undefined;
+  const head = findReleaseHead(entry.target, entry.value);
+  return head !== undefined && HEAD_PATTERN.test(head) ? head : undefined;
 }
 
-async function requireAllowed(transaction: Transaction, change: Change, head: string): Promise<void> {
+async function requireAllowedRelease(transaction: Transaction, change: Change, head: string): Promise<void> {
   const { change_id, tenant_id, target } = change;
   const decision = await judgeRelease(transaction, { tenant_id, target, head });
   if (decision.state === "allowed" && decision.change_id === change_id) return;
-  const why =
+  const reason =
     decision.change_id === change_id ? decision.reasons.join("; ") : `${decision.change_id} releases this head`;
-  throw notInForce(change, why);
+  throw createNotInForceError(change, reason);
 }
 
 async function requireOwner({ ledger }: Transaction, change: Change): Promise<void> {
   const { change_id, status } = change;
-  if (status !== "applied") throw notInForce(change, `it is ${status}, and not applied`);
+  if (status !== "applied") throw createNotInForceError(change, `it is ${status}, and not applied`);
   for (const { tenant_id, target } of listEntries(change)) {
     const owner = await ledger.owner({ tenant_id, target });
-    if (owner !== change_id) throw notInForce(change, `${target} belongs to ${owner ?? "no change"} now`);
+    if (owner !== change_id) throw createNotInForceError(change, `${target} belongs to ${owner ?? "no change"} now`);
   }
 }
 
-const notInForce = ({ change_id, status }: Change, why: string): AppError =>
-  new AppError("not_in_force", `${change_id} is not in force: ${why}`, { change_id, current_status: status });
+const createNotInForceError = ({ change_id, status }: Change, reason: string): AppError =>
+  new AppError("not_in_force", `${change_id} is not in force: ${reason}`, { change_id, current_status: status });
 
 interface Facts {
   change: Change;

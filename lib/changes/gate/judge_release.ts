@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { AppError } from "../../kit/errors.ts";
 import { findLastFreeze } from "../freeze.ts";
 import { isTargetProposal } from "../ledger/targets.ts";
-import { requireInside } from "../mandates/check_apply.ts";
+import { requireInsideMandate } from "../mandates/check_apply.ts";
 import { requireApplicable } from "../operations/judge_apply.ts";
 import { requireNoOperation } from "../operations/lease.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
@@ -19,7 +19,7 @@ import { listEntries } from "../rules/list_entries.ts";
 import { listMissingConsents } from "../rules/missing.ts";
 import { explainOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord, ChangeState } from "../rules/record.ts";
-import { releaseHead } from "../rules/release.ts";
+import { findReleaseHead } from "../rules/release.ts";
 import { isSameTarget } from "../rules/target_key.ts";
 import { requireConsented } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
@@ -32,12 +32,12 @@ export interface GateQuestion extends TargetKey {
 }
 
 /** A release with its record, where that matches the log. */
-interface Read extends Release {
+interface VerifiedRelease extends Release {
   record?: ChangeRecord;
 }
 
 /** A change of a target as its entries tell it. */
-interface Traced {
+interface TracedChange {
   state: ChangeState;
   consented: number;
 }
@@ -63,7 +63,7 @@ export async function judgeRelease(
   const obstacle = isNewest ? await findObstacle(transaction, newest.record!) : undefined;
   const isAllowed = isNewest && !obstacle && (newest.change.status === "approved" || owner === newest.change.change_id);
   const matches = isAllowed ? [] : await findMatches(transaction, question, recent);
-  const pending = newestOf(matches.filter(({ change }) => change.status === "pending_consent"));
+  const pending = findNewestRelease(matches.filter(({ change }) => change.status === "pending_consent"));
   const other = isNewest || pending ? undefined : matches[0];
   const decision = decideGate({
     head,
@@ -83,16 +83,16 @@ export async function judgeRelease(
  */
 async function listCandidates(
   { tx, evidence }: Transaction,
-  place: TargetKey,
+  key: TargetKey,
 ): Promise<{ candidates: string[]; recent: string[] }> {
-  const prefix = formatTargetKey(place);
-  const proposed = await evidence.newestAboutTarget("proposed", place, MAX_LISTED);
-  const held = await evidence.newestAboutTarget("held", place, MAX_LISTED);
+  const prefix = formatTargetKey(key);
+  const proposed = await evidence.newestAboutTarget("proposed", key, MAX_LISTED);
+  const targetEntries = await evidence.newestAboutTarget("held", key, MAX_LISTED);
   const owners = await tx.list("owners", { prefix, limit: MAX_LISTED, reverse: true });
   const live: string[] = [];
   for await (const { id } of listRecords(tx, "live_by_target", { prefix, keysOnly: true }))
     live.push(id.slice(prefix.length));
-  const named = [...proposed, ...held].map(({ change_id }) => change_id);
+  const named = [...proposed, ...targetEntries].map(({ change_id }) => change_id);
   const recent = [
     ...proposed.slice(0, MAX_SEARCHED).map(({ change_id }) => change_id),
     ...live.slice(-MAX_SEARCHED).reverse(),
@@ -109,24 +109,24 @@ async function listCandidates(
  */
 async function findNewest(
   transaction: Transaction,
-  place: TargetKey,
+  key: TargetKey,
   candidates: readonly string[],
-): Promise<Read | undefined> {
+): Promise<VerifiedRelease | undefined> {
   const { evidence, indexedAfter } = transaction;
   const last = await evidence.lastEntryIds(candidates);
   const ordered = candidates
     .map((changeId, index) => ({ changeId, last: Math.max(last[index]!, indexedAfter()) }))
     .sort((one, other) => other.last - one.last);
-  let found: Traced[] = [];
+  let found: TracedChange[] = [];
   for (let next = 0; next < ordered.length || found.length > 0;) {
     const batch = ordered.slice(next, (next += BATCH)).map(({ changeId }) => changeId);
     await evidence.prefetchAbout(batch);
-    for (const changeId of batch) found.push(...(await trace(transaction, place, changeId)));
+    for (const changeId of batch) found.push(...(await traceChange(transaction, key, changeId)));
     found = found
       .filter(({ state: { change } }) => change.status === "approved" || change.status === "applied")
       .sort((one, other) => other.consented - one.consented);
     for (const bound = ordered[next]?.last ?? 0; found[0] && found[0].consented >= bound; found.shift()) {
-      const release = await readRelease(transaction, place, found[0]);
+      const release = await readRelease(transaction, key, found[0]);
       if (release) return release;
     }
   }
@@ -138,13 +138,14 @@ async function findMatches(
   transaction: Transaction,
   question: GateQuestion,
   recent: readonly string[],
-): Promise<Read[]> {
-  const found: Read[] = [];
+): Promise<VerifiedRelease[]> {
+  const found: VerifiedRelease[] = [];
   const records = await readRecords(transaction.tx, recent);
   // A record is only verified where it says that it is of this head.
   for (const record of records) {
-    if (!record || releaseHead(question.target, setBy(record.change, question)?.value) !== question.head) continue;
-    for (const traced of await trace(transaction, question, record.change.change_id)) {
+    if (!record || findReleaseHead(question.target, findEntry(record.change, question)?.value) !== question.head)
+      continue;
+    for (const traced of await traceChange(transaction, question, record.change.change_id)) {
       const release = await readRelease(transaction, question, traced);
       if (release?.head === question.head) found.push(release);
     }
@@ -154,25 +155,25 @@ async function findMatches(
 }
 
 /** Follows a change of a target by its entries; empty where the log has none of it, or they are of another target. */
-async function trace(
+async function traceChange(
   { tx, ledger, evidence, indexedAfter }: Transaction,
-  place: TargetKey,
+  key: TargetKey,
   changeId: string,
-): Promise<Traced[]> {
+): Promise<TracedChange[]> {
   let entries = await evidence.entriesAbout(changeId, indexedAfter() + 1);
   if (entries[0]?.event_type !== "change_proposed")
     entries = await ledger.entries(changeId, await readRecord(tx, changeId));
   if (!foldEntries(entries)) entries = await evidence.entriesAbout(changeId, 1);
   const state = foldEntries(entries);
-  return state && isTargetProposal(place, entries[0]) ? [{ state, consented: lastConsent(entries) }] : [];
+  return state && isTargetProposal(key, entries[0]) ? [{ state, consented: lastConsent(entries) }] : [];
 }
 
 /** Reads the record of a change; undefined where it is of another kind. */
 async function readRelease(
   { ledger }: Transaction,
-  place: TargetKey,
-  { state, consented }: Traced,
-): Promise<Read | undefined> {
+  key: TargetKey,
+  { state, consented }: TracedChange,
+): Promise<VerifiedRelease | undefined> {
   const { change_id } = state.change;
   const verified = await ignoreMissing(ledger.change(change_id));
   if (!verified) return { change: state.change, consented, mismatch: "its record is missing in the store" };
@@ -180,13 +181,13 @@ async function readRelease(
   if (fields.length > 0)
     return { change: state.change, consented, mismatch: `its record does not match the log (${fields.join(", ")})` };
   const { change } = record;
-  const set = setBy(change, place);
-  return set && { record, change, head: releaseHead(set.target, set.value), consented };
+  const set = findEntry(change, key);
+  return set && { record, change, head: findReleaseHead(set.target, set.value), consented };
 }
 
 /** Returns what a change of kind `config` sets at a place. */
-const setBy = (change: Change, place: TargetKey) =>
-  change.kind === "config" ? listEntries(change).find((entry) => isSameTarget(entry, place)) : undefined;
+const findEntry = (change: Change, key: TargetKey) =>
+  change.kind === "config" ? listEntries(change).find((entry) => isSameTarget(entry, key)) : undefined;
 
 /** Returns the entry of the last approval; of a change that the intent approved, its proposal. */
 function lastConsent(entries: readonly AuditEntry[]): number {
@@ -196,13 +197,13 @@ function lastConsent(entries: readonly AuditEntry[]): number {
   return (approval ?? entries[0])?.id ?? 0;
 }
 
-const newestOf = (releases: readonly (Read | undefined)[]): Read | undefined =>
+const findNewestRelease = (releases: readonly (VerifiedRelease | undefined)[]): VerifiedRelease | undefined =>
   releases.reduce((newest, one) => (one && one.consented > (newest?.consented ?? 0) ? one : newest), undefined);
 
 /** Finds what would reject the apply of an approved change, or the consents of an applied one. */
 async function findObstacle(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
   try {
-    if (record.change.status === "applied") await requireInForce(transaction, record);
+    if (record.change.status === "applied") await requireValidConsents(transaction, record);
     else await requireApplicable(transaction, record);
     return undefined;
   } catch (error) {
@@ -215,20 +216,23 @@ async function findObstacle(transaction: Transaction, record: ChangeRecord): Pro
  * Requires that the consents of an applied change count today, and that nothing holds releases back. A mandate that has ended or is
  * suspended since the apply takes nothing back: its bounds of now are asked, and its state of then.
  */
-async function requireInForce(transaction: Transaction, record: ChangeRecord): Promise<void> {
+async function requireValidConsents(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { tx, product, now } = transaction;
   const { intent } = product;
   const { applied } = record;
-  const then = { ...transaction, ...(applied && { at: applied.at, until: applied.entry }) };
-  const proven = await filterProvenConsents(then, record);
+  const contextAtApply = { ...transaction, ...(applied && { at: applied.at, until: applied.entry }) };
+  const proven = await filterProvenConsents(contextAtApply, record);
   requireConsented(proven, intent);
-  await requireInside(then, proven);
+  await requireInsideMandate(contextAtApply, proven);
   await requireNoOperation(tx, record.change);
   if (isEmergencyApproved(proven, intent)) return;
   requireNoHold(listHolds(intent.policy, await findLastFreeze(transaction), now, record.change));
 }
 
-async function describePending(transaction: Transaction, release: Read): Promise<NonNullable<GateFacts["pending"]>> {
+async function describePending(
+  transaction: Transaction,
+  release: VerifiedRelease,
+): Promise<NonNullable<GateFacts["pending"]>> {
   const { product, now } = transaction;
   const { intent } = product;
   const record = release.record!;

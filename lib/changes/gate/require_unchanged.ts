@@ -4,7 +4,7 @@ import type { ChangeRecord } from "../rules/record.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Requires a revision that the caller expects, or that only `release_checked` followed. Errors: 412 `version_mismatch`. */
-export async function requireUnmoved(
+export async function requireUnchanged(
   { ledger }: Transaction,
   caller: Pick<Caller, "expected">,
   record: ChangeRecord,

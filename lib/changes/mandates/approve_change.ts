@@ -16,19 +16,19 @@ import { requireSchemas } from "../rules/value_limits.ts";
 import type { CommandResult, Transaction } from "../transaction.ts";
 import { validateValue } from "../validate_value.ts";
 import { findNewestOnDay } from "../newest_on_day.ts";
-import { judgeStanding } from "./judge_mandate.ts";
-import { toRule } from "./limit_rules.ts";
+import { judgeMandate } from "./judge_mandate.ts";
+import { toTargetRule } from "./limit_rules.ts";
 import { countOpen } from "./count_open.ts";
-import { listSigned, readMandate } from "./read_mandate.ts";
+import { listSignedMandates, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
 /** Why a change lies outside a mandate of its agent. */
-export interface Outside extends BoundViolation {
+export interface MandateViolation extends BoundViolation {
   mandate_id: string;
 }
 
 /** A proposal, and what was found out about it. */
-export interface Proposed {
+export interface ProposalFacts {
   input: ProposeInput;
   actor: Actor;
   places: readonly TargetLocation[] | undefined;
@@ -37,61 +37,61 @@ export interface Proposed {
 }
 
 /** The decision: the approved change, or why no mandate approves it. */
-export interface MandateDecided {
+export interface MandateDecisionResult {
   enacted?: CommandResult;
-  outside?: Outside[];
+  outside?: MandateViolation[];
 }
 
 /** Lets the oldest mandate that fits approve a recorded proposal of its agent. */
 export async function decideByMandate(
   transaction: Transaction,
   { record }: CommandResult,
-  proposed: Proposed,
-): Promise<MandateDecided> {
-  const { input, actor, seen } = proposed;
+  proposal: ProposalFacts,
+): Promise<MandateDecisionResult> {
+  const { input, actor, seen } = proposal;
   const { intent } = transaction.product;
   const isWaiting = record.change.status === "pending_consent";
   if (!isWaiting || actor.authenticated !== "agent" || actor.actor === null || !intent.policy.mandates) return {};
-  const outside: Outside[] = [];
-  for (const mandate_id of await listSigned(transaction.tx, actor.actor)) {
+  const outside: MandateViolation[] = [];
+  for (const mandate_id of await listSignedMandates(transaction.tx, actor.actor)) {
     const mandate = await readMandate(transaction, mandate_id);
     if (!mandate || mandate.state === "ended") continue;
-    const judged = await judge(transaction, mandate, proposed);
-    if ("bound" in judged) {
-      outside.push({ mandate_id, ...judged });
+    const judgement = await judgeProposal(transaction, mandate, proposal);
+    if ("bound" in judgement) {
+      outside.push({ mandate_id, ...judgement });
       continue;
     }
     const target_owner = await transaction.ledger.targetOwner(input);
-    const command = { type: "mandate", approval: judged, target_owner, seen: seen ?? undefined } as const;
+    const command = { type: "mandate", approval: judgement, target_owner, seen: seen ?? undefined } as const;
     return { enacted: transaction.execute(record, command, serviceActor(mandateApproverName(mandate_id))) };
   }
   return outside.length > 0 ? { outside } : {};
 }
 
 /** Returns the approval of a mandate, or the first bound that the change breaks. */
-async function judge(
+async function judgeProposal(
   transaction: Transaction,
   mandate: MandateRecord,
-  { input, places, seen, readings }: Proposed,
+  { input, places, seen, readings }: ProposalFacts,
 ): Promise<MandateApproval | BoundViolation> {
   const { at, product, evidence } = transaction;
   const { policy } = product.intent;
-  const { inactive, bounds } = await judgeStanding(transaction, mandate);
+  const { inactive, bounds } = await judgeMandate(transaction, mandate);
   if (inactive !== undefined || !bounds) return { bound: "state", message: inactive ?? "" };
   const systems = listSystems(product.adapter);
-  const breach = findBoundViolation(input, mandate, bounds, {
+  const violation = findBoundViolation(input, mandate, bounds, {
     at,
     rule: policy.mandates!,
     stages: policy.stages,
     places,
     systems,
   });
-  if (breach) return breach;
+  if (violation) return violation;
   if (seen === null) return { bound: "seen", message: "Its target system cannot be read now." };
   const rollback = await findRecentRollback(evidence, input, at);
   if (rollback) return rollback;
   const values = await judgeLimits(transaction, input, bounds, { readings });
-  return findValueBreach(values) ?? count(transaction, mandate, bounds, listEntries(input).length);
+  return findValueViolation(values) ?? countChange(transaction, mandate, bounds, listEntries(input).length);
 }
 
 /** Returns the breach of a change of a target that was rolled back in the last 24 hours. */
@@ -116,12 +116,12 @@ export const judgeLimits = async (
   { limits }: Pick<EffectiveBounds, "limits">,
   facts: Pick<ValueFacts, "readings" | "recorded">,
 ): Promise<ValueJudgement> =>
-  limits ? judgeValues(ledger, change, { policy: { targets: [toRule(limits)] }, at, ...facts }) : {};
+  limits ? judgeValues(ledger, change, { policy: { targets: [toTargetRule(limits)] }, at, ...facts }) : {};
 
 /** Judges the values of a change by the schema of a mandate alone: what is applied already has made its step. */
 export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "limits">): ValueJudgement {
   try {
-    if (limits) requireSchemas(change, { targets: [toRule(limits)] }, validateValue);
+    if (limits) requireSchemas(change, { targets: [toTargetRule(limits)] }, validateValue);
     return {};
   } catch (error) {
     if (error instanceof AppError && error.code === "value_not_allowed") return { error };
@@ -130,24 +130,24 @@ export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "l
 }
 
 /** Returns why values break the limits of a mandate. */
-export function findValueBreach({ error, first, unheld }: ValueJudgement): BoundViolation | undefined {
-  if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: sentence(error) };
+export function findValueViolation({ error, first, unheld }: ValueJudgement): BoundViolation | undefined {
+  if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: toSentence(error) };
   const target = first ?? unheld;
   if (target === undefined) return undefined;
   return { bound: "max_step", message: `${target} held nothing when the hours of max_step began.` };
 }
 
-const sentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()}${message.slice(1)}.`;
+const toSentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()}${message.slice(1)}.`;
 
 /** Counts one more change, on the day each of its entries, or returns the count that is used up. */
-async function count(
+async function countChange(
   { evidence, at }: Transaction,
   mandate: MandateRecord,
   { max_per_day, max_open }: EffectiveBounds,
   entries: number,
 ): Promise<MandateApproval | BoundViolation> {
   const { mandate_id, revision, counts_from } = mandate;
-  const number = (await usedToday(evidence, mandate_id, at)) + entries;
+  const number = (await countUsedToday(evidence, mandate_id, at)) + entries;
   if (number > max_per_day)
     return {
       bound: "max_per_day",
@@ -161,7 +161,11 @@ async function count(
 }
 
 /** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
-export async function usedToday(evidence: Transaction["evidence"], mandateId: string, at: string): Promise<number> {
+export async function countUsedToday(
+  evidence: Transaction["evidence"],
+  mandateId: string,
+  at: string,
+): Promise<number> {
   const newest = await findNewestOnDay(at, (since) =>
     evidence.walkMandateConsents(mandateApproverName(mandateId), since),
   );

@@ -7,63 +7,67 @@ import { findApprovingMandate, isMandateApproval, isApprovedByMandate } from "..
 import { effectiveBounds } from "../rules/mandate_allowed.ts";
 import { findBoundViolation } from "../rules/mandate_bounds.ts";
 import { listMissingConsents, listMissingOrdinaryConsents } from "../rules/missing.ts";
-import { allowedInstead } from "../rules/state_machine.ts";
+import { listActionsWithoutApply } from "../rules/state_machine.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
-import { findRecentRollback, findValueBreach, judgeLimits, judgeSchema } from "./approve_change.ts";
+import { findRecentRollback, findValueViolation, judgeLimits, judgeSchema } from "./approve_change.ts";
 import { type MandateSources, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
 /** Values that are judged at an apply. */
-interface InsideValues {
+interface ApplyValues {
   readings: readonly SystemReading[] | undefined;
   recorded: readonly StepBase[];
 }
 
-type Judging = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
+type MandateContext = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
  * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its steps are judged
  * where values are given. Returns the numbers that its target holds which no change of ours has set. Errors: 403 `consent_incomplete`.
  */
-export async function requireInside(
-  transaction: Judging,
+export async function requireInsideMandate(
+  transaction: MandateContext,
   change: Change,
-  given?: InsideValues,
+  applyValues?: ApplyValues,
 ): Promise<readonly StepBase[] | undefined> {
   const { intent } = transaction.product;
-  const { breach, step_base } = await findMandateBreach(transaction, change, given);
-  if (!breach) return step_base;
+  const { violation, step_base } = await findMandateViolation(transaction, change, applyValues);
+  if (!violation) return step_base;
   const { change_id } = change;
-  const without = withoutMandate(change);
+  const without = removeMandateConsent(change);
   const missing = listMissingConsents(without, intent);
   throw new AppError(
     "consent_incomplete",
-    `${change_id} no longer lies inside mandate ${findApprovingMandate(change)}, so people must approve it: ${breach.message}`,
-    { change_id, missing, allowed: allowedInstead(without, intent) },
+    `${change_id} no longer lies inside mandate ${findApprovingMandate(change)}, so people must approve it: ${violation.message}`,
+    { change_id, missing, allowed: listActionsWithoutApply(without, intent) },
   );
 }
 
 /** Returns the change as people decide on it: without the consent of a mandate outside of which it lies now. */
-export async function asInside(transaction: Judging, change: Change, record: ChangeRecord): Promise<Change> {
+export async function dropInvalidMandate(
+  transaction: MandateContext,
+  change: Change,
+  record: ChangeRecord,
+): Promise<Change> {
   if (change.status !== "approved" || findApprovingMandate(change) === undefined) return change;
   const recorded = await readRecordedBases(transaction.ledger, record);
-  const { breach } = await findMandateBreach(transaction, change, { readings: undefined, recorded });
-  return breach ? withoutMandate(change) : change;
+  const { violation } = await findMandateViolation(transaction, change, { readings: undefined, recorded });
+  return violation ? removeMandateConsent(change) : change;
 }
 
-const withoutMandate = (change: Change): Change => ({
+const removeMandateConsent = (change: Change): Change => ({
   ...change,
   approvals: change.approvals.map((one) => (isMandateApproval(one) ? { ...one, inactive: true as const } : one)),
 });
 
 /** Returns why a change that a mandate alone approved lies outside it now. */
-async function findMandateBreach(
-  transaction: Judging,
+async function findMandateViolation(
+  transaction: MandateContext,
   change: Change,
-  given: InsideValues | undefined,
-): Promise<{ breach?: { message: string } | undefined; step_base?: readonly StepBase[] | undefined }> {
+  applyValues: ApplyValues | undefined,
+): Promise<{ violation?: { message: string } | undefined; step_base?: readonly StepBase[] | undefined }> {
   const { product, at, evidence } = transaction;
   const { intent } = product;
   const { policy } = intent;
@@ -74,18 +78,20 @@ async function findMandateBreach(
   )
     return {};
   const mandate = await readMandate(transaction, findApprovingMandate(change)!, Infinity, true);
-  if (!mandate) return { breach: { message: "It is not in the log." } };
+  if (!mandate) return { violation: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
-  const values = given ? await judgeLimits(transaction, change, bounds, given) : judgeSchema(change, bounds);
-  const breach =
-    findBoundViolation(asStated(change), mandate, bounds, { ...facts, systems: listSystems(product.adapter) }) ??
-    (given && (await findRecentRollback(evidence, change, at))) ??
-    findValueBreach(values);
-  return { breach, step_base: values.step_base };
+  const values = applyValues
+    ? await judgeLimits(transaction, change, bounds, applyValues)
+    : judgeSchema(change, bounds);
+  const violation =
+    findBoundViolation(toStatedChange(change), mandate, bounds, { ...facts, systems: listSystems(product.adapter) }) ??
+    (applyValues && (await findRecentRollback(evidence, change, at))) ??
+    findValueViolation(values);
+  return { violation, step_base: values.step_base };
 }
 
-const asStated = (change: Change) => ({
+const toStatedChange = (change: Change) => ({
   ...change,
   affected_users: change.affected_users ?? undefined,
   proposer: change.proposer ?? undefined,

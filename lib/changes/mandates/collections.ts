@@ -12,14 +12,15 @@ declare module "../../store/store.ts" {
 }
 
 /** The key of a mandate among those of its agent. */
-export const signedKey = ({ bounds, mandate_id }: MandateRecord): string => formatAgentKey(bounds.agent) + mandate_id;
+export const agentMandateKey = ({ bounds, mandate_id }: MandateRecord): string =>
+  formatAgentKey(bounds.agent) + mandate_id;
 
 /** Returns true for a mandate that is signed and has not ended. */
-export const isListed = ({ state }: MandateRecord): boolean => state === "active" || state === "suspended";
+export const isSignedMandate = ({ state }: MandateRecord): boolean => state === "active" || state === "suspended";
 
 /** Stores a mandate, and its row among those of its agent. */
 export function storeMandate(tx: Tx, mandate: MandateRecord): void {
   tx.put("mandates", mandate.mandate_id, mandate);
-  if (isListed(mandate)) tx.put("mandates_by_agent", signedKey(mandate), true);
-  else if (mandate.state === "ended") tx.delete("mandates_by_agent", signedKey(mandate));
+  if (isSignedMandate(mandate)) tx.put("mandates_by_agent", agentMandateKey(mandate), true);
+  else if (mandate.state === "ended") tx.delete("mandates_by_agent", agentMandateKey(mandate));
 }

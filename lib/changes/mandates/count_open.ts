@@ -6,22 +6,22 @@ import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
 /** Changes that were open at a durable entry; a change that was closed by then stays closed. */
-interface Counted {
+interface OpenCount {
   upTo: number;
   /** By change, the entry of the mandate's consent. */
   open: ReadonlyMap<string, number>;
 }
 
 /** Cached counts by log index and mandate, so that each consent is read once. */
-const known = new WeakMap<Evidence["outline"], Map<string, Counted>>();
+const cachedCounts = new WeakMap<Evidence["outline"], Map<string, OpenCount>>();
 
 /** Counts the changes of a mandate that are open. */
 export async function countOpen(evidence: Evidence, { mandate_id, audit }: MandateRecord): Promise<number> {
   const [first] = audit;
   if (first === undefined) return 0;
   const { outline } = evidence;
-  const counted = known.get(outline) ?? new Map<string, Counted>();
-  known.set(outline, counted);
+  const counted = cachedCounts.get(outline) ?? new Map<string, OpenCount>();
+  cachedCounts.set(outline, counted);
   const before = counted.get(mandate_id) ?? { upTo: first, open: new Map() };
   const durable = Math.min(evidence.length, outline.durable.length);
   const candidates = new Map(before.open);
@@ -29,15 +29,15 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
     candidates.set(change_id, id);
   const ids = [...candidates.keys()];
   const last = await evidence.lastEntryIds(ids);
-  const remembered = new Map<string, number>();
+  const openChanges = new Map<string, number>();
   let open = 0;
   for (const [index, changeId] of ids.entries()) {
     const consent = candidates.get(changeId)!;
     const isOpen = last[index] === consent || (await isStillOpen(evidence, changeId, first));
     if (isOpen) open++;
-    if (consent <= durable && (isOpen || last[index]! > durable)) remembered.set(changeId, consent);
+    if (consent <= durable && (isOpen || last[index]! > durable)) openChanges.set(changeId, consent);
   }
-  if (before.upTo <= durable) counted.set(mandate_id, { upTo: durable, open: remembered });
+  if (before.upTo <= durable) counted.set(mandate_id, { upTo: durable, open: openChanges });
   return open;
 }
 

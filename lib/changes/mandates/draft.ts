@@ -11,8 +11,8 @@ import { findPrincipal } from "../rules/principals.ts";
 import { listRecords } from "../../store/pages.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 import { requireKnownKpis } from "./kpi_floor.ts";
-import { listReached } from "./systems.ts";
-import { type MandateView, showStanding } from "./view.ts";
+import { listReachedSystems } from "./systems.ts";
+import { type MandateView, viewMandate } from "./view.ts";
 
 const MAX_DRAFTS = 100;
 const DRAFT_TTL_MS = 7 * DAY_MS;
@@ -50,10 +50,10 @@ export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftRe
         max: MAX_DRAFTS,
       });
     const mandate_id = `mdt_${ids.uuid(now)}`;
-    const systems = listReached(product.adapter, bounds);
+    const systems = listReachedSystems(product.adapter, bounds);
     const mandate = makeDraft({ mandate_id, bounds, systems, created_at: at, note: input.note ?? "" });
     tx.put("mandates", mandate_id, mandate);
-    return { entry: null, mandate: await showStanding(transaction, mandate) };
+    return { entry: null, mandate: await viewMandate(transaction, mandate) };
   });
 }
 
@@ -66,8 +66,8 @@ function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at
   if (stated.until <= at) throw invalidField("until", "must be in the future");
   if (stated.from !== undefined && stated.from >= stated.until) throw invalidField("from", "must be before until");
   const { max_per_day = 1, max_open = 1 } = intent.policy.mandates ?? {};
-  const given = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== undefined));
-  return { max_per_day, max_open, ...given, agent } as unknown as MandateBounds;
+  const statedBounds = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== undefined));
+  return { max_per_day, max_open, ...statedBounds, agent } as unknown as MandateBounds;
 }
 
 /** Removes drafts that are too old, and returns how many are left. */

@@ -2,10 +2,10 @@
 import type { Reads } from "../../store/store.ts";
 import type { MandateLimits } from "../rules/mandate.ts";
 import type { TargetRule } from "../rules/target_rules.ts";
-import { listSigned } from "./read_mandate.ts";
+import { listSignedMandates } from "./read_mandate.ts";
 
 /** A rule that judges values as the limits of a mandate do; its targets are judged elsewhere. */
-export const toRule = ({ schema, max_step, unit }: MandateLimits): TargetRule => ({
+export const toTargetRule = ({ schema, max_step, unit }: MandateLimits): TargetRule => ({
   match: ["*"],
   schema,
   max_step,
@@ -14,8 +14,10 @@ export const toRule = ({ schema, max_step, unit }: MandateLimits): TargetRule =>
 
 /** Lists the limits of an agent's signed mandates as rules; undefined where it has no mandate. */
 export async function listLimits(reads: Pick<Reads, "get" | "list">, agent: string): Promise<TargetRule[] | undefined> {
-  const ids = await listSigned(reads, agent);
+  const ids = await listSignedMandates(reads, agent);
   if (ids.length === 0) return undefined;
   const mandates = await Promise.all(ids.map((id) => reads.get("mandates", id)));
-  return mandates.flatMap((mandate) => (mandate?.value.bounds.limits ? [toRule(mandate.value.bounds.limits)] : []));
+  return mandates.flatMap((mandate) =>
+    mandate?.value.bounds.limits ? [toTargetRule(mandate.value.bounds.limits)] : [],
+  );
 }

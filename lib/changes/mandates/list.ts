@@ -8,8 +8,8 @@ import { isMandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
 import { normalizeName } from "../rules/names.ts";
 import { canRead, type Reader } from "../rules/reader.ts";
 import { isOldDraft } from "./draft.ts";
-import { mandateNotFound, readMandate } from "./read_mandate.ts";
-import { type MandateView, showStanding } from "./view.ts";
+import { createMandateNotFoundError, readMandate } from "./read_mandate.ts";
+import { type MandateView, viewMandate } from "./view.ts";
 import type { ChainHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 
@@ -43,7 +43,7 @@ export interface MandateDetailView extends MandateView {
   audit_entries: AuditEntry[];
 }
 
-type Sources = Parameters<typeof showStanding>[0];
+type Sources = Parameters<typeof viewMandate>[0];
 
 /** Runs a read of mandates outside a transaction; `none`: its result where nothing has been logged yet. */
 const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>, none: () => T): Promise<T> =>
@@ -76,7 +76,7 @@ export const listMandates = (
           if (isOpen && value.state === "ended") continue;
           const mandate = await readMandate(sources, id);
           if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
-          const view = await showStanding(sources, mandate);
+          const view = await viewMandate(sources, mandate);
           if ((state !== undefined && view.state !== state) || (isOpen && view.state === "ended")) continue;
           if (mandates.length === limit) return { mandates, next: mandates.at(-1)!.mandate_id };
           mandates.push(view);
@@ -93,21 +93,21 @@ export const showMandate = (deps: ChangesDeps, mandateId: string): Promise<Manda
     deps,
     async (sources) => {
       const mandate = await readMandate(sources, mandateId);
-      if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) throw mandateNotFound(mandateId);
-      const view = await showStanding(sources, mandate);
+      if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) throw createMandateNotFoundError(mandateId);
+      const view = await viewMandate(sources, mandate);
       const entries = await sources.evidence.entries(mandate.audit);
       return {
         ...view,
-        changes: await listApproved(deps, sources.evidence, mandateId),
+        changes: await listApprovedChanges(deps, sources.evidence, mandateId),
         audit_entries: entries.filter(({ event_type }) => isMandateEvent(event_type)),
       };
     },
     () => {
-      throw mandateNotFound(mandateId);
+      throw createMandateNotFoundError(mandateId);
     },
   );
 
-async function listApproved(
+async function listApprovedChanges(
   { store, reader }: ChangesDeps,
   evidence: Sources["evidence"],
   mandateId: string,

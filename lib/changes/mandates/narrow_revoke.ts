@@ -12,9 +12,9 @@ import { type DraftResult, sweepDrafts } from "./draft.ts";
 import { requireKnownKpis } from "./kpi_floor.ts";
 import { findMandate, readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
-import { type MandateInput, type MandateResult, refuseDecision, requireSigner, signDecision } from "./sign.ts";
+import { type MandateInput, type MandateResult, createDecisionRejection, requireSigner, signDecision } from "./sign.ts";
 import { suspendBelowNow, suspendContested } from "./suspend.ts";
-import { showStanding } from "./view.ts";
+import { viewMandate } from "./view.ts";
 
 /** Makes bounds of a mandate smaller. */
 export const narrowMandate = (
@@ -24,16 +24,17 @@ export const narrowMandate = (
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
     const { bounds, state, revision } = mandate;
-    const given = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
-    requireKnownKpis(given.kpi_floor, transaction.product.intent);
-    narrowBounds(bounds, given, (kpi) => kpiDirection(kpi, transaction.product.intent));
-    if (state === "draft" || state === "ended") throw refuseDecision(mandate, `it is ${state}, and cannot be narrowed`);
+    const stated = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
+    requireKnownKpis(stated.kpi_floor, transaction.product.intent);
+    narrowBounds(bounds, stated, (kpi) => kpiDirection(kpi, transaction.product.intent));
+    if (state === "draft" || state === "ended")
+      throw createDecisionRejection(mandate, `it is ${state}, and cannot be narrowed`);
     requireSigner(transaction, mandate, input.approver);
-    const { facts } = await signDecision(transaction, caller, mandate, "mandate_narrow", input, given);
+    const { facts } = await signDecision(transaction, caller, mandate, "mandate_narrow", input, stated);
     const { approver, note = "" } = input;
-    const detail = { revision: revision + 1, approver, note, narrow: given, ...facts };
+    const detail = { revision: revision + 1, approver, note, narrow: stated, ...facts };
     const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
-    return { entry, mandate: await showStanding(transaction, await suspendBelowNow(transaction, after)) };
+    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, after)) };
   });
 
 /**
@@ -46,7 +47,7 @@ export const revokeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     async (transaction): Promise<MandateResult | DraftResult> => {
       const mandate = await findMandate(transaction, input.mandate_id);
       const { state, revision, mandate_id, audit } = mandate;
-      if (state === "ended") throw refuseDecision(mandate, "it has ended, and cannot be revoked");
+      if (state === "ended") throw createDecisionRejection(mandate, "it has ended, and cannot be revoked");
       requireSigner(transaction, mandate, input.approver);
       const { facts } = await signDecision(transaction, caller, mandate, "mandate_revoke", input);
       const { approver, note = "" } = input;
@@ -54,17 +55,17 @@ export const revokeMandate = (caller: Caller, input: MandateInput): Promise<Mand
         const { tx, at } = transaction;
         tx.delete("mandates", mandate_id);
         const ended = { reason: "revoked", at, approver } as const;
-        return { entry: null, mandate: await showStanding(transaction, { ...mandate, state: "ended", ended }) };
+        return { entry: null, mandate: await viewMandate(transaction, { ...mandate, state: "ended", ended }) };
       }
       const detail = { revision: revision + 1, reason: "revoked", approver, note, ...facts };
       const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
-      return { entry, mandate: await showStanding(transaction, after) };
+      return { entry, mandate: await viewMandate(transaction, after) };
     },
     { ignoresClockLag: true },
   );
 
 /** The work of a cycle: suspends mandates whose changes are contested, and ends those whose time is over. */
-export async function keepMandates(deps: ChangesDeps): Promise<void> {
+export async function maintainMandates(deps: ChangesDeps): Promise<void> {
   await suspendContested(deps);
   await endOverdue(deps);
 }

@@ -15,15 +15,15 @@ export interface MandateSources {
 }
 
 /** Entries that were read: the fold and the judgement of signatures read the same. */
-const known = new WeakMap<AuditEntry, MandateEvent>();
+const parsedEvents = new WeakMap<AuditEntry, MandateEvent>();
 
 /** Reads an entry about a mandate. */
-export function mandateEvent(entry: AuditEntry): MandateEvent {
-  const read = known.get(entry);
+export function parseMandateEvent(entry: AuditEntry): MandateEvent {
+  const read = parsedEvents.get(entry);
   if (read) return read;
   const { id, timestamp, event_type, detail } = entry;
   const event = { id, timestamp, event_type, detail: parseDetail(detail) as unknown as MandateDetail };
-  known.set(entry, event);
+  parsedEvents.set(entry, event);
   return event;
 }
 
@@ -39,8 +39,8 @@ export async function readMandate(
 ): Promise<MandateRecord | undefined> {
   const stored = (await tx.get("mandates", mandateId))?.value;
   const fold = (entries: readonly AuditEntry[]): MandateRecord | undefined =>
-    foldMandate(entries.filter(({ id }) => id <= until).map(mandateEvent));
-  let entries = await readHeld({ tx, evidence }, mandateId, stored);
+    foldMandate(entries.filter(({ id }) => id <= until).map(parseMandateEvent));
+  let entries = await readStoredEntries({ tx, evidence }, mandateId, stored);
   // No entry that the log has is left out by the record: where those do not follow, all are read.
   if (evidence && (entries.length > 0 || isNamed) && !fold(entries))
     entries = await evidence.entriesAboutMandate(mandateId, 1);
@@ -48,23 +48,23 @@ export async function readMandate(
   return stored?.state === "draft" && stored.audit.length === 0 ? stored : undefined;
 }
 
-const readHeld = (
+const readStoredEntries = (
   { tx, evidence }: MandateSources,
   mandateId: string,
   stored: MandateRecord | undefined,
 ): Promise<AuditEntry[]> =>
-  evidence ? evidence.entriesAboutMandate(mandateId, stored?.audit[0]) : readNamed(tx, stored?.audit ?? []);
+  evidence ? evidence.entriesAboutMandate(mandateId, stored?.audit[0]) : readEntries(tx, stored?.audit ?? []);
 
 /** Returns the entries of a mandate that an entry names, oldest first. */
 export async function readMandateEntries(
   { tx, evidence }: Required<MandateSources>,
   mandateId: string,
 ): Promise<AuditEntry[]> {
-  const held = await readHeld({ tx, evidence }, mandateId, (await tx.get("mandates", mandateId))?.value);
-  return foldMandate(held.map(mandateEvent)) ? held : evidence!.entriesAboutMandate(mandateId, 1);
+  const entries = await readStoredEntries({ tx, evidence }, mandateId, (await tx.get("mandates", mandateId))?.value);
+  return foldMandate(entries.map(parseMandateEvent)) ? entries : evidence!.entriesAboutMandate(mandateId, 1);
 }
 
-async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
+async function readEntries(tx: Pick<Reads, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
   const entries = await tx.getMany("audit", ids.map(entryKey));
   return entries.flatMap((entry) => (entry ? [entry.value] : []));
 }
@@ -72,19 +72,19 @@ async function readNamed(tx: Pick<Reads, "getMany">, ids: readonly number[]): Pr
 /** Returns a mandate. Errors: 404 `mandate_not_found`. */
 export async function findMandate(sources: MandateSources, mandateId: string): Promise<MandateRecord> {
   const mandate = await readMandate(sources, mandateId, Infinity, true);
-  if (!mandate) throw mandateNotFound(mandateId);
+  if (!mandate) throw createMandateNotFoundError(mandateId);
   return mandate;
 }
 
 /** 404 for an id that names no mandate. */
-export const mandateNotFound = (mandateId: string): AppError =>
+export const createMandateNotFoundError = (mandateId: string): AppError =>
   new AppError("mandate_not_found", `there is no mandate ${mandateId}`, { mandate_id: mandateId });
 
 /** Mandates of one agent that are read for a proposal. */
 const MAX_PER_AGENT = 100;
 
 /** Lists the ids of signed mandates of an agent that have not ended, oldest first. */
-export async function listSigned(reads: Pick<Reads, "list">, agent: string): Promise<string[]> {
+export async function listSignedMandates(reads: Pick<Reads, "list">, agent: string): Promise<string[]> {
   const prefix = formatAgentKey(agent);
   const rows = await reads.list("mandates_by_agent", { prefix, limit: MAX_PER_AGENT, keysOnly: true });
   return rows.map(({ id }) => id.slice(prefix.length));

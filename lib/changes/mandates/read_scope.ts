@@ -4,15 +4,15 @@ import type { Reads } from "../../store/store.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
 import { normalizeName } from "../rules/names.ts";
 import type { Reader } from "../rules/reader.ts";
-import { mandateEvent } from "./read_mandate.ts";
+import { parseMandateEvent } from "./read_mandate.ts";
 
 /** Returns the ids of those entries that are about mandates of other agents. */
-export async function listMandatesOfOthers(
+export async function listOtherAgentsMandates(
   store: Pick<Reads, "getMany">,
   entries: readonly AuditEntry[],
   reader: Reader,
 ): Promise<ReadonlySet<number>> {
-  const about = entries.filter(({ event_type }) => isMandateEvent(event_type)).map(mandateEvent);
+  const about = entries.filter(({ event_type }) => isMandateEvent(event_type)).map(parseMandateEvent);
   const mandates = await store.getMany(
     "mandates",
     about.map(({ detail }) => detail.mandate_id ?? ""),

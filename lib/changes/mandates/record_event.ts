@@ -5,7 +5,7 @@ import { storeMandate } from "./collections.ts";
 import { evolveMandate, type MandateDetail, type MandateRecord } from "../rules/mandate_record.ts";
 import type { MANDATE_EVENTS } from "../rules/mandate_record.ts";
 import type { Transaction } from "../transaction.ts";
-import { mandateEvent } from "./read_mandate.ts";
+import { parseMandateEvent } from "./read_mandate.ts";
 
 /** A recorded event. */
 export interface RecordedMandate {
@@ -23,7 +23,7 @@ export function recordEvent(
   const { mandate_id } = before;
   const { manifest_hash } = product;
   const entry = append({ event_type, detail: { mandate_id, ...detail, manifest_hash } });
-  const mandate = evolveMandate(before, mandateEvent(entry.value));
+  const mandate = evolveMandate(before, parseMandateEvent(entry.value));
   if (!mandate) throw new Error(`${event_type} does not follow on ${mandate_id}`);
   storeMandate(tx, mandate);
   return { mandate, entry };

@@ -18,13 +18,13 @@ import { signatureFacts } from "../rules/require_signature.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 import { isOldDraft } from "./draft.ts";
 import { findBelowNow } from "./kpi_floor.ts";
-import { judgeStanding, listSigners } from "./judge_mandate.ts";
+import { judgeMandate, listSigners } from "./judge_mandate.ts";
 import { mandateFacts } from "./mandate_facts.ts";
 import { findMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 import { suspendBelowNow } from "./suspend.ts";
-import { listReached } from "./systems.ts";
-import { type MandateView, showStanding } from "./view.ts";
+import { listReachedSystems } from "./systems.ts";
+import { type MandateView, viewMandate } from "./view.ts";
 
 /** A decision on a mandate, and whose it is. */
 export interface MandateInput extends ProofInput {
@@ -39,8 +39,8 @@ export interface MandateResult extends Receipt {
 }
 
 /** Creates the error for a decision that a mandate does not allow now: 400 `illegal_transition`. */
-export const refuseDecision = ({ mandate_id, state }: MandateRecord, why: string): AppError =>
-  new AppError("illegal_transition", `${mandate_id}: ${why}`, { mandate_id, current_status: state });
+export const createDecisionRejection = ({ mandate_id, state }: MandateRecord, reason: string): AppError =>
+  new AppError("illegal_transition", `${mandate_id}: ${reason}`, { mandate_id, current_status: state });
 
 /** Requires one who may sign a mandate. Errors: 403 `not_an_approver`. */
 export function requireSigner({ product }: Transaction, { bounds }: MandateRecord, name: string): void {
@@ -78,15 +78,16 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
     const { product, at } = transaction;
     const mandate = await findMandate(transaction, input.mandate_id);
     const { bounds, systems, state } = mandate;
-    const refuse = (why: string): AppError => refuseDecision(mandate, why);
-    if (state !== "draft") throw refuse(`it is ${state}, and only a draft is signed`);
-    if (isOldDraft(mandate, Date.parse(at))) throw refuse("the draft is older than seven days; make a new one");
+    const createRejection = (reason: string): AppError => createDecisionRejection(mandate, reason);
+    if (state !== "draft") throw createRejection(`it is ${state}, and only a draft is signed`);
+    if (isOldDraft(mandate, Date.parse(at)))
+      throw createRejection("the draft is older than seven days; make a new one");
     const { created_at, note: draft_note } = mandate;
-    if (created_at > at) throw refuse("the draft is dated after now; make a new one");
+    if (created_at > at) throw createRejection("the draft is dated after now; make a new one");
     requireAllowedMandate(bounds, product.intent.policy, Date.parse(created_at));
-    if (bounds.until <= at) throw refuse(`it ended at ${bounds.until}`);
-    if (canonicalJson(listReached(product.adapter, bounds)) !== canonicalJson(systems))
-      throw refuse("the target systems that it reaches have changed since the draft; make a new one");
+    if (bounds.until <= at) throw createRejection(`it ended at ${bounds.until}`);
+    if (canonicalJson(listReachedSystems(product.adapter, bounds)) !== canonicalJson(systems))
+      throw createRejection("the target systems that it reaches have changed since the draft; make a new one");
     const { missing, facts, note } = await addSignature(transaction, caller, mandate, "mandate", input);
     const status = missing.length === 0 ? "active" : "draft";
     const detail = {
@@ -101,27 +102,27 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
       ...facts,
     };
     const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
-    return { entry, mandate: await showStanding(transaction, await suspendBelowNow(transaction, after)) };
+    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, after)) };
   });
 
 /** Resumes a suspended mandate, which its quorum signs. Errors: 400 `illegal_transition` also while a KPI is below its floor. */
 export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
-    const refuse = (why: string): AppError => refuseDecision(mandate, why);
+    const createRejection = (reason: string): AppError => createDecisionRejection(mandate, reason);
     const isLost = mandate.state === "active" && (await transaction.findLastLossId()) > mandate.counts_from;
-    if (mandate.state !== "suspended" && !isLost) throw refuse(`it is ${mandate.state}, and not suspended`);
-    const { bounds } = await judgeStanding(transaction, mandate);
-    if (!bounds) throw refuse("the intent has no policy.mandates");
-    if (bounds.until <= transaction.at) throw refuse(`it ended at ${bounds.until}`);
+    if (mandate.state !== "suspended" && !isLost) throw createRejection(`it is ${mandate.state}, and not suspended`);
+    const { bounds } = await judgeMandate(transaction, mandate);
+    if (!bounds) throw createRejection("the intent has no policy.mandates");
+    if (bounds.until <= transaction.at) throw createRejection(`it ended at ${bounds.until}`);
     const below = await findBelowNow(transaction, mandate);
-    if (below) throw refuse(`${below.kpi} is ${below.value}, worse than its floor`);
+    if (below) throw createRejection(`${below.kpi} is ${below.value}, worse than its floor`);
     const suspended = isLost ? { ...mandate, resumes: [] } : mandate;
     const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);
     const status = missing.length === 0 ? "active" : "suspended";
     const detail = { revision: mandate.revision, status, approver: input.approver, note, ...facts };
     const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_resumed", detail as never);
-    return { entry, mandate: await showStanding(transaction, after) };
+    return { entry, mandate: await viewMandate(transaction, after) };
   });
 
 /** Verifies one more signature, and lists those that are lacking after it. */
@@ -142,9 +143,9 @@ async function addSignature(
   if (signature && "key" in signature && signature.key.type === "ssh" && signature.key.unattended)
     throw new AppError("proof_invalid", "a key that signs unattended does not count for a mandate; sign with another");
   const missing = listMissingSignatures([...signers, approver], mandate.bounds, intent);
-  if (sum(missing) === sum(listMissingSignatures(signers, mandate.bounds, intent)))
+  if (countMissing(missing) === countMissing(listMissingSignatures(signers, mandate.bounds, intent)))
     throw new AppError("not_an_approver", `no rule asks for a signature of ${approver} any more`);
   return { missing, facts, note: input.note ?? "" };
 }
 
-const sum = (missing: readonly MissingConsent[]): number => missing.reduce((all, { count }) => all + count, 0);
+const countMissing = (missing: readonly MissingConsent[]): number => missing.reduce((all, { count }) => all + count, 0);

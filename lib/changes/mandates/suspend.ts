@@ -39,12 +39,12 @@ export async function suspendApproving(
   const ids = new Set(approvals.filter(isMandateApproval).map(({ approver }) => parseMandateName(approver)!));
   for (const id of ids) {
     const mandate = await readMandate(transaction, id, Infinity, true);
-    if (mandate && until > startOf(mandate)) suspend(transaction, mandate, { reason, change_id });
+    if (mandate && until > findStart(mandate)) suspend(transaction, mandate, { reason, change_id });
   }
 }
 
 /** Returns when a mandate was signed, or resumed; milliseconds since the epoch. */
-const startOf = ({ resumes, signed_at }: MandateRecord): number => Date.parse(resumes.at(-1)?.at ?? signed_at ?? "");
+const findStart = ({ resumes, signed_at }: MandateRecord): number => Date.parse(resumes.at(-1)?.at ?? signed_at ?? "");
 
 /** Suspends the mandates whose floor a feed is below. */
 export async function suspendBelowFloor(
@@ -52,7 +52,7 @@ export async function suspendBelowFloor(
   fed: Readonly<Record<string, number>>,
 ): Promise<void> {
   const { product } = transaction;
-  for (const id of await listStored(transaction)) {
+  for (const id of await listPossiblyActive(transaction)) {
     const mandate = await readMandate(transaction, id);
     const below = mandate && findBelowFloor(mandate, fed, product.intent);
     if (below) suspend(transaction, mandate, { reason: "kpi_floor", ...below });
@@ -60,7 +60,7 @@ export async function suspendBelowFloor(
 }
 
 /** Lists the mandates that may be active: by their rows and by their records, so that one that is missing hides none. */
-async function listStored({ tx }: Transaction): Promise<Set<string>> {
+async function listPossiblyActive({ tx }: Transaction): Promise<Set<string>> {
   const ids = new Set<string>();
   for await (const { id } of listRecords(tx, "mandates_by_agent", { keysOnly: true }))
     ids.add(id.slice(id.lastIndexOf("\n") + 1));

@@ -12,7 +12,7 @@ export function listSystems(adapter: ProductAdapter | undefined): MandateSystem[
 }
 
 /** Lists the systems that the targets of a mandate reach. */
-export function listReached(
+export function listReachedSystems(
   adapter: ProductAdapter | undefined,
   { targets, kinds, tenants }: Pick<MandateBounds, "targets" | "kinds" | "tenants">,
 ): MandateSystem[] {

@@ -3,9 +3,9 @@ import { MANDATE_BOUNDS, type MandateBounds, type MandateState } from "../rules/
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { listMissingSignatures } from "../rules/mandate_signers.ts";
 import type { MissingConsent } from "../rules/missing.ts";
-import { usedToday } from "./approve_change.ts";
+import { countUsedToday } from "./approve_change.ts";
 import { countOpen } from "./count_open.ts";
-import { type InForceSources, judgeStanding, listSigners } from "./judge_mandate.ts";
+import { type MandateStatusSources, judgeMandate, listSigners } from "./judge_mandate.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Reads } from "../../store/store.ts";
 
@@ -29,29 +29,29 @@ export interface MandateView extends MandateBounds {
   inactive: string | null;
 }
 
-type Viewing = InForceSources & { tx: Pick<Reads, "get" | "getMany" | "list">; evidence: Evidence };
+type ViewSources = MandateStatusSources & { tx: Pick<Reads, "get" | "getMany" | "list">; evidence: Evidence };
 
 /** Returns a mandate as it stands now. */
-export async function showStanding(sources: Viewing, mandate: MandateRecord): Promise<MandateView> {
+export async function viewMandate(sources: ViewSources, mandate: MandateRecord): Promise<MandateView> {
   const { evidence, at, product } = sources;
   const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;
-  const standing = await judgeStanding(sources, mandate);
-  const now = standing.bounds ?? bounds;
+  const status = await judgeMandate(sources, mandate);
+  const now = status.bounds ?? bounds;
   const isLost = mandate.state === "active" && (await sources.findLastLossId()) > mandate.counts_from;
   const isOver = mandate.state !== "draft" && now.until <= at;
   const isSuspended = suspension !== null || isLost;
   const state = mandate.ended || isOver ? "ended" : isSuspended ? "suspended" : mandate.state;
   const resumed = isLost ? [] : await listSigners(sources, mandate, "mandate_resume");
-  const missing = isSuspended && !isOver ? listMissingSignatures(resumed, bounds, product.intent) : standing.missing;
+  const missing = isSuspended && !isOver ? listMissingSignatures(resumed, bounds, product.intent) : status.missing;
   const used = {
-    today: await usedToday(evidence, mandate_id, at),
+    today: await countUsedToday(evidence, mandate_id, at),
     open: await countOpen(evidence, mandate),
   };
   const left = {
     today: Math.max(0, now.max_per_day - used.today),
     open: Math.max(0, now.max_open - used.open),
   };
-  const shown = Object.fromEntries(
+  const shownBounds = Object.fromEntries(
     MANDATE_BOUNDS.flatMap((bound) => (bounds[bound] === undefined ? [] : [[bound, now[bound]]])),
   );
   const lost = isLost ? ({ reason: "loss_accepted", at } as const) : null;
@@ -59,7 +59,7 @@ export async function showStanding(sources: Viewing, mandate: MandateRecord): Pr
     mandate_id,
     revision,
     state,
-    ...(shown as unknown as MandateBounds),
+    ...(shownBounds as unknown as MandateBounds),
     created_at,
     signed_at,
     note,
@@ -70,6 +70,6 @@ export async function showStanding(sources: Viewing, mandate: MandateRecord): Pr
     left,
     suspension: suspension ?? lost,
     ended: mandate.ended ?? (isOver ? { reason: "expired", at: now.until } : null),
-    inactive: standing.inactive ?? null,
+    inactive: status.inactive ?? null,
   };
 }

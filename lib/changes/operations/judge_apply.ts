@@ -2,12 +2,12 @@
 import { AppError } from "../../kit/errors.ts";
 import { findLastFreeze } from "../freeze.ts";
 import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
-import { requireInside } from "../mandates/check_apply.ts";
+import { requireInsideMandate } from "../mandates/check_apply.ts";
 import { describeMove, findMove, requireFreeLocations, claimLocations } from "../locations.ts";
 import { listPromotionHolds } from "../promotion.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
 import type { OperationRequest } from "../records.ts";
-import { refuseRunningRollout } from "../rollouts/reject_operation.ts";
+import { rejectDuringRollout } from "../rollouts/reject_operation.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { listHolds, requireNoHold } from "../rules/hold.ts";
@@ -23,7 +23,7 @@ import { listOperands } from "../rules/operands.ts";
 import { requireInTime } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requireUnmovedTarget, describeMovedTarget } from "../rules/stale_target.ts";
-import { allowedInstead, requireOperable } from "../rules/state_machine.ts";
+import { listActionsWithoutApply, requireOperable } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { requireFreeTarget, requireNoOperation } from "./lease.ts";
 import { recordFailure } from "./record_result.ts";
@@ -65,7 +65,7 @@ export async function judgeApply(
   request.step_base = await requireAllowedValues(transaction, record, readings);
   if (!isDry) {
     const recorded = await readRecordedBases(transaction.ledger, record);
-    const limited = await requireInside(transaction, proven, { readings, recorded });
+    const limited = await requireInsideMandate(transaction, proven, { readings, recorded });
     if (limited) request.step_base = [...(request.step_base ?? []), ...limited];
   }
   // A dry run touches nothing, so nothing holds it back.
@@ -118,7 +118,7 @@ async function requireAllowedValues(
   throw new AppError(error.code, `${error.message}; revoke ${change_id}, and propose it again`, {
     change_id,
     ...error.details,
-    allowed: allowedInstead(change, product.intent),
+    allowed: listActionsWithoutApply(change, product.intent),
   });
 }
 
@@ -127,7 +127,7 @@ async function rejectMovedLocations({ ledger, product }: Transaction, change: Ch
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (!moved) return;
   const { change_id } = change;
-  const details = { change_id, places: moved, allowed: allowedInstead(change, product.intent) };
+  const details = { change_id, places: moved, allowed: listActionsWithoutApply(change, product.intent) };
   throw new AppError("target_moved", `${describeMove(moved)}; revoke ${change_id}, and propose it again`, details);
 }
 
@@ -164,7 +164,7 @@ export const createMovedValueError = (
   new AppError("target_moved", `${describeMovedValues({ moved })}; revoke ${change.change_id}, and propose it again`, {
     change_id: change.change_id,
     seen: observed,
-    allowed: allowedInstead(change, intent),
+    allowed: listActionsWithoutApply(change, intent),
     ...more,
   });
 
@@ -179,9 +179,9 @@ async function rejectHeldApply(
   const { policy } = product.intent;
   const owners = { before: target_owner, now: await transaction.ledger.targetOwner(change) };
   const { change_id } = change;
-  requireUnmovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
+  requireUnmovedTarget(owners, policy, () => ({ change_id, allowed: listActionsWithoutApply(change, product.intent) }));
   if (describeMovedTarget(owners) !== undefined) request.target_moved = owners;
-  await refuseRunningRollout(transaction, change, { operation: "apply", operands: listOperands(change) });
+  await rejectDuringRollout(transaction, change, { operation: "apply", operands: listOperands(change) });
   if (isEmergencyApproved(change, product.intent)) request.emergency = true;
   else requireNoHold(listHolds(policy, await findLastFreeze(transaction), now, change));
 }
@@ -200,7 +200,7 @@ async function rejectRepeatedFailures({ ledger, product }: Transaction, record: 
   throw new AppError(
     "too_many_attempts",
     `${failed} applies of ${change_id} failed; find out why it cannot be applied, revoke it, and propose it again`,
-    { change_id, allowed: allowedInstead(change, product.intent) },
+    { change_id, allowed: listActionsWithoutApply(change, product.intent) },
   );
 }
 
@@ -214,7 +214,7 @@ async function rejectStale(
   const { change_id } = record.change;
   const error = "the change's content is not what was approved";
   if (!dryRun) await recordFailure(transaction, record, request, { stage: "consent", error, host: "unknown" });
-  const allowed = allowedInstead(record.change, transaction.product.intent);
+  const allowed = listActionsWithoutApply(record.change, transaction.product.intent);
   const message = `${change_id} is not what was approved; revoke it, and propose it again`;
   return new AppError("approval_stale", message, { change_id, allowed });
 }

@@ -3,7 +3,7 @@ import { AppError } from "../../kit/errors.ts";
 import { readCertainTime } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findCarrier, findMove } from "../locations.ts";
-import { requireInside } from "../mandates/check_apply.ts";
+import { requireInsideMandate } from "../mandates/check_apply.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
 import { type OperationLease, readRecord } from "../records.ts";
 import type { Change } from "../rules/change.ts";
@@ -304,7 +304,7 @@ async function findValidConsent(
   try {
     const proven = await filterProvenConsents(transaction, before);
     requireOperable(proven, "apply", product.intent);
-    await requireInside(transaction, proven);
+    await requireInsideMandate(transaction, proven);
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;

@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
-import { requireUnmoved } from "../gate/require_unchanged.ts";
+import { requireUnchanged } from "../gate/require_unchanged.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
 import { describeMove, findCarrier, findMoves } from "../locations.ts";
@@ -14,7 +14,7 @@ import { requiresUnchangedValues, type ObservedValue } from "../rules/moved_valu
 import { toChangeId, listOperands } from "../rules/operands.ts";
 import { findOverdueStep, requireInTime } from "../rules/overdue.ts";
 import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
-import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
+import { requireOperable, requireDryRunnable } from "../rules/state_machine.ts";
 import type { CommandResult, Transaction } from "../transaction.ts";
 import type { HostState } from "./adapter_port.ts";
 import { authorizeOperation } from "./authorize.ts";
@@ -31,7 +31,7 @@ import {
   requireFreeTarget,
   takeLease,
 } from "./lease.ts";
-import { refuseRunningRollout, requireOrdered } from "../rollouts/reject_operation.ts";
+import { rejectDuringRollout, requireOrdered } from "../rollouts/reject_operation.ts";
 import { recordSuccess } from "./record_result.ts";
 import type { Resolution } from "./recover.ts";
 import { isGone } from "./host_state.ts";
@@ -101,7 +101,7 @@ export async function startOperation(
     requireInTime(change, { intent: product.intent, now });
   }
   const proven = operation === "apply" ? await filterProvenConsents(transaction, record) : change;
-  (dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
+  (dry_run ? requireDryRunnable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
@@ -117,9 +117,9 @@ export async function startOperation(
     const stale = await judgeApply(transaction, judged, request, { observed, readings }, mode);
     if (stale) return stale;
   }
-  await requireUnmoved(transaction, caller, record);
+  await requireUnchanged(transaction, caller, record);
   if (operation === "rollback" && !dry_run) {
-    await refuseRunningRollout(transaction, change, { operation, operands });
+    await rejectDuringRollout(transaction, change, { operation, operands });
     if (over_drift) request.place_moved = findMoves(product.adapter, operands)?.now;
     else rejectMovedLocations(transaction, change, operands);
   }

@@ -3,7 +3,7 @@
 const SIZE = 32;
 
 /** The 64 raw bytes of an ASN.1 DER signature; undefined for any but the one way to write it. */
-export function rawOfDer(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+export function parseDerSignature(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2 || der[2] !== 2) return undefined;
   const middle = 4 + der[3]!;
   if (der[middle] !== 2 || middle + 2 + der[middle + 1]! !== der.length) return undefined;

@@ -4,7 +4,7 @@ import { type SshMaterial, parseSshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
 import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { toRawSignature } from "./ecdsa.ts";
-import { ALGORITHMS, type Bytes, digest, verifies } from "./web_crypto.ts";
+import { ALGORITHMS, type Bytes, digest, verifySignature } from "./web_crypto.ts";
 
 /** SSH signature namespace: tells our signatures from those for git or for files. */
 export const NAMESPACE = "countersign-consent";
@@ -42,7 +42,7 @@ export function findSigner(armoured: string): string | undefined {
 }
 
 /** Why an SSHSIG is no signature of the statement by this key; undefined where it is one. */
-export async function whyNoSshSignature(armoured: string, key: SshKey, statement: Bytes): Promise<string | undefined> {
+export async function findSshProblem(armoured: string, key: SshKey, statement: Bytes): Promise<string | undefined> {
   const parts = parse(armoured);
   if (!parts) return "it is no armoured SSH signature";
   const { publicKey, namespace, hash, signature } = parts;
@@ -53,9 +53,9 @@ export async function whyNoSshSignature(armoured: string, key: SshKey, statement
   if (name === undefined) return "its hash is neither sha256 nor sha512";
   const hashed = await digest(name, statement);
   const text = (word: string): Bytes => wireString(new TextEncoder().encode(word));
-  const signed = joined(new TextEncoder().encode("SSHSIG"), text(namespace), text(""), text(hash), wireString(hashed));
+  const signed = concat(new TextEncoder().encode("SSHSIG"), text(namespace), text(""), text(hash), wireString(hashed));
   try {
-    return await whyNotSigned(material, signature, signed);
+    return await findKeyProblem(material, signature, signed);
   } catch (error) {
     if (error instanceof RangeError || error instanceof TypeError) return "its signature cannot be read";
     throw error;
@@ -63,27 +63,27 @@ export async function whyNoSshSignature(armoured: string, key: SshKey, statement
 }
 
 /** A security key signs its own view of what it was asked: the hashes of application and message, the flags, a counter. */
-async function whyNotSigned(material: SshMaterial, signature: Bytes, signed: Bytes): Promise<string | undefined> {
+async function findKeyProblem(material: SshMaterial, signature: Bytes, signed: Bytes): Promise<string | undefined> {
   const { type, raw: publicKey, application } = material;
   const reader = wireReader(signature);
   if (reader.text() !== type) return "its signature is of another type than its key";
-  const own = reader.string();
-  const said = application && reader.take(5);
+  const inner = reader.string();
+  const flags = application && reader.take(5);
   reader.end();
-  const message = said ? joined(await digest("SHA-256", application), said, await digest("SHA-256", signed)) : signed;
-  if (!(await holds(type.includes("ecdsa"), publicKey, own, message))) return "the signature is not of this key";
-  if (!said) return undefined;
-  if ((said[0]! & PRESENT) === 0) return "nobody was present";
-  if ((said[0]! & VERIFIED) === 0) return "the person was not verified; use a key made with -O verify-required";
+  const message = flags ? concat(await digest("SHA-256", application), flags, await digest("SHA-256", signed)) : signed;
+  if (!(await isValid(type.includes("ecdsa"), publicKey, inner, message))) return "the signature is not of this key";
+  if (!flags) return undefined;
+  if ((flags[0]! & PRESENT) === 0) return "nobody was present";
+  if ((flags[0]! & VERIFIED) === 0) return "the person was not verified; use a key made with -O verify-required";
   return undefined;
 }
 
-async function holds(isEcdsa: boolean, publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
-  if (!isEcdsa) return verifies("raw", publicKey, ALGORITHMS.EdDSA, signature, message);
+async function isValid(isEcdsa: boolean, publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
+  if (!isEcdsa) return verifySignature("raw", publicKey, ALGORITHMS.EdDSA, signature, message);
   const numbers = wireReader(signature);
   const raw = toRawSignature(numbers.string(), numbers.string());
   numbers.end();
-  return raw !== undefined && verifies("raw", publicKey, ALGORITHMS.ES256, raw, message);
+  return raw !== undefined && verifySignature("raw", publicKey, ALGORITHMS.ES256, raw, message);
 }
 
-const joined = (...parts: Uint8Array[]): Bytes => new Uint8Array(parts.flatMap((part) => [...part]));
+const concat = (...parts: Uint8Array[]): Bytes => new Uint8Array(parts.flatMap((part) => [...part]));

@@ -4,28 +4,28 @@ import { parseSshMaterial } from "../rules/key_material.ts";
 import type { Key, SshKey } from "../rules/keys.ts";
 import type { KnownKey } from "../rules/signing.ts";
 import type { Proof } from "../rules/proof.ts";
-import { findSigner, whyNoSshSignature } from "./ssh_signature.ts";
-import { whyNoAssertion } from "./webauthn.ts";
+import { findSigner, findSshProblem } from "./ssh_signature.ts";
+import { checkAssertion } from "./webauthn.ts";
 
 /** The key that signed, or why none of them did. */
-export type Verified = { key: KnownKey } | { refused: string };
+export type VerifiedProof = { key: KnownKey } | { refused: string };
 
 /** Verifies a proof; what it finds is nothing that a proof, a key or a statement can make it throw. */
-export async function verifyProof(proof: Proof, statement: string, keys: readonly KnownKey[]): Promise<Verified> {
+export async function verifyProof(proof: Proof, statement: string, keys: readonly KnownKey[]): Promise<VerifiedProof> {
   const bytes = new TextEncoder().encode(statement);
   const signer = proof.type === "ssh" ? findSigner(proof.signature) : undefined;
   if (proof.type === "ssh" && !signer) return { refused: "it is no SSH signature that can be read" };
-  const key = keys.find((one) => isOf(proof, one, signer));
+  const key = keys.find((one) => isSigningKey(proof, one, signer));
   if (!key) return { refused: "it is of no key that the intent lists under this name" };
   const refused =
     proof.type === "webauthn" && key.type === "webauthn"
-      ? await whyNoAssertion(proof, key, bytes)
-      : await whyNoSshSignature(proof.signature, key as SshKey, bytes);
+      ? await checkAssertion(proof, key, bytes)
+      : await findSshProblem(proof.signature, key as SshKey, bytes);
   return refused === undefined ? { key } : { refused };
 }
 
 /** `signer`: the public key that an SSH signature names. */
-const isOf = (proof: Proof, key: Key, signer: string | undefined): boolean =>
+const isSigningKey = (proof: Proof, key: Key, signer: string | undefined): boolean =>
   proof.type === "webauthn"
     ? key.type === "webauthn" && key.credential_id === proof.credential_id
     : key.type === "ssh" && toBase64(parseSshMaterial(key.public_key)!.blob) === signer;

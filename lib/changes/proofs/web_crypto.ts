@@ -15,7 +15,7 @@ export const digest = async (name: string, bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest(name, bytes));
 
 /** Returns whether a signature is valid; an invalid key, such as a point off its curve, signs nothing. */
-export async function verifies(
+export async function verifySignature(
   format: "spki" | "raw",
   publicKey: Bytes,
   algorithm: (typeof ALGORITHMS)[keyof typeof ALGORITHMS],

@@ -83,20 +83,20 @@ const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Prom
       const name = nameSystem(transaction.product.adapter!, before.change);
       if (run.ok) {
         await endLease(transaction, lease);
-        const enacted = completeAdvance(transaction, before, lease);
-        if (enacted) return { ...enacted, adapter: { name, result: "applied" } };
+        const advance = completeAdvance(transaction, before, lease);
+        if (advance) return { ...advance, adapter: { name, result: "applied" } };
         return new AppError("illegal_transition", `${change_id} is not being rolled out any more`, { change_id });
       }
       const { code, error, left, values } = run;
       if (left) await storeUnresolved(transaction, lease, left);
       else await endLease(transaction, lease);
-      const held = recordHold(transaction, before, lease, { code, error });
-      const { id, current_hash } = held?.entry.value ?? {};
+      const hold = recordHold(transaction, before, lease, { code, error });
+      const { id, current_hash } = hold?.entry.value ?? {};
       return new AppError(code, `the adapter ${name} did not advance ${change_id} to step ${step}: ${error}`, {
         change_id,
         current_status: before.change.status,
         ...(code === "adapter_failed" ? { stage: "advance" } : values),
-        ...(held && { audit_entry: { id, current_hash } }),
+        ...(hold && { audit_entry: { id, current_hash } }),
       });
     },
     { ignoresClockLag: true },

@@ -29,21 +29,21 @@ export interface RolloutPass {
 }
 
 type Step = "advanced" | "rollback" | undefined;
-type Decided = Step | OrderedAdvance;
+type RolloutDecision = Step | OrderedAdvance;
 
 /** Decides on every running rollout, each in a transaction of its own; one that cannot be decided on stops no other. */
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   const pass: RolloutPass = { advanced: [], rolled_back: [] };
   const end = deps.clock.now() + LIMIT_MS;
   for await (const { id } of listRecords(deps.store, "rollouts_running", { keysOnly: true })) {
-    const mayAdvance = deps.clock.now() < end;
+    const canAdvance = deps.clock.now() < end;
     try {
       const step = await deps.mutex(id, async () => {
-        const decided = await decide(deps, id, mayAdvance);
+        const decided = await decide(deps, id, canAdvance);
         return typeof decided === "object" ? advance(deps, decided) : decided;
       });
       if (step === "advanced") pass.advanced.push(id);
-      if (step === "rollback" && (await takeBack(deps, id))) pass.rolled_back.push(id);
+      if (step === "rollback" && (await rollBack(deps, id))) pass.rolled_back.push(id);
     } catch (error) {
       deps.log.error("a rollout could not be decided on", { change_id: id, error: String(error) });
     }
@@ -52,8 +52,8 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
 }
 
 /** Decides on one rollout, and records what is new. */
-const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promise<Decided> =>
-  runTransaction<Decided>(
+const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promise<RolloutDecision> =>
+  runTransaction<RolloutDecision>(
     { deps },
     async (transaction) => {
       const { tx, isBehind } = transaction;
@@ -77,7 +77,7 @@ const decide = (deps: ChangesDeps, changeId: string, mayAdvance: boolean): Promi
         if (verdict.reason !== change.exposure!.waits_for) enactStage(transaction, record, "held", verdict.facts);
         return undefined;
       }
-      if (!mayAdvance) return undefined;
+      if (!canAdvance) return undefined;
       const [circumstance, actor] = [verdict.facts, serviceActor(POLICY_STAGES)];
       if (findCarrier(transaction.product.adapter, change))
         return orderAdvance(transaction, record, { circumstance, ...actor, owner: deps.owner });
@@ -120,7 +120,7 @@ async function isDue({ tx, now }: Transaction, changeId: string): Promise<boolea
 }
 
 /** Rolls back what the rule took back; where that cannot be done, it is tried again, and a person may do it meanwhile. */
-async function takeBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
+async function rollBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
   try {
     await runOperation({ deps }, { operation: "rollback", change_id: changeId, actor: POLICY_STAGES });
     return true;
@@ -128,12 +128,12 @@ async function takeBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
     if (!(error instanceof AppError)) throw error;
     deps.log.warn("a rollout could not be rolled back", { change_id: changeId, code: error.code });
     // Another process is at it: its outcome counts.
-    if (error.code !== "operation_in_progress") await noteFailure(deps, changeId, error);
+    if (error.code !== "operation_in_progress") await recordFailure(deps, changeId, error);
     return false;
   }
 }
 
-const noteFailure = (deps: ChangesDeps, changeId: string, error: AppError): Promise<void> =>
+const recordFailure = (deps: ChangesDeps, changeId: string, error: AppError): Promise<void> =>
   runTransaction<void>(
     { deps },
     async (transaction) => {

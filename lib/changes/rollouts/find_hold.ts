@@ -1,7 +1,7 @@
 /** Finds the hold of a step that its numbers allow: an advance is judged as an apply is. */
 import { AppError } from "../../kit/errors.ts";
 import { findLastFreeze } from "../freeze.ts";
-import { requireInside } from "../mandates/check_apply.ts";
+import { requireInsideMandate } from "../mandates/check_apply.ts";
 import { describeMove, findMove } from "../locations.ts";
 import { listPromotionHolds } from "../promotion.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
@@ -13,7 +13,7 @@ import { requireConsented } from "../rules/state_machine.ts";
 import { requireSchemas } from "../rules/value_limits.ts";
 import type { Transaction } from "../transaction.ts";
 import { validateValue } from "../validate_value.ts";
-import { findUnprovenAct } from "./unproven_action.ts";
+import { findUnprovenAction } from "./unproven_action.ts";
 
 /**
  * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`, `proof_invalid`,
@@ -26,11 +26,11 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   const { change } = record;
   const { change_id } = change;
   const proven = await filterProvenConsents(transaction, record);
-  const held = await catchError(async () => {
+  const rejection = await catchError(async () => {
     requireConsented(proven, intent);
-    await requireInside(transaction, proven);
+    await requireInsideMandate(transaction, proven);
   });
-  const unproven = held ?? (await findUnprovenAct(transaction, record));
+  const unproven = rejection ?? (await findUnprovenAction(transaction, record));
   if (unproven) return unproven;
   const notAllowed = await catchError(() => requireSchemas(change, policy, validateValue));
   if (notAllowed) return notAllowed;

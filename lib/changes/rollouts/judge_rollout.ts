@@ -9,10 +9,10 @@ import { parseDetail } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Transaction } from "../transaction.ts";
 import { findHold } from "./find_hold.ts";
-import { readSamples, type StoredRow, toFed } from "./samples.ts";
+import { readSamples, type StoredRow, toFedTotals } from "./samples.ts";
 
 /** A judgement of a rollout, and the facts of it for an entry. */
-export interface Verdict {
+export interface RolloutVerdict {
   decision: Decision["decision"];
   /** The reason; for a hold also `by_hand`, or the code of the error that prevents the advance. */
   reason: string;
@@ -26,7 +26,7 @@ export async function judgeRollout(
   transaction: Transaction,
   record: ChangeRecord,
   { byHand = false }: { byHand?: boolean } = {},
-): Promise<Verdict> {
+): Promise<RolloutVerdict> {
   const { change, rollout } = record;
   const { watch, max_silent_hours, ...stages } = change.stages!;
   const plan = toPlan({ watch, max_silent_hours, ...stages });
@@ -36,7 +36,7 @@ export async function judgeRollout(
   const hours = (now - Date.parse(since)) / HOUR_MS;
   const silent = countSilentHours(rows, step, now);
   const { baseline } = rollout!;
-  const totals = rows.map(toFed);
+  const totals = rows.map(toFedTotals);
   const state = { step, hours, silent, cells: toCells(totals) };
   const { readings, ...decided } = decideRollout(plan, state, await readBaseline(transaction, baseline));
   const impossible = rows.find((row) => row.impossible !== undefined);
@@ -66,10 +66,13 @@ export async function judgeRollout(
   };
 }
 
-type Decided = Pick<Decision, "decision" | "kpi"> & { reason: string; at_step?: number | undefined };
+type StepDecision = Pick<Decision, "decision" | "kpi"> & { reason: string; at_step?: number | undefined };
 
 /** A step that waits for a person and for nothing else advances by hand. */
-function advanceByHand(decided: Decided, { byHand, isEarly }: { byHand: boolean; isEarly: boolean }): Decided {
+function advanceByHand(
+  decided: StepDecision,
+  { byHand, isEarly }: { byHand: boolean; isEarly: boolean },
+): StepDecision {
   if (!byHand || decided.reason !== "manual") return decided;
   return isEarly ? { decision: "hold", reason: "min_hours" } : { decision: "advance", reason: "manual" };
 }
@@ -78,7 +81,7 @@ function advanceByHand(decided: Decided, { byHand, isEarly }: { byHand: boolean;
 function overrule(
   { decision, reason, kpi, step }: Omit<Decision, "readings">,
   { impossible, rollout }: { impossible: StoredRow | undefined; rollout: NonNullable<ChangeRecord["rollout"]> },
-): Decided {
+): StepDecision {
   const decided = { decision, reason, ...(kpi !== undefined && { kpi }), ...(step !== undefined && { at_step: step }) };
   if (decision === "rollback") return decided;
   if (reason === "mismatch") return decided;

@@ -13,7 +13,7 @@ import type { Transaction } from "../transaction.ts";
  * Rejects an operation on a target that another change is being rolled out on (409 `rollout_in_progress`). A rollback of an
  * earlier change would take from the users outside of the share the value that they are compared with.
  */
-export async function refuseRunningRollout(
+export async function rejectDuringRollout(
   { ledger, tx }: Transaction,
   change: Change,
   { operation, operands }: { operation: Operation; operands: readonly Change[] },
@@ -24,9 +24,9 @@ export async function refuseRunningRollout(
     const owner = await ledger.owner(operand);
     const holder = owner === null || owner === change_id ? undefined : (await readRecord(tx, owner))?.change;
     if (!holder || !isRollingOut(holder)) continue;
-    const wayOut =
+    const remedy =
       operation === "apply" ? "wait until everybody has its value, or roll it back" : `roll ${owner} back before it`;
-    const message = `${owner} is being rolled out on the same target; ${wayOut}`;
+    const message = `${owner} is being rolled out on the same target; ${remedy}`;
     throw new AppError("rollout_in_progress", message, { change_id, conflicts: [owner] });
   }
 }

@@ -64,14 +64,14 @@ export async function viewRollout(
     : (details.findLast((one) => one.totals !== undefined)?.totals ?? []);
   return {
     estimate: estimateSteps(stages).map(({ users, days }) => ({ users, days })),
-    measured: measure(stages, totals),
+    measured: measureSteps(stages, totals),
     ...(isRunning && describeHold(stages, exposure!, audit_entries)),
   };
 }
 
 type Stages = NonNullable<Change["stages"]>;
 
-function measure(stages: Stages, totals: readonly FedTotals[]): RolloutView["measured"] {
+function measureSteps(stages: Stages, totals: readonly FedTotals[]): RolloutView["measured"] {
   const step = Math.max(0, ...totals.map((row) => row.step));
   const { readings } = decideRollout(toPlan(stages), { step, hours: 0, silent: 0, cells: toCells(totals) });
   return readings.flatMap(({ step: at, kpi, treated, control, worse_low, worse_high }) => {
@@ -97,8 +97,12 @@ function describeHold(
   { step, since, waits_for }: NonNullable<Change["exposure"]>,
   entries: readonly AuditEntry[],
 ): Pick<RolloutView, "not_before" | "kpi" | "error"> {
-  const held = entries.findLast(({ event_type }) => event_type === "stage_held");
-  const { reason, kpi, error } = parseDetail(held?.detail ?? "") as { reason?: string; kpi?: string; error?: string };
+  const lastHold = entries.findLast(({ event_type }) => event_type === "stage_held");
+  const { reason, kpi, error } = parseDetail(lastHold?.detail ?? "") as {
+    reason?: string;
+    kpi?: string;
+    error?: string;
+  };
   const isCurrent = reason === waits_for;
   const not_before = new Date(Date.parse(since) + stages.steps[step]!.min_hours * HOUR_MS).toISOString();
   return {

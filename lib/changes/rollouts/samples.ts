@@ -28,7 +28,7 @@ export const readSamples = async (reads: Pick<Reads, "get">, changeId: string): 
   (await reads.get("samples", changeId))?.value.rows ?? [];
 
 /** Returns totals as entries name them. */
-export const toFed = ({ step, kpi, as_of, at, by, treated, control }: StoredRow): FedTotals => ({
+export const toFedTotals = ({ step, kpi, as_of, at, by, treated, control }: StoredRow): FedTotals => ({
   step,
   kpi,
   as_of,

@@ -1,7 +1,7 @@
 /** Acts of people that brought a rollout to where it stands: each is verified again before the next step, as a consent is. */
 import { entryKey } from "../../audit/chain.ts";
 import { AppError } from "../../kit/errors.ts";
-import { isGiven } from "../proofs/verify_consent.ts";
+import { isValidConsent } from "../proofs/verify_consent.ts";
 import { type ChangeEvent, parseEvent } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requiresSignature, type Signing } from "../rules/signing.ts";
@@ -18,7 +18,7 @@ const ACTIONS = new Map<string, "resume" | "advance">([
  * Returns 403 `proof_invalid` where a resume or an advance lacks the signature that its actor owes under today's intent, and no
  * proven one came after it.
  */
-export async function findUnprovenAct(
+export async function findUnprovenAction(
   { tx, origin, product }: Pick<Transaction, "tx" | "origin" | "product">,
   { change, audit }: Pick<ChangeRecord, "change" | "audit">,
 ): Promise<AppError | undefined> {
@@ -51,6 +51,6 @@ async function isProven(
   const { step, note, manifest_hash = "" } = detail;
   const approver = detail.actor!;
   if (!requiresSignature(approver, signing)) return true;
-  const act = { decision: "stage", step, action: ACTIONS.get(event_type), approver, note: note ?? "" } as const;
-  return isGiven({ ...facts, ...act, manifest_hash }, detail, signing);
+  const statement = { decision: "stage", step, action: ACTIONS.get(event_type), approver, note: note ?? "" } as const;
+  return isValidConsent({ ...facts, ...statement, manifest_hash }, detail, signing);
 }

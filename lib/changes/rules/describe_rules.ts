@@ -15,10 +15,10 @@ export function describeRules(intent: Intent): string[] {
   const { required_approvers, forbidden_targets, guardrails } = policy;
   const { standard, major } = required_approvers;
   return [
-    minorRule(intent),
-    `a standard change needs ${consents(standard)}, a major one ${consents(major)}`,
-    deciders(intent),
-    signatures(intent),
+    describeMinor(intent),
+    `a standard change needs ${countConsents(standard)}, a major one ${countConsents(major)}`,
+    describeDeciders(intent),
+    describeSignatures(intent),
     policy.self_approval ? "a proposer may approve their own change" : "nobody may approve their own change",
     policy.consent_ttl_hours === undefined
       ? "a change waits for consent as long as it takes"
@@ -27,7 +27,7 @@ export function describeRules(intent: Intent): string[] {
     ...(policy.approval_ttl_hours === undefined
       ? []
       : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
-    ...automation(policy),
+    ...describeApplyWhen(policy),
     ...(policy.on_stale === "block"
       ? ["an apply is rejected when another change was applied on its target since the last consent"]
       : []),
@@ -39,8 +39,8 @@ export function describeRules(intent: Intent): string[] {
     ...(policy.on_drift === "restore"
       ? ["a value that was changed outside Countersign is restored by the next cycle, three times an hour at most"]
       : []),
-    ...emergency(policy),
-    ...policy.windows.deny.map(deniedPeriod),
+    ...describeBreakGlass(policy),
+    ...policy.windows.deny.map(describeDeniedPeriod),
     ...policy.windows.allow.map(
       ({ days, from, to, tz }) => `changes are applied on ${days.join(", ")} from ${from} to ${to} in ${tz}`,
     ),
@@ -48,7 +48,7 @@ export function describeRules(intent: Intent): string[] {
       ? "a proposal on a target that has a live change is rejected"
       : "several live changes on one target are reported only",
     forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
-    ...rollouts(policy),
+    ...describeStages(policy),
     ...describeMandates(policy),
     ...policy.promotion.map(
       (rule) => `before a change is applied in ${rule.to.join(" or ")}, ${describePromotion(rule)}`,
@@ -57,41 +57,48 @@ export function describeRules(intent: Intent): string[] {
     ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
     ...permissions(intent),
-    ...Object.entries(policy.groups).map(groupRule),
-    ...knownNames(intent),
+    ...Object.entries(policy.groups).map(describeGroup),
+    ...describePrincipals(intent),
   ];
 }
 
-const quoted = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(", ");
+const quoteNames = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(", ");
 
 /** ` for tenant "t1"`; empty for all tenants. */
-const forTenants = (tenants: readonly string[] | undefined): string =>
-  tenants ? ` for ${tenants.length === 1 ? "tenant" : "tenants"} ${quoted(tenants)}` : "";
+const describeTenants = (tenants: readonly string[] | undefined): string =>
+  tenants ? ` for ${tenants.length === 1 ? "tenant" : "tenants"} ${quoteNames(tenants)}` : "";
 
-function deniedPeriod({ from, to, reason, targets, tenants, yearly }: Policy["windows"]["deny"][number]): string {
-  const what = targets ? `no change of ${targets.join(", ")}` : "nothing";
-  return `${what}${forTenants(tenants)} is applied from ${from} to ${to}${yearly ? " and on these days of every later year" : ""}${reason === "" ? "" : `: ${reason}`}`;
+function describeDeniedPeriod({
+  from,
+  to,
+  reason,
+  targets,
+  tenants,
+  yearly,
+}: Policy["windows"]["deny"][number]): string {
+  const subject = targets ? `no change of ${targets.join(", ")}` : "nothing";
+  return `${subject}${describeTenants(tenants)} is applied from ${from} to ${to}${yearly ? " and on these days of every later year" : ""}${reason === "" ? "" : `: ${reason}`}`;
 }
 
-const groupRule = ([name, people]: [string, string[]]): string => `group:${name} stands for ${quoted(people)}`;
+const describeGroup = ([name, people]: [string, string[]]): string => `group:${name} stands for ${quoteNames(people)}`;
 
-const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
+const countConsents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
 /** The people who may decide on any change, and those who may on some. */
-function deciders(intent: Intent): string {
+function describeDeciders(intent: Intent): string {
   const { approvers, owners, signing } = intent.policy;
   const electors = listElectors(intent);
   if (electors === undefined) return "anybody may approve or deny";
   const others = (approvers ?? []).filter((name) => !electors.includes(name));
   return [
-    `only ${quoted(electors)} may approve or deny`,
+    `only ${quoteNames(electors)} may approve or deny`,
     ...(owners.length > 0 ? ["owners may also approve or deny changes of their own targets"] : []),
-    ...(others.length > 0 && signing.only ? [`${quoted(others)} without a key cannot`] : []),
+    ...(others.length > 0 && signing.only ? [`${quoteNames(others)} without a key cannot`] : []),
   ].join("; ");
 }
 
-function signatures({ policy: { signing } }: Intent): string {
-  const names = quoted(Object.keys(signing.keys));
+function describeSignatures({ policy: { signing } }: Intent): string {
+  const names = quoteNames(Object.keys(signing.keys));
   if (names === "") return "no consent needs a signature";
   return `${names} must sign what they decide${signing.only ? ", and only signed consents count" : "; others are taken at their word"}`;
 }
@@ -106,55 +113,55 @@ function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): str
       ? "; the consent of an owner who may approve any change counts for this and for the tier's number"
       : "; these do not count for the tier's number";
     return [
-      `among the consents to a change of ${changeable.join(", ")}${forTenants(tenants)} must be ${required} of ${quoted(names)}${counted}`,
+      `among the consents to a change of ${changeable.join(", ")}${describeTenants(tenants)} must be ${required} of ${quoteNames(names)}${counted}`,
     ];
   });
 }
 
 /** Changes that are applied without a person; without such a rule none is. */
-function automation({ apply_when }: Policy): string[] {
-  const ways = [
+function describeApplyWhen({ apply_when }: Policy): string[] {
+  const modes = [
     ...(apply_when.includes("approved") ? ["once it is approved"] : []),
     ...(apply_when.includes("scheduled") ? ["at a time"] : []),
   ];
-  if (ways.length === 0) return [];
+  if (modes.length === 0) return [];
   return [
-    `a proposal may ask to be applied by itself ${ways.join(" or ")}, which a window, a freeze or a busy target postpones for at most 24 hours`,
+    `a proposal may ask to be applied by itself ${modes.join(" or ")}, which a window, a freeze or a busy target postpones for at most 24 hours`,
   ];
 }
 
 /** The rules for rollouts in steps. */
-function rollouts({ stages }: Policy): string[] {
+function describeStages({ stages }: Policy): string[] {
   if (!stages) return [];
   const { targets, watch, fed_by, max_allowed, replaces_guardrails } = stages;
-  const limits = Object.entries(max_allowed).map(([kpi, most]) =>
-    typeof most === "object" ? `${kpi} by ${most.relative} of it` : `${kpi} by ${most}`,
+  const limits = Object.entries(max_allowed).map(([kpi, limit]) =>
+    typeof limit === "object" ? `${kpi} by ${limit.relative} of it` : `${kpi} by ${limit}`,
   );
   return [
     [
       `a change of ${targets?.join(", ") ?? "any target"} may be rolled out in steps`,
       ...(watch.length > 0 ? [`it must watch ${watch.join(", ")}`] : []),
-      ...(fed_by ? [`only ${quoted(fed_by)} may feed it`] : []),
+      ...(fed_by ? [`only ${quoteNames(fed_by)} may feed it`] : []),
       ...(limits.length > 0 ? [`it may allow a loss of ${limits.join(", ")} at most`] : []),
       ...(replaces_guardrails ? ["guardrails on what it so limits and watches do not act on it"] : []),
     ].join("; "),
   ];
 }
 
-function emergency({ break_glass }: Intent["policy"]): string[] {
+function describeBreakGlass({ break_glass }: Intent["policy"]): string[] {
   if (!break_glass) return [];
   const { required, approvers, review_hours } = break_glass;
   return [
-    `in an emergency ${consents(required)} of ${quoted(approvers)} suffices and passes windows and a freeze, to be reviewed within ${review_hours} hours`,
+    `in an emergency ${countConsents(required)} of ${quoteNames(approvers)} suffices and passes windows and a freeze, to be reviewed within ${review_hours} hours`,
   ];
 }
 
 /** Describes a guardrail: what it watches, for how long, and what happens. */
 export function describeGuardrail({ kpi, max_regression, action, targets, hours }: Guardrail): string {
-  const which = targets ? `of ${targets.join(", ")}, whatever KPI it names,` : `that names ${kpi}`;
-  const watched = `the newest applied change ${which} is watched for ${hours} ${hours === 1 ? "hour" : "hours"} if it is reversible`;
-  const then = action === "rollback" ? "it is rolled back" : "it is flagged";
-  return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${then}`;
+  const watchedChange = targets ? `of ${targets.join(", ")}, whatever KPI it names,` : `that names ${kpi}`;
+  const watched = `the newest applied change ${watchedChange} is watched for ${hours} ${hours === 1 ? "hour" : "hours"} if it is reversible`;
+  const consequence = action === "rollback" ? "it is rolled back" : "it is flagged";
+  return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${consequence}`;
 }
 
 /** Longest schema that is repeated in a sentence. */
@@ -171,7 +178,7 @@ export function describeValueRule({
   const targets = match.join(", ");
   const text = JSON.stringify(schema);
   const { relative, absolute, hours, members } = max_step ?? {};
-  const what = members ? `each of ${members.join(", ")} in a value` : "a value";
+  const subject = members ? `each of ${members.join(", ")} in a value` : "a value";
   const step = relative === undefined ? `${absolute}${unit === undefined ? "" : ` ${unit}`}` : `${relative} of it`;
   return [
     ...(schema
@@ -179,7 +186,7 @@ export function describeValueRule({
       : []),
     ...(max_step
       ? [
-          `${what} of ${targets} may differ by ${step} at most from what the target held ${hours} ${hours === 1 ? "hour" : "hours"} before; a first value is not minor`,
+          `${subject} of ${targets} may differ by ${step} at most from what the target held ${hours} ${hours === 1 ? "hour" : "hours"} before; a first value is not minor`,
         ]
       : []),
     ...(kpi_required ? [`a change of ${targets} must name the KPI that it is to move`] : []),
@@ -187,7 +194,7 @@ export function describeValueRule({
 }
 
 /** Actions in words. */
-export const ACTIONS = {
+export const ACTION_TEXTS = {
   apply: "changes are applied",
   rollback: "changes are rolled back",
   freeze: "the service is frozen",
@@ -204,41 +211,41 @@ export const ACTIONS = {
 function permissions(intent: Intent): string[] {
   const { permissions: listed } = intent.policy;
   const byPeople = new Map<string, string[]>();
-  for (const [action, said] of Object.entries(ACTIONS) as [PermissionAction, string][]) {
+  for (const [action, texts] of Object.entries(ACTION_TEXTS) as [PermissionAction, string][]) {
     const names = listPermittedNames(action, intent);
-    const people = names ? `only by ${quoted(names)}` : "by any authorised caller";
-    byPeople.set(people, [...(byPeople.get(people) ?? []), said]);
+    const people = names ? `only by ${quoteNames(names)}` : "by any authorised caller";
+    byPeople.set(people, [...(byPeople.get(people) ?? []), texts]);
   }
-  const rules = [...byPeople].map(([people, said]) => `${said.join(", ")} ${people}`);
-  const isKnown = Object.keys(listed).length > 0 && Object.keys(intent.principals).length > 0;
-  return [...rules, ...(isKnown ? ["a name that is only claimed satisfies no list of policy.permissions"] : [])];
+  const rules = [...byPeople].map(([people, texts]) => `${texts.join(", ")} ${people}`);
+  const checksNames = Object.keys(listed).length > 0 && Object.keys(intent.principals).length > 0;
+  return [...rules, ...(checksNames ? ["a name that is only claimed satisfies no list of policy.permissions"] : [])];
 }
 
-function knownNames({ principals }: Intent): string[] {
-  const limited = (name: string): string => {
+function describePrincipals({ principals }: Intent): string[] {
+  const describeAgent = (name: string): string => {
     const { targets, kinds, tenants, read, max_open, max_per_day } = findAgentLimits(name, { principals });
     const scope = [
       ...(kinds ? [`only ${kinds.join(", ")}`] : []),
       ...(targets ? [`only on ${targets.join(", ")}`] : []),
-      ...(tenants ? [`only${forTenants(tenants)}`] : []),
+      ...(tenants ? [`only${describeTenants(tenants)}`] : []),
     ];
     return `${JSON.stringify(name)} (${[...scope, `${max_open} open changes and ${max_per_day} proposals a UTC day at most`, ...(read === "own" ? ["reads only what it proposed, where reads are protected"] : [])].join(", ")})`;
   };
-  const named = (kind: string) => Object.entries(principals).filter(([, principal]) => principal.kind === kind);
-  const [people, agents] = [named("person"), named("agent")];
+  const listKind = (kind: string) => Object.entries(principals).filter(([, principal]) => principal.kind === kind);
+  const [people, agents] = [listKind("person"), listKind("agent")];
   if (people.length === 0 && agents.length === 0) return ["the intent names nobody: names are taken at their word"];
   return [
-    ...(people.length > 0 ? [`known as people are ${quoted(people.map(([name]) => name))}`] : []),
+    ...(people.length > 0 ? [`known as people are ${quoteNames(people.map(([name]) => name))}`] : []),
     ...(agents.length > 0
       ? [
-          `agents with a secret of their own, which propose and withdraw only, are ${agents.map(([name]) => limited(name)).join(", ")}`,
+          `agents with a secret of their own, which propose and withdraw only, are ${agents.map(([name]) => describeAgent(name)).join(", ")}`,
         ]
       : ["there are no agents"]),
   ];
 }
 
 /** The tier that needs no consent, with everything that a proposal must state and meet for it. */
-function minorRule({ policy, principals }: Intent): string {
+function describeMinor({ policy, principals }: Intent): string {
   const { minor, owners, forbidden_targets } = policy;
   if (!minor) return "no change is minor";
   const { kinds, targets, tenants, max_affected_users, max_risk, max_per_day, agents, apply_when } = minor;
@@ -257,5 +264,5 @@ function minorRule({ policy, principals }: Intent): string {
       ? ["only of a proposer who is known by a signature, the proxy or a secret"]
       : []),
   ];
-  return `a change of ${kinds.join(", ")} on ${open.join(", ")}${forTenants(tenants)} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
+  return `a change of ${kinds.join(", ")} on ${open.join(", ")}${describeTenants(tenants)} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
 }

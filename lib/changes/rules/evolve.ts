@@ -12,7 +12,7 @@ import { type ChangeEvent, isRolledBack } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 import { isSameTarget } from "./target_key.ts";
 import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
-import { canBegin, type Step } from "./transitions.ts";
+import { hasStep, type Step } from "./transitions.ts";
 
 const STEP_BY_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["approved", "approve"],
@@ -120,7 +120,7 @@ function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { f
   const { status } = change;
   const isFurther = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
   if (isFurther !== (from !== undefined)) return false;
-  return canBegin(step, status) || (isFurther && step === "approve" && from === status);
+  return hasStep(step, status) || (isFurther && step === "approve" && from === status);
 }
 
 function createState({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {

@@ -4,7 +4,7 @@ import { type Freeze, freezeSchema } from "./freeze.ts";
 import { findActiveFreeze } from "./current_state.ts";
 import type { Policy } from "./intent.ts";
 import type { ChangeEntry } from "./list_entries.ts";
-import { closedNow, windowsFor } from "./windows.ts";
+import { findClosure, selectWindows } from "./windows.ts";
 
 /** One reason, as a gate and as a refusal. */
 export interface Hold {
@@ -16,7 +16,7 @@ export interface Hold {
 
 /** Returns what blocks the apply of a change, or without one every apply, at a moment in milliseconds since the epoch. */
 export function listHolds(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
-  const closure = closedNow(windowsFor(policy.windows, change), now);
+  const closure = findClosure(selectWindows(policy.windows, change), now);
   return [
     ...listFreezeHolds(freeze, now),
     ...(closure

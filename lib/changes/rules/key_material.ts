@@ -109,7 +109,7 @@ export function signingKeyId({ type, public_key }: { type: string; public_key: s
 }
 
 /** Returns whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
-export const isAllowedOrigin = (
+export const isKeyOrigin = (
   origin: string,
   { rp_id, origins }: { rp_id: string; origins?: string[] | undefined },
 ): boolean =>

@@ -4,7 +4,7 @@ import { once } from "../../kit/once.ts";
 import { KINDS } from "./change_terms.ts";
 import { list, strictObject } from "./fields.ts";
 import { finiteNumber, wholeNumber, targetPattern, tenantList } from "./intent_parts.ts";
-import { maxStep, type MaxStep } from "./target_rules.ts";
+import { maxStepSchema, type MaxStep } from "./target_rules.ts";
 import { type ValueSchema, valueSchema } from "./value_schema.ts";
 import { line } from "../../kit/fields.ts";
 
@@ -66,7 +66,7 @@ export const MANDATE_BOUNDS = [
 const limitsSchema = once(() =>
   strictObject({
     schema: valueSchema().optional(),
-    max_step: maxStep().optional(),
+    max_step: maxStepSchema().optional(),
     unit: line(20).optional(),
   }).refine(({ schema, max_step }) => schema !== undefined || max_step !== undefined, "must have schema or max_step"),
 );

@@ -7,7 +7,7 @@ import type { EffectiveBounds } from "./mandate_allowed.ts";
 import type { MandatesRule } from "./mandates_rule.ts";
 import type { MandateRecord, MandateSystem } from "./mandate_record.ts";
 import { normalizeName } from "./names.ts";
-import { boundsRollouts, type StagesRule } from "./stages_rule.ts";
+import { hasRolloutBounds, type StagesRule } from "./stages_rule.ts";
 import { matchesAny } from "./target_pattern.ts";
 
 /** A bound that a change does not keep, or that it says nothing of. */
@@ -82,7 +82,7 @@ export function findBoundViolation(
   }
   if (change.apply_when !== undefined && !(change.apply_when === "approved" && rule.apply_when))
     return createViolation("apply_when", "policy.mandates allows no such change to apply by itself.");
-  if (change.stages !== undefined && !boundsRollouts(stages))
+  if (change.stages !== undefined && !hasRolloutBounds(stages))
     return createViolation(
       "stages",
       "policy.stages does not set watch, fed_by and a max_allowed of each KPI in watch.",

@@ -7,14 +7,14 @@ import { type TargetKey, isSameTarget } from "./target_key.ts";
 export function hasAllPlanTargets(proposal: ChangeEvent, state: ChangeState | undefined, event: ChangeEvent): boolean {
   const { sets: proposed } = proposal.detail;
   const { sets } = event.detail;
-  if (event.event_type === "change_applied") return areSame(proposed, sets);
+  if (event.event_type === "change_applied") return areSameTargets(proposed, sets);
   if (event.event_type !== "change_rolled_back") return true;
   const applied = state?.applied?.sets;
-  return areSame(
+  return areSameTargets(
     applied?.filter(({ rolled_back_at }) => rolled_back_at === undefined),
     sets,
   );
 }
 
-const areSame = (all: readonly TargetKey[] | undefined, named: readonly TargetKey[] | undefined): boolean =>
-  all?.length === named?.length && (all ?? []).every((place) => named!.some((one) => isSameTarget(one, place)));
+const areSameTargets = (all: readonly TargetKey[] | undefined, named: readonly TargetKey[] | undefined): boolean =>
+  all?.length === named?.length && (all ?? []).every((key) => named!.some((one) => isSameTarget(one, key)));

@@ -16,7 +16,7 @@ import {
 import { normalizeName } from "./names.ts";
 import { isAgent } from "./principals.ts";
 import { canSign, isSignedAsRequired } from "./signing.ts";
-import { boundsRollouts } from "./stages_rule.ts";
+import { hasRolloutBounds } from "./stages_rule.ts";
 
 /** The part of an intent that says who may consent. */
 export type Electorate = Pick<Intent, "policy" | "principals">;
@@ -47,7 +47,7 @@ export function explainNotMinor(input: TierInput, policy: Policy, minorToday: nu
   if (!minor) return "It is not minor: the intent has no rule for minor changes.";
   if (input.apply_when !== undefined && !minor.apply_when)
     return "It is not minor: the intent lets no change that applies by itself be minor.";
-  if (input.stages !== undefined && !boundsRollouts(policy.stages))
+  if (input.stages !== undefined && !hasRolloutBounds(policy.stages))
     return "It is not minor: policy.stages does not set watch, fed_by and a max_allowed of each KPI in watch.";
   const missing = [
     reversible === undefined && "`reversible: true`",

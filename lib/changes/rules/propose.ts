@@ -17,27 +17,17 @@ import { requireStages } from "./require_stages.ts";
  * `too_many_open`, 409 `target_conflict`.
  */
 export function propose(command: Proposal, context: Context): NewEvent {
-  const {
-    input,
-    minor_today,
-    target_owner,
-    live,
-    limit_reached,
-    not_allowed,
-    requester: asked,
-    places,
-    seen,
-    step_base,
-  } = command;
+  const { input, minor_today, target_owner, live, limit_reached, not_allowed, requester, places, seen, step_base } =
+    command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals: context.intent.principals });
-  const { tier, tier_reason } = grade(command, context);
-  const content = contentOf(input, tier);
+  const { tier, tier_reason } = gradeProposal(command, context);
+  const content = createContent(input, tier);
   const minor = tier === "minor";
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
-  if (proposer_kind === "model") requireKnownRequester(asked, policy);
+  if (proposer_kind === "model") requireKnownRequester(requester, policy);
   requirePlan(input);
   requireAllowedTarget(input, policy);
   requireStages(input, context.intent);
@@ -59,9 +49,9 @@ export function propose(command: Proposal, context: Context): NewEvent {
     tier,
     tier_asked: input.tier ?? null,
     ...(tier_reason === undefined ? {} : { tier_reason }),
-    unstated: unstatedIn(input),
+    unstated: listUnstated(input),
     ...(hasNoValue(input) ? { sets_nothing: true } : {}),
-    ...hintOf(input, proposer_kind),
+    ...findValueHint(input, proposer_kind),
     ...(places && { places }),
     ...(content.apply_when && { apply_when: content.apply_when }),
     ...(content.stages && {
@@ -82,21 +72,21 @@ export function propose(command: Proposal, context: Context): NewEvent {
     digest: contentDigest(content, context.sha256),
     manifest_hash,
     ...actor,
-    ...(asked && { asked_by: asked.asked_by, message_id: asked.message_id }),
-    ...signatureOf(command, context, proposer_kind === "model"),
+    ...(requester && { asked_by: requester.asked_by, message_id: requester.message_id }),
+    ...createSignatureFacts(command, context, proposer_kind === "model"),
   };
   return { event_type: "change_proposed", detail, content };
 }
 
 /** The person who asks a model for its draft is a proposer too, and known as one. Errors: 403 `proposer_unknown`. */
-function requireKnownRequester(asked: Proposal["requester"], { self_approval, signing }: Policy): void {
-  const name = asked?.asked_by ?? null;
+function requireKnownRequester(requester: Proposal["requester"], { self_approval, signing }: Policy): void {
+  const name = requester?.asked_by ?? null;
   if (name === null && !self_approval)
     throw new AppError(
       "proposer_unknown",
       "the intent forbids self-approval, and nobody is named who asked for this draft",
     );
-  if (name === null || asked!.known) return;
+  if (name === null || requester!.known) return;
   if (listKeys(name, signing).length > 0 || (signing.only && !self_approval))
     throw new AppError(
       "proposer_unknown",
@@ -107,57 +97,57 @@ function requireKnownRequester(asked: Proposal["requester"], { self_approval, si
 type Proposal = Extract<Command, { type: "propose" }>;
 
 /** The content that a change has when it is proposed: the tier is granted, not asked for. */
-export const proposedContent = (proposal: Graded, context: Grading): Content =>
-  contentOf(proposal.input, grade(proposal, context).tier);
+export const createProposedContent = (proposal: TierFacts, context: TierContext): Content =>
+  createContent(proposal.input, gradeProposal(proposal, context).tier);
 
 /** A proposal and what the log tells that its tier depends on. */
-export type Graded = Pick<Proposal, "input" | "minor_today" | "rolled_back" | "seen" | "first_value">;
-type Grading = Pick<Context, "intent" | "actor">;
+export type TierFacts = Pick<Proposal, "input" | "minor_today" | "rolled_back" | "seen" | "first_value">;
+type TierContext = Pick<Context, "intent" | "actor">;
 
 /** Returns the tier of a proposal and, where minor was asked for and not granted, why. */
-export function grade(
-  { input, minor_today, rolled_back, seen, first_value }: Graded,
-  { intent, actor }: Grading,
+export function gradeProposal(
+  { input, minor_today, rolled_back, seen, first_value }: TierFacts,
+  { intent, actor }: TierContext,
 ): { tier: Tier; tier_reason?: string } {
   const { policy, principals } = intent;
   const tier = judgeTier(input, policy, minor_today);
   if (input.tier !== "minor") return { tier };
   if (tier !== "minor") return { tier, tier_reason: explainNotMinor(input, policy, minor_today)! };
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals });
-  const waits = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
+  const needsPeople = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
   // Under an intent with principals, a merely claimed proposer waits; otherwise an agent could leave its secret out.
   if (Object.keys(principals).length > 0 && !isVerifiedActor(actor))
-    return waits("It is not minor: nothing but the request says who proposes it.");
+    return needsPeople("It is not minor: nothing but the request says who proposes it.");
   // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
-  if (proposer_kind === "model") return waits("It is not minor: a model's draft waits for people.");
+  if (proposer_kind === "model") return needsPeople("It is not minor: a model's draft waits for people.");
   if (proposer_kind === "agent" && !policy.minor?.agents)
-    return waits("It is not minor: the intent lets no agent's change be minor.");
+    return needsPeople("It is not minor: the intent lets no agent's change be minor.");
   // The policy would consent to replacing a value that nobody can read.
-  if (seen === null) return waits("It is not minor: its target system cannot be read now.");
+  if (seen === null) return needsPeople("It is not minor: its target system cannot be read now.");
   if (first_value !== undefined)
-    return waits(`It is not minor: it is the first value of ${first_value}, from which its steps are counted.`);
+    return needsPeople(`It is not minor: it is the first value of ${first_value}, from which its steps are counted.`);
   if (rolled_back !== undefined)
-    return waits(
+    return needsPeople(
       `It is not minor: ${rolled_back.target} was rolled back at ${rolled_back.at}, and for 24 hours a person must approve a change of it first.`,
     );
   return { tier };
 }
 
 /** Fields without a stated value, for which the content has a default. */
-const unstatedIn = (input: ProposeInput) => DEFAULTED_FIELDS.filter((field) => input[field] === undefined);
+const listUnstated = (input: ProposeInput) => DEFAULTED_FIELDS.filter((field) => input[field] === undefined);
 
 /** A string of an agent that reads as JSON of another type may have been meant as that. */
-function hintOf(input: ProposeInput, proposer_kind: string): { value_hint?: string } {
+function findValueHint(input: ProposeInput, proposer_kind: string): { value_hint?: string } {
   if (proposer_kind !== "agent" && proposer_kind !== "model") return {};
   for (const { target, value } of listEntries(input)) {
-    const type = typeof value === "string" ? typeOfJson(value) : undefined;
-    const what = isPlan(input) ? `The value of ${target}` : "The value";
-    if (type !== undefined) return { value_hint: `${what} is text that reads as ${type}; it is set as text.` };
+    const type = typeof value === "string" ? describeJsonType(value) : undefined;
+    const subject = isPlan(input) ? `The value of ${target}` : "The value";
+    if (type !== undefined) return { value_hint: `${subject} is text that reads as ${type}; it is set as text.` };
   }
   return {};
 }
 
-function typeOfJson(text: string): string | undefined {
+function describeJsonType(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "string") return undefined;
@@ -168,12 +158,12 @@ function typeOfJson(text: string): string | undefined {
 }
 
 /** `free`: the service itself says whose it is, so that its proposer need not be known. */
-function signatureOf({ input, signature }: Proposal, { intent, actor }: Context, free: boolean): object {
-  if (input.proposer === undefined || (free && !signature)) return {};
+function createSignatureFacts({ input, signature }: Proposal, { intent, actor }: Context, isOptional: boolean): object {
+  if (input.proposer === undefined || (isOptional && !signature)) return {};
   return signatureFacts({ type: "propose", name: input.proposer, signature }, intent.policy, actor);
 }
 
-const contentOf = (input: ProposeInput, tier: Tier): Content => ({
+const createContent = (input: ProposeInput, tier: Tier): Content => ({
   tenant_id: input.tenant_id,
   kind: input.kind,
   target: input.target,
@@ -202,7 +192,7 @@ export interface Followup {
 }
 
 /** The specification's example of a workflow change: a follow-up for the customers of one tenant. */
-export function crmFollowup(input: Followup): ProposeInput {
+export function createCrmFollowup(input: Followup): ProposeInput {
   const { affected_users, expected_delta_k } = input;
   return {
     ...input,

@@ -34,9 +34,9 @@ export interface AppliedTarget extends TargetKey, Pick<Applied, "target_spelling
 /** Returns the apply of a change at one of its targets; undefined where it was not applied there. */
 export const findApplied = (
   { applied }: Pick<ChangeState, "applied">,
-  place: TargetKey,
+  key: TargetKey,
 ): Omit<AppliedTarget, keyof TargetKey> | undefined =>
-  applied?.sets ? applied.sets.find((one) => isSameTarget(one, place)) : (applied ?? undefined);
+  applied?.sets ? applied.sets.find((one) => isSameTarget(one, key)) : (applied ?? undefined);
 
 /** Lists the operands of a change that are not rolled back. */
 export const listAppliedOperands = (record: ChangeRecord): readonly Change[] =>
@@ -78,7 +78,7 @@ export interface ChangeRecord extends ChangeState {
 export const toChange = (state: ChangeState, content?: Content): Change =>
   Object.assign({ change_id: state.change.change_id }, content, state.change) as Change;
 
-const lifecycle = once(
+const listLifecycleFields = once(
   () =>
     Object.keys(changeSchema().shape).filter(
       (field) => !(CONTENT_FIELDS as readonly string[]).includes(field),
@@ -88,11 +88,11 @@ const lifecycle = once(
 /** The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of. */
 export function listDifferences(logged: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
   const { change, audit, applied, target_owner, rollout } = record;
-  const differing: string[] = lifecycle().filter((field) => !same(logged.change[field], change[field]));
-  if (!same(logged.audit, audit)) differing.push("audit");
-  if (!same(logged.applied, applied)) differing.push("applied");
-  if (!same(logged.rollout, rollout)) differing.push("rollout");
-  if (!same(logged.target_owner, target_owner)) differing.push("target_owner");
+  const differing: string[] = listLifecycleFields().filter((field) => !isEqual(logged.change[field], change[field]));
+  if (!isEqual(logged.audit, audit)) differing.push("audit");
+  if (!isEqual(logged.applied, applied)) differing.push("applied");
+  if (!isEqual(logged.rollout, rollout)) differing.push("rollout");
+  if (!isEqual(logged.target_owner, target_owner)) differing.push("target_owner");
   if (contentDigest(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");
   return differing;
 }
@@ -101,21 +101,21 @@ export function listDifferences(logged: ChangeState, record: ChangeRecord, sha25
 export const isCompleteRecord = (record: Partial<ChangeRecord> | null): boolean =>
   changeSchema().safeParse(record?.change).success && Array.isArray(record?.audit);
 
-const TEXTS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
+const TEXT_FIELDS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
 
 /** Returns whether a stored record has the shape of one: somebody may have replaced it. */
-export function isRecord<R extends Pick<ChangeRecord, "change" | "audit">>(kept: R | null | undefined): kept is R {
-  const { change, audit } = kept ?? {};
+export function isRecord<R extends Pick<ChangeRecord, "change" | "audit">>(value: R | null | undefined): value is R {
+  const { change, audit } = value ?? {};
   if (typeof change !== "object" || change === null || !Array.isArray(audit)) return false;
-  return TEXTS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);
+  return TEXT_FIELDS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);
 }
 
 /** Members may stand in another order: what is compared was parsed from two texts. */
-function same(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
   const members = Object.entries(a);
   return (
     members.length === Object.keys(b).length &&
-    members.every(([name, member]) => Object.hasOwn(b, name) && same(member, (b as Record<string, unknown>)[name]))
+    members.every(([name, member]) => Object.hasOwn(b, name) && isEqual(member, (b as Record<string, unknown>)[name]))
   );
 }

@@ -2,15 +2,15 @@
 import { normalizeTarget } from "./target_key.ts";
 
 /** A full commit id, or another digest of that length: 40 or 64 lower-case hex characters. */
-export const HEAD = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+export const HEAD_PATTERN = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /** Targets whose value must name repository and environment. */
-const DEPLOY = "deploy/";
+const DEPLOY_PREFIX = "deploy/";
 
 /** Returns true where a pattern may match a deployment. */
-export function coversDeployments(pattern: string): boolean {
+export function canMatchDeployment(pattern: string): boolean {
   const [stem = ""] = normalizeTarget(pattern).split("*");
-  return stem.startsWith(DEPLOY) || (pattern.includes("*") && DEPLOY.startsWith(stem));
+  return stem.startsWith(DEPLOY_PREFIX) || (pattern.includes("*") && DEPLOY_PREFIX.startsWith(stem));
 }
 
 /** Returns repository and environment of a deployment's target; undefined for one that names none. */
@@ -20,9 +20,9 @@ export function parseDeployment(target: string): { repository_id: string; enviro
 }
 
 /** Explains why a value is no release of its target; undefined where it is one. */
-export function describeReleaseProblem(target: string, value: unknown): string | undefined {
-  const { head, repository_id, environment } = membersOf(value);
-  if (!normalizeTarget(target).startsWith(DEPLOY))
+export function findReleaseProblem(target: string, value: unknown): string | undefined {
+  const { head, repository_id, environment } = readMembers(value);
+  if (!normalizeTarget(target).startsWith(DEPLOY_PREFIX))
     return typeof head === "string" && head !== "" ? undefined : "the value must be an object with head, a text";
   const named = parseDeployment(target);
   if (!named) return "a deployment's target is deploy/<repository id>/<environment>";
@@ -30,14 +30,14 @@ export function describeReleaseProblem(target: string, value: unknown): string |
     return `repository_id must be ${named.repository_id}, as in the target`;
   if (environment !== named.environment)
     return `environment must be ${JSON.stringify(named.environment)}, as in the target`;
-  return typeof head === "string" && HEAD.test(head)
+  return typeof head === "string" && HEAD_PATTERN.test(head)
     ? undefined
     : "head must be a full commit id, 40 or 64 lower-case hex characters";
 }
 
 /** Returns the head of a release; undefined where the value is none. */
-export const releaseHead = (target: string, value: unknown): string | undefined =>
-  describeReleaseProblem(target, value) === undefined ? (membersOf(value).head as string) : undefined;
+export const findReleaseHead = (target: string, value: unknown): string | undefined =>
+  findReleaseProblem(target, value) === undefined ? (readMembers(value).head as string) : undefined;
 
-const membersOf = (value: unknown): Record<string, unknown> =>
+const readMembers = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

@@ -9,19 +9,20 @@ import { listAllowedActions } from "./transitions.ts";
 export function requireRollout(change: Change, step: number, intent: Intent): void {
   const { change_id, status, exposure } = change;
   if (isRollingOut(change) && exposure!.step === step) return;
-  const stands =
+  const state =
     !isRollingOut(change) || !exposure
       ? `${change_id} is ${status}, and not being rolled out in steps`
       : `the rollout of ${change_id} stands at step ${exposure.step}, and not at ${step}; read it again before deciding`;
-  throw createRejection(change, stands, intent);
+  throw createRejection(change, state, intent);
 }
 
 /** Creates the error of an act that a rollout does not allow now: 400 `illegal_transition`. */
 export const createStageRejection = (
   change: Change,
-  why: string,
+  reason: string,
   { product }: { product: { intent: Intent } },
-): AppError => createRejection(change, `the rollout of ${change.change_id} cannot do that now: ${why}`, product.intent);
+): AppError =>
+  createRejection(change, `the rollout of ${change.change_id} cannot do that now: ${reason}`, product.intent);
 
 const createRejection = (change: Change, message: string, intent: Intent): AppError =>
   new AppError("illegal_transition", message, {

@@ -18,7 +18,7 @@ interface Signature {
 export type SignatureResult = Signature | { refused: string };
 
 /** A decision, whose it is, and what came with it. */
-interface Decided {
+interface SignableDecision {
   type:
     | "approve"
     | "deny"
@@ -37,13 +37,13 @@ interface Decided {
 }
 
 /** Returns what a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
-export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): object {
-  const { signature } = decided;
-  if (!signature) refuseUnsigned(decided, policy, actor);
+export function signatureFacts(decision: SignableDecision, policy: Policy, actor: Actor): object {
+  const { signature } = decision;
+  if (!signature) rejectUnsigned(decision, policy, actor);
   else if ("refused" in signature)
     throw new AppError(
       "proof_invalid",
-      `the proof is not one of this decision by ${decided.name}: ${signature.refused}`,
+      `the proof is not one of this decision by ${decision.name}: ${signature.refused}`,
     );
   else return { key: signature.key.id, statement: signature.statement, proof: signature.proof };
   return {};
@@ -72,16 +72,17 @@ const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore
 /** Actions that a name with keys must sign where the intent lists who may do them. */
 const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);
 
-function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, actor: Actor): void {
+function rejectUnsigned({ type, name, over_drift }: SignableDecision, policy: Policy, actor: Actor): void {
   const { signing, self_approval } = policy;
   const isConsent = CONSENTS.has(type) || over_drift === true;
-  const isNamed = isNamedByProxy(actor) || actor.authenticated === "agent";
+  const isVouchedFor = isNamedByProxy(actor) || actor.authenticated === "agent";
   const isAction = SIGNED_BY_KEYED.has(type) || SIGNED_WHERE_LISTED.has(type);
-  const byKey = SIGNED_WHERE_LISTED.has(type)
+  const needsKeySignature = SIGNED_WHERE_LISTED.has(type)
     ? isListed(type as PermissionAction, policy)
-    : isAction || (type === "withdraw" && !isNamed);
-  if (isConsent ? requiresSignature(name, signing) : byKey && listKeys(name, signing).length > 0) refuse(name, signing);
-  if (isConsent || isNamed || isAction) return;
+    : isAction || (type === "withdraw" && !isVouchedFor);
+  if (isConsent ? requiresSignature(name, signing) : needsKeySignature && listKeys(name, signing).length > 0)
+    rejectMissingProof(name, signing);
+  if (isConsent || isVouchedFor || isAction) return;
   // A caller without a proven name could propose under another name, and approve under their own.
   if ((signing.only && !self_approval) || (type === "propose" && listKeys(name, signing).length > 0))
     throw new AppError(
@@ -90,7 +91,7 @@ function refuseUnsigned({ type, name, over_drift }: Decided, policy: Policy, act
     );
 }
 
-function refuse(name: string, signing: Signing): never {
+function rejectMissingProof(name: string, signing: Signing): never {
   throw new AppError(
     "proof_required",
     listKeys(name, signing).length > 0

@@ -47,9 +47,9 @@ export function judgeRolloutOutcome(
 ): OutcomeVerdict {
   if (is_worse) return "regressed";
   if (!isDue) return "too_early";
-  const own = kpis.find((one) => one.kpi === kpi);
-  if (!own || own.relative || expected === null) return "inconclusive";
-  const { worse_at_least, worse_at_most } = own;
+  const measured = kpis.find((one) => one.kpi === kpi);
+  if (!measured || measured.relative || expected === null) return "inconclusive";
+  const { worse_at_least, worse_at_most } = measured;
   if (worse_at_most !== null && -worse_at_most >= expected) return "met";
   return worse_at_least !== null && -worse_at_least < expected ? "missed" : "inconclusive";
 }
@@ -58,10 +58,17 @@ export function judgeRolloutOutcome(
 export function describeMeasured(kpis: readonly MeasuredKpi[]): string {
   if (kpis.length === 0) return "Nothing was measured in its rollout yet.";
   const parts = kpis.map(({ kpi, relative, worse_at_least: low, worse_at_most: high }) => {
-    const say = (bound: number) => (relative ? `${round(Math.abs(bound) * 100)} %` : String(round(Math.abs(bound))));
-    const least = low === null ? undefined : low > 0 ? `at least ${say(low)} worse` : `at most ${say(low)} better`;
-    const most = high === null ? undefined : high < 0 ? `at least ${say(high)} better` : `at most ${say(high)} worse`;
-    return `${kpi} is ${[least, most].filter((bound) => bound !== undefined).join(" and ") || "without a bound yet"}`;
+    const formatBound = (bound: number) =>
+      relative ? `${round(Math.abs(bound) * 100)} %` : String(round(Math.abs(bound)));
+    const lower =
+      low === null ? undefined : low > 0 ? `at least ${formatBound(low)} worse` : `at most ${formatBound(low)} better`;
+    const upper =
+      high === null
+        ? undefined
+        : high < 0
+          ? `at least ${formatBound(high)} better`
+          : `at most ${formatBound(high)} worse`;
+    return `${kpi} is ${[lower, upper].filter((bound) => bound !== undefined).join(" and ") || "without a bound yet"}`;
   });
   return `Measured against users without it: ${parts.join("; ")}.`;
 }

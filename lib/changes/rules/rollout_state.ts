@@ -5,14 +5,14 @@ import type { Change } from "./change.ts";
 import type { ChangeEvent, EventDetail } from "./event.ts";
 import type { ChangeState, Lifecycle, Rollout } from "./record.ts";
 
-type Exposed = Pick<Change, "change_id" | "status" | "exposure" | "stages">;
+type ExposedChange = Pick<Change, "change_id" | "status" | "exposure" | "stages">;
 
 /** Returns true while a change is exposed to a share of the users. */
 export const isRollingOut = ({ status, exposure }: Pick<Change, "status" | "exposure">): boolean =>
   status === "applied" && exposure !== undefined && exposure.share < BUCKETS;
 
 /** Returns who has the value of a change that is rolled out in steps; undefined for any other, and before its apply. */
-export function findExposure({ change_id, status, exposure, stages }: Exposed): Exposure | undefined {
+export function findExposure({ change_id, status, exposure, stages }: ExposedChange): Exposure | undefined {
   if (status !== "applied" || !exposure || !stages) return undefined;
   const { step, share, since } = exposure;
   return { step, share, unit: stages.unit, salt: change_id, since };
@@ -39,14 +39,14 @@ export function evolveStage(
   const { exposure } = change;
   const { step, reason } = detail;
   if (!rollout || !exposure || !isRollingOut(change) || step !== exposure.step) return undefined;
-  const moved = (changed: Partial<Lifecycle>, after: Rollout): ChangeState => ({
+  const evolveTo = (changed: Partial<Lifecycle>, after: Rollout): ChangeState => ({
     ...state,
     rollout: after,
     change: { ...change, ...changed, revision: change.revision + 1 },
     audit: [...state.audit, id],
   });
-  const waiting = (waits_for: string, after: Rollout): ChangeState =>
-    moved({ exposure: { ...exposure, waits_for } }, after);
+  const waitFor = (waits_for: string, after: Rollout): ChangeState =>
+    evolveTo({ exposure: { ...exposure, waits_for } }, after);
   const { by_hand, mismatch, ...free } = rollout;
   const next = exposeStep(rollout, exposure.step + 1, timestamp);
   switch (event_type) {
@@ -55,19 +55,19 @@ export function evolveStage(
       if (mismatch || !isOrderedBefore(detail, by_hand) || !isOrderedBefore(detail, rollout.stopped)) return undefined;
       if (rollout.stopped !== undefined) next.waits_for = exposure.waits_for;
       else if (by_hand !== undefined && next.waits_for !== null) next.waits_for = "by_hand";
-      return moved({ exposure: next }, rollout);
+      return evolveTo({ exposure: next }, rollout);
     case "stage_held":
       if (!reason) return undefined;
-      return waiting(reason, {
+      return waitFor(reason, {
         ...rollout,
         ...(reason === "by_hand" && { by_hand: id }),
         ...(reason === "mismatch" && { mismatch: true }),
       });
     case "stage_resumed":
       if (by_hand === undefined && !mismatch) return undefined;
-      return waiting("resumed", { ...free, ...(mismatch && { baseline: id }) });
+      return waitFor("resumed", { ...free, ...(mismatch && { baseline: id }) });
     case "stage_stopped":
-      return rollout.stopped === undefined ? waiting("rollback", { ...rollout, stopped: id }) : undefined;
+      return rollout.stopped === undefined ? waitFor("rollback", { ...rollout, stopped: id }) : undefined;
     default:
       return undefined;
   }

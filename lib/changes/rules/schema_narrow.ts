@@ -22,10 +22,10 @@ type Compare<K extends keyof ValueSchema> = (
   path: string,
 ) => string | undefined;
 
-const when = (isNarrow: boolean, path: string): string | undefined => (isNarrow ? undefined : path);
-const atLeast = (before: number, after: number, path: string) => when(after >= before, path);
-const atMost = (before: number, after: number, path: string) => when(after <= before, path);
-const includes = (all: readonly unknown[], one: unknown): boolean =>
+const unlessNarrow = (isNarrow: boolean, path: string): string | undefined => (isNarrow ? undefined : path);
+const atLeast = (before: number, after: number, path: string) => unlessNarrow(after >= before, path);
+const atMost = (before: number, after: number, path: string) => unlessNarrow(after <= before, path);
+const hasEqual = (all: readonly unknown[], one: unknown): boolean =>
   all.some((other) => canonicalJson(other) === canonicalJson(one));
 
 const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
@@ -34,14 +34,14 @@ const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
     const isNarrow = listTypes({ type: after })!.every(
       (one) => allowed.includes(one) || (one === "integer" && allowed.includes("number")),
     );
-    return when(isNarrow, path);
+    return unlessNarrow(isNarrow, path);
   },
   enum: (before, after, path) =>
-    when(
-      after.every((one) => includes(before, one)),
+    unlessNarrow(
+      after.every((one) => hasEqual(before, one)),
       path,
     ),
-  const: (before, after, path) => when(canonicalJson(before) === canonicalJson(after), path),
+  const: (before, after, path) => unlessNarrow(canonicalJson(before) === canonicalJson(after), path),
   minimum: atLeast,
   exclusiveMinimum: atLeast,
   minLength: atLeast,
@@ -50,10 +50,10 @@ const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
   exclusiveMaximum: atMost,
   maxLength: atMost,
   maxItems: atMost,
-  multipleOf: (before, after, path) => when(isIntegerMultiple(after, before), path),
-  pattern: (before, after, path) => when(before === after, path),
+  multipleOf: (before, after, path) => unlessNarrow(isIntegerMultiple(after, before), path),
+  pattern: (before, after, path) => unlessNarrow(before === after, path),
   items: findWiderKeyword,
-  uniqueItems: (before, after, path) => when(!before || after, path),
+  uniqueItems: (before, after, path) => unlessNarrow(!before || after, path),
   properties: (before, after, path) => {
     for (const [name, schema] of Object.entries(before)) {
       if (!Object.hasOwn(after, name)) return `${path}.${name}`;
@@ -63,7 +63,7 @@ const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
     return undefined;
   },
   required: (before, after, path) =>
-    when(
+    unlessNarrow(
       before.every((name) => after.includes(name)),
       path,
     ),

@@ -19,17 +19,17 @@ export interface Signing {
 
 /** The names that can sign. */
 export const listNamesWithKeys = (principals: Principals): string[] =>
-  Object.keys(principals).filter((name) => keysIn(principals[name]!).length > 0);
+  Object.keys(principals).filter((name) => listPrincipalKeys(principals[name]!).length > 0);
 
-const keysIn = (principal: Principals[string]): readonly Key[] =>
+const listPrincipalKeys = (principal: Principals[string]): readonly Key[] =>
   principal.kind === "person" ? (principal.keys ?? []) : [];
 
 /** Returns the signing rules of an intent: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
 export function makeSigning(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
   const names = listNamesWithKeys(principals);
-  const known = (name: string): KnownKey[] =>
-    keysIn(principals[name]!).map((key) => ({ ...key, id: signingKeyId(key, sha256) }));
-  return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, known(name)])) };
+  const idKeys = (name: string): KnownKey[] =>
+    listPrincipalKeys(principals[name]!).map((key) => ({ ...key, id: signingKeyId(key, sha256) }));
+  return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, idKeys(name)])) };
 }
 
 /** The keys that stand under a name today. */

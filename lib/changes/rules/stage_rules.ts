@@ -16,22 +16,22 @@ export function requireStageOpen(
   { change, rollout }: Pick<ChangeRecord, "change" | "rollout">,
   intent: Intent,
 ): void {
-  const refuse = (why: string): never => {
-    throw createStageRejection(change, why, { product: { intent } });
+  const reject = (reason: string): never => {
+    throw createStageRejection(change, reason, { product: { intent } });
   };
   const step = change.exposure!.step;
   const { stopped, by_hand, mismatch } = rollout!;
   switch (action) {
     case "hold":
-      if (stopped !== undefined) refuse("its rule ordered its rollback, which no hold stops");
-      if (by_hand !== undefined) refuse("it is held by a person already");
+      if (stopped !== undefined) reject("its rule ordered its rollback, which no hold stops");
+      if (by_hand !== undefined) reject("it is held by a person already");
       return;
     case "resume":
-      if (stopped !== undefined) refuse("its rule ordered its rollback");
-      if (by_hand === undefined && !mismatch) refuse("nobody holds it, and it has no mismatch");
+      if (stopped !== undefined) reject("its rule ordered its rollback");
+      if (by_hand === undefined && !mismatch) reject("nobody holds it, and it has no mismatch");
       return;
     case "advance":
-      if (change.stages!.steps[step]!.advance !== "manual") refuse(`its step ${step} is not manual`);
+      if (change.stages!.steps[step]!.advance !== "manual") reject(`its step ${step} is not manual`);
   }
 }
 
@@ -45,8 +45,8 @@ export function requireStagePerson(
     requireApprover(change, name, intent);
     return requireGroups(name, claimed, intent);
   }
-  const decides = isDecider(change, name, intent) && hasGroups(name, claimed.idp, intent);
-  if (decides && !isForbiddenSelfApproval(change, name, intent.policy)) return;
+  const canDecideHere = isDecider(change, name, intent) && hasGroups(name, claimed.idp, intent);
+  if (canDecideHere && !isForbiddenSelfApproval(change, name, intent.policy)) return;
   try {
     requirePermission("freeze", claimed, intent);
   } catch (error) {

@@ -38,10 +38,10 @@ export const stagesRule = () =>
 export type StagesRule = z.output<ReturnType<typeof stagesRule>>;
 
 /** A change that may be rolled out in steps. */
-export type Staged = ChangeEntry & { stages?: Stages | undefined };
+export type StagedChange = ChangeEntry & { stages?: Stages | undefined };
 
 /** Explains why the intent does not allow the rollout of a change; undefined where it does. */
-export function findStagesProblem(change: Staged, rule: StagesRule | undefined): string | undefined {
+export function findStagesProblem(change: StagedChange, rule: StagesRule | undefined): string | undefined {
   const { stages } = change;
   if (!stages || !rule) return undefined;
   const { targets, watch, fed_by, max_allowed } = rule;
@@ -52,26 +52,26 @@ export function findStagesProblem(change: Staged, rule: StagesRule | undefined):
   if (fed_by && !fed_by.includes(normalizeName(stages.fed_by)))
     return `must be fed by one of ${fed_by.join(", ")}, as policy.stages asks`;
   for (const { kpi, allowed } of stages.watch) {
-    const most = Object.hasOwn(max_allowed, kpi) ? max_allowed[kpi]! : undefined;
-    if (most === undefined) continue;
-    if (typeof most !== typeof allowed)
+    const limit = Object.hasOwn(max_allowed, kpi) ? max_allowed[kpi]! : undefined;
+    if (limit === undefined) continue;
+    if (typeof limit !== typeof allowed)
       return `must allow ${kpi} a loss of the kind that policy.stages.max_allowed states`;
-    if (amountOf(allowed) > amountOf(most)) return `allows ${kpi} more than policy.stages.max_allowed`;
+    if (lossAmount(allowed) > lossAmount(limit)) return `allows ${kpi} more than policy.stages.max_allowed`;
   }
   return undefined;
 }
 
-const amountOf = (allowed: number | { relative: number }): number =>
+const lossAmount = (allowed: number | { relative: number }): number =>
   typeof allowed === "object" ? allowed.relative : allowed;
 
 /** Returns true where the rule sets `fed_by`, `watch` and all of `max_allowed`: without these no rollout is minor. */
-export const boundsRollouts = (rule: StagesRule | undefined): boolean =>
+export const hasRolloutBounds = (rule: StagesRule | undefined): boolean =>
   rule?.fed_by !== undefined &&
   rule.watch.length > 0 &&
   rule.watch.every((kpi) => Object.hasOwn(rule.max_allowed, kpi));
 
 /** Returns true where the rollout of a change replaces the guardrails on a KPI. */
-export const replacesGuardrails = (change: Staged, kpi: string, rule: StagesRule | undefined): boolean =>
+export const isGuardrailReplaced = (change: StagedChange, kpi: string, rule: StagesRule | undefined): boolean =>
   rule?.replaces_guardrails === true &&
   Object.hasOwn(rule.max_allowed, kpi) &&
   (change.stages?.watch.some((watched) => watched.kpi === kpi) ?? false);

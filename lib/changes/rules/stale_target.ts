@@ -16,13 +16,13 @@ export function describeMovedTarget({ before, now }: TargetOwners): string | und
   if (before === undefined) return undefined;
   const [then, current] = [listOwners(before), listOwners(now)];
   const moved = current.findIndex((owner, index) => owner !== then[index]);
-  return moved === -1 ? undefined : describeMoved(then[moved] ?? null, current[moved]!);
+  return moved === -1 ? undefined : describeOwnerChange(then[moved] ?? null, current[moved]!);
 }
 
 const listOwners = (owner: TargetOwner): readonly (string | null)[] =>
   typeof owner === "object" && owner !== null ? owner : [owner];
 
-function describeMoved(before: string | null, now: string | null): string {
+function describeOwnerChange(before: string | null, now: string | null): string {
   if (now === null) return `${before}, which the target held at the consent, was rolled back since`;
   return `the target holds ${now} now, and held ${before === null ? "no change" : before} at the consent`;
 }

@@ -25,7 +25,7 @@ import { signatureFacts } from "./require_signature.ts";
 import { isSignedAsRequired } from "./signing.ts";
 import type { SignatureResult } from "./require_signature.ts";
 import { requireRollout } from "./require_rollout.ts";
-import { type LifecycleAction, listAllowedActions, transition } from "./transitions.ts";
+import { type LifecycleAction, listAllowedActions, requireTransition } from "./transitions.ts";
 
 /** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */
 export function decide(change: Change | undefined, command: Command, context: Context): NewEvent {
@@ -35,22 +35,22 @@ export function decide(change: Change | undefined, command: Command, context: Co
   const common = { digest: change.digest, manifest_hash: context.manifest_hash, ...context.actor };
   switch (command.type) {
     case "succeed": {
-      const status = transition(change, command.operation, intent);
+      const status = requireTransition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_applied" : "change_rolled_back";
       return { event_type, detail: { status, target: change.target, ...command.circumstance, ...common } };
     }
     case "fail": {
-      transition(change, command.operation, intent);
+      requireTransition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_apply_failed" : "change_rollback_failed";
       return { event_type, detail: { status: change.status, ...command.circumstance, ...common } };
     }
     case "rebuild":
       return { event_type: "record_rebuilt", detail: { status: change.status, fields: command.fields, ...common } };
     case "drift":
-      transition(change, "rollback", intent);
+      requireTransition(change, "rollback", intent);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...common } };
     case "restore":
-      transition(change, "rollback", intent);
+      requireTransition(change, "rollback", intent);
       return {
         event_type: "value_restored",
         detail: { status: change.status, target: change.target, ...command.circumstance, ...common },
@@ -63,7 +63,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     }
     case "mandate": {
       const { approval, target_owner, seen } = command;
-      const status = transition(change, "approve", intent);
+      const status = requireTransition(change, "approve", intent);
       const approver = mandateApproverName(approval.mandate_id);
       const facts = { decision: "approved", status, approver, note: "", mandate: approval, target_owner };
       return { event_type: "consent_decision", detail: { ...facts, ...(seen && { seen }), ...common } };
@@ -77,12 +77,12 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "review":
       return {
         event_type: "emergency_reviewed",
-        detail: { ...reviewOf(change, command, context), ...common, ...signed(command, context) },
+        detail: { ...decideReview(change, command, context), ...common, ...createSignatureFacts(command, context) },
       };
     case "note":
       return {
         event_type: "note_added",
-        detail: { ...makeLateNote(change, command, intent), ...common, ...signed(command, context) },
+        detail: { ...makeLateNote(change, command, intent), ...common, ...createSignatureFacts(command, context) },
       };
     case "erase": {
       requireErasable(change, command, intent);
@@ -93,21 +93,21 @@ export function decide(change: Change | undefined, command: Command, context: Co
         note: command.note,
         remaining_digest,
         ...common,
-        ...signed(command, context),
+        ...createSignatureFacts(command, context),
       };
       return { event_type: "content_erased", detail, content };
     }
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, context), ...common, ...signed(command, context) },
+        detail: { ...decideConsent(change, command, context), ...common, ...createSignatureFacts(command, context) },
       };
   }
 }
 
 /** Requires that an operation may begin; before an apply, consent is checked again under the current intent. */
 export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
-  transition(change, operation, intent);
+  requireTransition(change, operation, intent);
   if (operation === "apply") requireConsented(change, intent);
 }
 
@@ -116,7 +116,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
  */
 export function requireConsented(change: Change, intent: Intent): void {
   const { change_id } = change;
-  requireAllowedTarget(change, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
+  requireAllowedTarget(change, intent.policy, () => ({ change_id, allowed: listActionsWithoutApply(change, intent) }));
   const missing = listMissingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
@@ -124,34 +124,38 @@ export function requireConsented(change: Change, intent: Intent): void {
     ? `, which nobody is left to give; ${describeClosers(change, intent)}`
     : "";
   const message = `consents are missing under today's intent: ${lacks}${instead}`;
-  throw new AppError("consent_incomplete", message, { change_id, missing, allowed: allowedInstead(change, intent) });
+  throw new AppError("consent_incomplete", message, {
+    change_id,
+    missing,
+    allowed: listActionsWithoutApply(change, intent),
+  });
 }
 
 /** Actions that remain for a change whose apply is rejected. */
-export const allowedInstead = (change: Change, intent: Intent): LifecycleAction[] =>
+export const listActionsWithoutApply = (change: Change, intent: Intent): LifecycleAction[] =>
   listAllowedActions(change, intent).filter((action) => action !== "apply");
 
-const signed = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
+const createSignatureFacts = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
 /** Requires that an operation allows a dry run: an apply also before its consent, so that approvers see its effect. */
-export function requireRehearsable(change: Change, operation: Operation, intent: Intent): void {
-  if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, intent);
+export function requireDryRunnable(change: Change, operation: Operation, intent: Intent): void {
+  if (operation === "rollback" || change.status !== "pending_consent") requireTransition(change, operation, intent);
   if (operation === "apply") requireAllowedTarget(change, intent.policy);
 }
 
 /** The rules and the actor of a decision. */
-type Judging = Pick<Context, "intent" | "actor">;
+type DecisionContext = Pick<Context, "intent" | "actor">;
 
 type Erasure = Extract<Command, { type: "erase" }>;
 type Review = Extract<Command, { type: "review" }>;
 type LateNote = Extract<Command, { type: "note" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
-function consent(change: Change, command: Consent, { intent, actor }: Context): object {
+function decideConsent(change: Change, command: Consent, { intent, actor }: Context): object {
   const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
   const next =
-    isFurther && !isEmergencyApproved(change, intent) ? change.status : transition(change, command.type, intent);
+    isFurther && !isEmergencyApproved(change, intent) ? change.status : requireTransition(change, command.type, intent);
   // A consent to a rollout leaves it where it is.
   const status = change.status === "applied" ? change.status : next;
   const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
@@ -163,10 +167,10 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     const note = `not applied within ${intent.policy.approval_ttl_hours} hours`;
     return { decision: "lapsed", status, ...from, approver: POLICY_EXPIRY, note };
   }
-  const judging = { intent, actor };
+  const decisionContext = { intent, actor };
   if (command.type === "approve" && command.emergency)
-    return { ...emergencyApproval(change, command, judging), ...from };
-  if (command.type === "approve") return { ...approval(change, command, status, judging), ...from };
+    return { ...decideEmergencyApproval(change, command, decisionContext), ...from };
+  if (command.type === "approve") return { ...decideApproval(change, command, status, decisionContext), ...from };
   const { name, note } = command;
   if (command.type === "deny") {
     requireDecider(change, name, intent);
@@ -179,33 +183,33 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     return { decision: "revoked", status, ...from, approver: name, note };
   }
   // A change without a proposer belongs to nobody: a person may withdraw it, an agent only its own changes.
-  const own =
+  const isOwnProposal =
     change.proposer === null ? actor.authenticated !== "agent" : normalizeName(change.proposer) === normalizeName(name);
-  if (!own) {
-    const who = change.proposer === null ? "a person" : `${change.proposer}, who proposed this change,`;
-    throw new AppError("not_the_proposer", `only ${who} may withdraw it`);
+  if (!isOwnProposal) {
+    const allowed = change.proposer === null ? "a person" : `${change.proposer}, who proposed this change,`;
+    throw new AppError("not_the_proposer", `only ${allowed} may withdraw it`);
   }
   return { decision: "withdrawn", status, approver: name, note };
 }
 
 /** One more consent; the change is approved when enough distinct names have given theirs. */
-function approval(
+function decideApproval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
   approved: Status,
-  { intent, actor }: Judging,
+  { intent, actor }: DecisionContext,
 ): object {
-  const lacking = asked(listMissingOrdinaryConsents(change, intent));
+  const lacking = countMissing(listMissingOrdinaryConsents(change, intent));
   // After the rules became looser, a change may lack nothing and wait: any further consent moves it.
-  const lacksOnlyAWord = change.status !== approved && lacking === 0;
+  const isAnyConsentEnough = change.status !== approved && lacking === 0;
   // A consent that no longer counts does not keep its name from giving another.
-  if (!lacksOnlyAWord && hasConsented(change, name, intent))
+  if (!isAnyConsentEnough && hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
   requireApprover(change, name, intent);
   requireGroups(name, actor, intent);
-  const added = { approver: name, note, at: "", ...keyOf(signature), ...groupsOf(actor) };
+  const added = { approver: name, note, at: "", ...pickKey(signature), ...pickGroups(actor) };
   const after = { ...change, approvals: [...change.approvals, added] };
   const { given, needed } = countQuorum(after, intent);
   const decided = {
@@ -217,8 +221,8 @@ function approval(
     progress: `${given} of ${needed}`,
   };
   const missing = listMissingOrdinaryConsents(after, intent);
-  const isSigned = isSignedAsRequired({ approver: name, ...keyOf(signature) }, intent.policy.signing);
-  if (isSigned && !lacksOnlyAWord && asked(missing) === lacking)
+  const isSigned = isSignedAsRequired({ approver: name, ...pickKey(signature) }, intent.policy.signing);
+  if (isSigned && !isAnyConsentEnough && countMissing(missing) === lacking)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
   const isApproved = change.status === approved || missing.length === 0;
   const isRollout = approved === "applied";
@@ -226,14 +230,14 @@ function approval(
 }
 
 /** How many consents rules still ask for. */
-const asked = (rules: readonly MissingConsent[]): number => rules.reduce((sum, { count }) => sum + count, 0);
+const countMissing = (rules: readonly MissingConsent[]): number => rules.reduce((sum, { count }) => sum + count, 0);
 
 /** The key under which a consent stands, as its approval will say it. */
-const keyOf = (signature: SignatureResult | undefined): { key?: string } =>
+const pickKey = (signature: SignatureResult | undefined): { key?: string } =>
   signature && "key" in signature ? { key: signature.key.id } : {};
 
 /** The groups under which a consent stands, as its approval will say it. */
-const groupsOf = ({ idp }: Actor): { idp?: string[] } => (idp ? { idp: [...idp] } : {});
+const pickGroups = ({ idp }: Actor): { idp?: string[] } => (idp ? { idp: [...idp] } : {});
 
 const hasConsented = (change: Change, name: string, intent: Intent, inEmergency = false): boolean =>
   listValidApprovals(change, intent).some(
@@ -243,10 +247,10 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
 /**
  * Records an emergency consent, which counts for no other quorum; the change is approved once enough of its approvers consent.
  */
-function emergencyApproval(
+function decideEmergencyApproval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
-  { intent, actor }: Judging,
+  { intent, actor }: DecisionContext,
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
   requireEmergencyApprover(change, name, intent);
@@ -258,7 +262,7 @@ function emergencyApproval(
     });
   const approvals = [
     ...change.approvals,
-    { approver: name, note, at: "", emergency: true as const, ...keyOf(signature), ...groupsOf(actor) },
+    { approver: name, note, at: "", emergency: true as const, ...pickKey(signature), ...pickGroups(actor) },
   ];
   const { given, needed } = countEmergencyConsents({ ...change, approvals }, intent)!;
   const decided = {
@@ -274,7 +278,7 @@ function emergencyApproval(
   return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 
-function reviewOf(change: Change, { name, note, verdict }: Review, { intent, actor }: Judging): object {
+function decideReview(change: Change, { name, note, verdict }: Review, { intent, actor }: DecisionContext): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
     throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {

@@ -39,7 +39,7 @@ export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "place
 }
 
 /** Returns true for a decision that consents to a change. */
-export const isConsent = (decision: string | undefined): boolean =>
+export const isConsentDecision = (decision: string | undefined): boolean =>
   decision === "approve" || decision === "approve_emergency";
 
 /** Returns what the statement of a decision says of a change. */
@@ -49,7 +49,7 @@ export const changeFacts = (
 ): Pick<StatementFacts, "change_id" | "digest" | "places" | "apply_when"> => ({
   change_id,
   digest,
-  ...(isConsent(decision) && { places, apply_when }),
+  ...(isConsentDecision(decision) && { places, apply_when }),
 });
 
 /** Returns the statement as RFC 8785 JSON. */
@@ -57,7 +57,7 @@ export const statementText = <Facts extends CommonFacts>(facts: Facts): string =
   canonicalJson({ v: "countersign-consent/1", ...facts });
 
 /** When a statement says it was made; undefined when it says nothing of the kind. */
-export function statedAt(statement: string): string | undefined {
+export function parseStatementTime(statement: string): string | undefined {
   try {
     const { at } = JSON.parse(statement) as { at?: unknown };
     return typeof at === "string" ? at : undefined;

@@ -6,7 +6,7 @@ import type { Approval, Change } from "./change.ts";
 import type { ChangeRecord } from "./record.ts";
 
 /** Defaults of fields that a change leaves out. */
-const UNSAID = {
+const DEFAULTS = {
   expected_delta_k: null,
   affected_users: null,
   reversible: true,
@@ -22,36 +22,36 @@ const UNSAID = {
   rolled_back_at: null,
   revision: 1,
 } satisfies Partial<Change>;
-type Unsaid = keyof typeof UNSAID;
+type DefaultField = keyof typeof DEFAULTS;
 
 /** A record as it lies in the store; without `applied` where the change was never applied. */
 export type StoredChange = Omit<ChangeRecord, "change" | "applied"> &
   Partial<Pick<ChangeRecord, "applied">> & {
-    change: Omit<Change, "change_id" | Unsaid> & Partial<Pick<Change, Unsaid>>;
+    change: Omit<Change, "change_id" | DefaultField> & Partial<Pick<Change, DefaultField>>;
   };
 
 /** A record to be written; frozen, as the record is. */
 export function toStoredChange({ change, applied, ...state }: ChangeRecord): StoredChange {
-  const said: Record<string, unknown> = {};
+  const stated: Record<string, unknown> = {};
   for (const field in change) {
     const value = change[field as keyof Change];
-    if (field !== "change_id" && !isUnsaid(field, value)) said[field] = value;
+    if (field !== "change_id" && !isDefault(field, value)) stated[field] = value;
   }
-  const record = { change: Object.freeze(said), ...state, ...(applied && { applied }) };
+  const record = { change: Object.freeze(stated), ...state, ...(applied && { applied }) };
   return Object.freeze(record) as StoredChange;
 }
 
-const isUnsaid = (field: string, value: unknown): boolean =>
-  Object.hasOwn(UNSAID, field) &&
-  (value === UNSAID[field as keyof typeof UNSAID] || (Array.isArray(value) && value.length === 0));
+const isDefault = (field: string, value: unknown): boolean =>
+  Object.hasOwn(DEFAULTS, field) &&
+  (value === DEFAULTS[field as keyof typeof DEFAULTS] || (Array.isArray(value) && value.length === 0));
 
 /** The record that lies under an id; what is none stays as it is. */
 export function fromStoredChange({ id, value }: { id: string; value: StoredChange }): ChangeRecord {
   const change: unknown = (value as StoredChange | null)?.change;
   if (typeof change !== "object" || change === null) return value as unknown as ChangeRecord;
   // Twice: what was said comes first, and holds.
-  const whole = { change_id: id, ...change, ...UNSAID, ...change };
-  return { ...value, change: whole, applied: value.applied ?? null } as unknown as ChangeRecord;
+  const complete = { change_id: id, ...change, ...DEFAULTS, ...change };
+  return { ...value, change: complete, applied: value.applied ?? null } as unknown as ChangeRecord;
 }
 
 /** The record of which a store gives the text. */

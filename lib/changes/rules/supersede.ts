@@ -4,11 +4,14 @@ import { type ChangeEntry, listEntries } from "./list_entries.ts";
 import { isSameTarget } from "./target_key.ts";
 
 /** Why a proposal cannot supersede a change; undefined where it can. What is not applied may be proposed again for another target. */
-export function findSupersedeProblem(of: ChangeEntry & Pick<Change, "status">, by: ChangeEntry): string | undefined {
-  const setBy = listEntries(by);
-  for (const entry of listEntries(of)) {
+export function findSupersedeProblem(
+  earlier: ChangeEntry & Pick<Change, "status">,
+  later: ChangeEntry,
+): string | undefined {
+  const setBy = listEntries(later);
+  for (const entry of listEntries(earlier)) {
     if (!setBy.some(({ tenant_id }) => tenant_id === entry.tenant_id)) return "names a change of another tenant";
-    if (of.status === "applied" && !setBy.some((one) => isSameTarget(one, entry)))
+    if (earlier.status === "applied" && !setBy.some((one) => isSameTarget(one, entry)))
       return `names a change that is applied to ${entry.target}, whose place a change of another target cannot take`;
   }
   return undefined;

@@ -6,13 +6,13 @@ const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with 
 
 /** The reason why no valid target matches a pattern, with the likely intended one; undefined where some target matches. */
 export function explainUnmatchable(pattern: string): string | undefined {
-  const problem = problemOf(pattern);
+  const problem = findProblem(pattern);
   if (problem === undefined) return undefined;
   const meant = intendedPattern(pattern);
   return `matches no target, since ${problem}; ${TARGET_FORM}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
 }
 
-function problemOf(pattern: string): string | undefined {
+function findProblem(pattern: string): string | undefined {
   if (/^[^A-Za-z0-9*]/.test(pattern)) return `no target begins with ${pattern[0]}`;
   if (pattern.endsWith("/")) return "no target ends with /";
   const dots = /\/(\.\.?)(?:\/|$)/.exec(pattern);
@@ -22,7 +22,7 @@ function problemOf(pattern: string): string | undefined {
 /** Paths of other tools begin with `/`, and their folders end with it. */
 function intendedPattern(pattern: string): string | undefined {
   const meant = pattern.replace(/^\/+/, "").replace(/\/+$/, "/*");
-  return meant !== pattern && meant !== "" && problemOf(meant) === undefined ? meant : undefined;
+  return meant !== pattern && meant !== "" && findProblem(meant) === undefined ? meant : undefined;
 }
 
 /** Returns true where every target that a pattern matches falls under one of these patterns. */
@@ -31,13 +31,14 @@ export const isCovered = (pattern: string, by: readonly string[]): boolean =>
   by.some((other) => matchesPattern(pattern, other));
 
 /** Returns whether a target matches a pattern; `*` stands for any characters. */
-export const matchesPattern = (target: string, pattern: string): boolean => matchRest(target, pattern) !== undefined;
+export const matchesPattern = (target: string, pattern: string): boolean =>
+  matchWildcard(target, pattern) !== undefined;
 
 /**
  * Returns what the last `*` of a pattern stands for in a target, or the target for a pattern without one; undefined where it does
  * not match. In one pass, since any caller may send a pattern.
  */
-export function matchRest(target: string, pattern: string): string | undefined {
+export function matchWildcard(target: string, pattern: string): string | undefined {
   const [begin, ...parts] = normalizeTarget(pattern).split("*") as [string, ...string[]];
   const text = normalizeTarget(target);
   const end = parts.pop();
@@ -54,9 +55,9 @@ export function matchRest(target: string, pattern: string): string | undefined {
 }
 
 /** Returns what the last `*` of the first pattern that covers a target stands for; undefined where none does. */
-export function findRest(target: string, patterns: readonly string[]): string | undefined {
+export function findWildcard(target: string, patterns: readonly string[]): string | undefined {
   for (const pattern of patterns) {
-    const rest = matchRest(target, pattern);
+    const rest = matchWildcard(target, pattern);
     if (rest !== undefined) return rest;
   }
   return undefined;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { line } from "../../kit/fields.ts";
 import { list, strictObject } from "./fields.ts";
 import { finiteNumber, targetPattern } from "./intent_parts.ts";
-import { listTypes, memberName, valueSchema } from "./value_schema.ts";
+import { listTypes, memberNameSchema, valueSchema } from "./value_schema.ts";
 
 /** A year: what a target held earlier is no base for a step. */
 const MAX_STEP_HOURS = 8784;
@@ -14,12 +14,12 @@ const memberPath = () =>
     .string("must be text")
     .max(200, "must have 200 characters at most")
     .refine(
-      (path) => path.split(".").every((name) => memberName().safeParse(name).success),
+      (path) => path.split(".").every((name) => memberNameSchema().safeParse(name).success),
       "must be a path of members such as limits.seats",
     );
 
 /** The limit of a step, as a rule states it. */
-export const maxStep = () =>
+export const maxStepSchema = () =>
   strictObject({
     relative: finiteNumber().positive("must be above 0").optional().describe("As a part of the base: 0.05 is 5 %."),
     absolute: finiteNumber().positive("must be above 0").optional().describe("In units of the value."),
@@ -43,7 +43,7 @@ export const targetRulesSchema = () =>
     strictObject({
       match: list(targetPattern()).min(1, "must name a target").describe("Targets; * stands for any characters."),
       schema: valueSchema().optional().describe("What a value must match; a subset of JSON Schema 2020-12."),
-      max_step: maxStep().optional().describe("How far a number may move from what the target held before."),
+      max_step: maxStepSchema().optional().describe("How far a number may move from what the target held before."),
       unit: line(20).optional().describe("The unit of the value, for display."),
       kpi_required: z
         .boolean("must be true or false")
@@ -51,14 +51,14 @@ export const targetRulesSchema = () =>
         .describe("Whether a change must name the KPI that it is to move."),
     }).check(({ value, issues }) => {
       const { match: _, ...rules } = value;
-      const refuse = (message: string, path: string[] = []) =>
+      const report = (message: string, path: string[] = []) =>
         issues.push({ code: "custom", input: value, path, message });
-      if (Object.values(rules).every((rule) => rule === undefined || rule === false)) refuse("has no rule");
+      if (Object.values(rules).every((rule) => rule === undefined || rule === false)) report("has no rule");
       const types = value.schema && listTypes(value.schema);
       if (!value.max_step || !types) return;
       const needed = value.max_step.members ? ["object"] : ["number", "integer"];
       if (!types.some((type) => needed.includes(type)))
-        refuse(`needs a value of the type ${needed.join(" or ")}, which schema excludes`, ["max_step"]);
+        report(`needs a value of the type ${needed.join(" or ")}, which schema excludes`, ["max_step"]);
     }),
   ).max(MAX_RULES, `must have ${MAX_RULES} rules at most`);
 

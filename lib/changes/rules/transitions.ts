@@ -24,15 +24,15 @@ export type Step = keyof typeof TABLE;
 export type LifecycleAction = Exclude<Step, "expire" | "lapse">;
 
 /** Returns whether the table has a step from a status. */
-export const canBegin = (step: Step, status: Status): boolean =>
+export const hasStep = (step: Step, status: Status): boolean =>
   (TABLE[step].from as readonly Status[]).includes(status);
 
 /** Returns whether no step leads out of a status. */
 export const isFinal = (status: Status): boolean =>
-  !(Object.keys(TABLE) as Step[]).some((step) => canBegin(step, status));
+  !(Object.keys(TABLE) as Step[]).some((step) => hasStep(step, status));
 
 /** The statuses that a step leads out of: what can be waited past. */
-export const MOVING = STATUSES.filter((status) => !isFinal(status)) as [Status, ...Status[]];
+export const NON_FINAL_STATUSES = STATUSES.filter((status) => !isFinal(status)) as [Status, ...Status[]];
 
 const isAction = (step: Step): step is LifecycleAction => step !== "expire" && step !== "lapse";
 
@@ -44,13 +44,13 @@ function isAllowed(change: Change, action: LifecycleAction, intent: Intent): boo
   if (action === "approve" && (change.status === "approved" || isRollingOut(change)))
     return listMissingConsents(change, intent).length > 0;
   if (action === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
-  return canBegin(action, change.status);
+  return hasStep(action, change.status);
 }
 
 /** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
-export function transition(change: Change, step: Step, intent: Intent): Status {
+export function requireTransition(change: Change, step: Step, intent: Intent): Status {
   const { change_id, status } = change;
-  if (isAction(step) ? isAllowed(change, step, intent) : canBegin(step, status)) return TABLE[step].to;
+  if (isAction(step) ? isAllowed(change, step, intent) : hasStep(step, status)) return TABLE[step].to;
   const allowed = listAllowedActions(change, intent);
   const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {

@@ -19,7 +19,7 @@ import type { MaxStep, TargetRule } from "./target_rules.ts";
 import type { ValueSchema } from "./value_schema.ts";
 
 /** The first keyword of a schema that a value does not match; `path`: the members from the value down. */
-export interface Mismatch {
+export interface SchemaMismatch {
   path: readonly string[];
   keyword: string;
   /** The keywords of the schema at that path that bound the value. */
@@ -27,7 +27,7 @@ export interface Mismatch {
 }
 
 /** Compares a value with a schema; undefined where it matches. */
-export type ValidateValue = (schema: ValueSchema, value: unknown) => Mismatch | undefined;
+export type ValidateValue = (schema: ValueSchema, value: unknown) => SchemaMismatch | undefined;
 
 /** Numbers that a member of a target, or for `null` the target itself, held before; none: it held no number. */
 export interface StepBase {
@@ -38,10 +38,10 @@ export interface StepBase {
 }
 
 /** The base of a step: numbers, `first` where the target never held any, or why it is not known; `unheld`: it held none when the hours began. */
-export type FoundBase = (({ numbers: readonly number[] } | { unknown: string }) & { unheld?: true }) | "first";
+export type StepBaseResult = (({ numbers: readonly number[] } | { unknown: string }) & { unheld?: true }) | "first";
 
 /** A number of a change whose step is limited. */
-export interface Step {
+export interface LimitedStep {
   entry: ChangeEntry;
   /** The value, or of a split the value of one share. */
   value: unknown;
@@ -53,18 +53,20 @@ export interface Step {
 }
 
 /** The change as far as its values are judged. */
-export type Judged = ChangeEntry & { kpi?: string | null | undefined };
+export type LimitedChange = ChangeEntry & { kpi?: string | null | undefined };
 
 /** Lists the rules for a target. */
-export const rulesFor = ({ target }: Pick<ChangeEntry, "target">, { targets }: Pick<Policy, "targets">): TargetRule[] =>
-  targets.filter(({ match }) => matchesAny(target, match));
+export const listTargetRules = (
+  { target }: Pick<ChangeEntry, "target">,
+  { targets }: Pick<Policy, "targets">,
+): TargetRule[] => targets.filter(({ match }) => matchesAny(target, match));
 
 /** Lists the limited steps that a change would make. */
-export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">): Step[] =>
+export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">): LimitedStep[] =>
   listValues(change).flatMap(({ entry, value, path }) =>
     value === undefined
       ? []
-      : rulesFor(entry, policy).flatMap((rule) =>
+      : listTargetRules(entry, policy).flatMap((rule) =>
           rule.max_step === undefined
             ? []
             : (rule.max_step.members ?? [null]).map((member) => ({
@@ -83,21 +85,21 @@ function listValues(change: ChangeEntry): { entry: ChangeEntry; value: unknown; 
   const entries = listEntries(change);
   return entries.flatMap((entry, index) => {
     const path = entries.length === 1 ? "value" : `sets.${index}.value`;
-    const values = valuesOfShares(entry.value);
+    const values = listShareValues(entry.value);
     const within = (share: number): string => (values.length === 1 ? path : `${path}.$split.shares.${share}.1`);
     return values.map((value, share) => ({ entry, value, path: within(share) }));
   });
 }
 
 /** Returns the values of the shares of a split, of which there are two at least; of any other value itself. */
-const valuesOfShares = (value: unknown): unknown[] => readSplit(value)?.shares.map((share) => share.value) ?? [value];
+const listShareValues = (value: unknown): unknown[] => readSplit(value)?.shares.map((share) => share.value) ?? [value];
 
 /** Requires that a change names a KPI and that its values match their schemas. Errors: 400 `value_not_allowed`. */
-export function requireSchemas(change: Judged, policy: Pick<Policy, "targets">, validate: ValidateValue): void {
+export function requireSchemas(change: LimitedChange, policy: Pick<Policy, "targets">, validate: ValidateValue): void {
   for (const { entry, value, path } of listValues(change))
-    for (const rule of rulesFor(entry, policy)) {
+    for (const rule of listTargetRules(entry, policy)) {
       if (rule.kpi_required && !change.kpi)
-        throw notAllowed(`a change of ${entry.target} must name the kpi that it is to move`, {
+        throw createNotAllowedError(`a change of ${entry.target} must name the kpi that it is to move`, {
           path: "kpi",
           rule: "kpi_required",
         });
@@ -106,40 +108,43 @@ export function requireSchemas(change: Judged, policy: Pick<Policy, "targets">, 
       if (!mismatch) continue;
       const at = [path, ...mismatch.path].join(".");
       const range = JSON.stringify(mismatch.range);
-      throw notAllowed(`${at} of ${entry.target} is outside ${range.length > 200 ? mismatch.keyword : range}`, {
-        path: at,
-        rule: mismatch.keyword,
-        range: mismatch.range,
-        ...unitOf(rule),
-      });
+      throw createNotAllowedError(
+        `${at} of ${entry.target} is outside ${range.length > 200 ? mismatch.keyword : range}`,
+        {
+          path: at,
+          rule: mismatch.keyword,
+          range: mismatch.range,
+          ...pickUnit(rule),
+        },
+      );
     }
 }
 
 /** Requires that a number is within the step from its base. Errors: 400 `value_not_allowed`. */
-export function requireStep(step: Step, base: FoundBase): void {
+export function requireStep(step: LimitedStep, base: StepBaseResult): void {
   const { entry, value, limit, member, path, rule } = step;
   const { target } = entry;
-  const refuse = (message: string, range?: NumberRange): never => {
+  const reject = (message: string, range?: NumberRange): never => {
     const { relative, absolute: units, hours } = limit;
-    throw notAllowed(message, {
+    throw createNotAllowedError(message, {
       path,
       rule: "max_step",
       ...(range && { range }),
       max_step: { ...(relative === undefined ? { absolute: units } : { relative }), hours },
       ...(typeof base === "object" &&
         "numbers" in base && { base: base.numbers.length === 1 ? base.numbers[0] : base.numbers }),
-      ...unitOf(rule),
+      ...pickUnit(rule),
     });
   };
   const number = findMember(value, member);
-  if (typeof number !== "number") return refuse(`${path} of ${target} must be a number, since its steps are limited`);
+  if (typeof number !== "number") return reject(`${path} of ${target} must be a number, since its steps are limited`);
   if (base === "first") return undefined;
-  if ("unknown" in base) return refuse(`the step of ${path} of ${target} cannot be judged: ${base.unknown}`);
-  const range = rangeOfStep(limit, base.numbers);
+  if ("unknown" in base) return reject(`the step of ${path} of ${target} cannot be judged: ${base.unknown}`);
+  const range = computeStepRange(limit, base.numbers);
   if (range === undefined)
-    return refuse(`${path} of ${target} held 0, of which no part is a step; give the rule an absolute max_step`);
+    return reject(`${path} of ${target} held 0, of which no part is a step; give the rule an absolute max_step`);
   if (number >= range.minimum && number <= range.maximum) return undefined;
-  return refuse(
+  return reject(
     `${path} of ${target} must be from ${range.minimum} to ${range.maximum}: ${limit.hours} hours before it held ${base.numbers.join(" and ")}`,
     range,
   );
@@ -152,11 +157,11 @@ export interface NumberRange {
 }
 
 /** Returns the numbers within a step of each base; undefined for a part of 0. */
-export function rangeOfStep(limit: MaxStep, bases: readonly number[]): NumberRange | undefined {
+export function computeStepRange(limit: MaxStep, bases: readonly number[]): NumberRange | undefined {
   if (limit.relative !== undefined && bases.includes(0)) return undefined;
   const ranges = bases.map((base) => {
     const from = readDecimal(base);
-    const step = stepFrom(limit, from);
+    const step = computeStep(limit, from);
     return { low: add(from, negate(step)), high: add(from, step) };
   });
   const low = ranges.map((range) => range.low).reduce((a, b) => (compare(a, b) > 0 ? a : b));
@@ -164,12 +169,12 @@ export function rangeOfStep(limit: MaxStep, bases: readonly number[]): NumberRan
   return { minimum: ceilToNumber(low), maximum: floorToNumber(high) };
 }
 
-const stepFrom = ({ relative, absolute: units }: MaxStep, base: Decimal): Decimal =>
+const computeStep = ({ relative, absolute: units }: MaxStep, base: Decimal): Decimal =>
   relative === undefined ? readDecimal(units!) : multiply(readDecimal(relative), absoluteValue(base));
 
 /** Returns a member of a value that a target held, for each share of a split; those that have none are left out. */
-export const listMembers = (held: unknown, member: string | null): unknown[] =>
-  valuesOfShares(held)
+export const listMembers = (storedValue: unknown, member: string | null): unknown[] =>
+  listShareValues(storedValue)
     .map((value) => findMember(value, member))
     .filter((found) => found !== undefined);
 
@@ -185,7 +190,7 @@ function findMember(value: unknown, member: string | null): unknown {
   return inner;
 }
 
-const unitOf = ({ unit }: TargetRule): { unit?: string } => (unit === undefined ? {} : { unit });
+const pickUnit = ({ unit }: TargetRule): { unit?: string } => (unit === undefined ? {} : { unit });
 
-const notAllowed = (message: string, details: object): AppError =>
+const createNotAllowedError = (message: string, details: object): AppError =>
   new AppError("value_not_allowed", message, { ...details });

@@ -32,7 +32,7 @@ export interface ValueSchema {
 }
 
 /** The types of values that a keyword is about. */
-const ABOUT: Readonly<Partial<Record<keyof ValueSchema, readonly Type[]>>> = {
+const KEYWORD_TYPES: Readonly<Partial<Record<keyof ValueSchema, readonly Type[]>>> = {
   minimum: ["number", "integer"],
   maximum: ["number", "integer"],
   exclusiveMinimum: ["number", "integer"],
@@ -56,7 +56,7 @@ const MAX_PATTERN_LENGTH = 256;
 const MAX_UNIQUE_ITEMS = 200;
 
 /** The name of a member; the names that every object of JavaScript has are none. */
-export const memberName = () =>
+export const memberNameSchema = () =>
   z
     .string("must be text")
     .min(1, "must not be empty")
@@ -106,13 +106,13 @@ const nestedSchema = once(
         .describe("No two items are equal; with maxItems of 200 or less."),
       properties: z
         .record(
-          memberName(),
+          memberNameSchema(),
           z.lazy(() => nestedSchema()),
           "must be an object",
         )
         .optional()
         .describe("The schemas of members, by name."),
-      required: list(memberName()).optional().describe("Members that must be there."),
+      required: list(memberNameSchema()).optional().describe("Members that must be there."),
       additionalProperties: z
         .union([z.boolean(), z.lazy(() => nestedSchema())])
         .optional()
@@ -126,22 +126,22 @@ const nestedSchema = once(
 /** The schema of a value, at most 8 deep and of 16 KiB. */
 export const valueSchema = () =>
   nestedSchema().check(({ value, issues }) => {
-    const refuse = (message: string) => issues.push({ code: "custom", input: value, message });
-    if (depthOf(value) > MAX_DEPTH) refuse(`is nested more than ${MAX_DEPTH} deep`);
-    if (new TextEncoder().encode(canonicalJson(value)).length > MAX_BYTES) refuse(`has more than ${MAX_BYTES} bytes`);
+    const report = (message: string) => issues.push({ code: "custom", input: value, message });
+    if (measureDepth(value) > MAX_DEPTH) report(`is nested more than ${MAX_DEPTH} deep`);
+    if (new TextEncoder().encode(canonicalJson(value)).length > MAX_BYTES) report(`has more than ${MAX_BYTES} bytes`);
   });
 
 /** Returns the types that a schema allows; undefined: all. */
 export const listTypes = ({ type: stated }: ValueSchema): readonly Type[] | undefined =>
   typeof stated === "string" ? [stated] : stated;
 
-const nestedIn = ({ items, properties = {}, additionalProperties }: ValueSchema): ValueSchema[] => [
+const listNested = ({ items, properties = {}, additionalProperties }: ValueSchema): ValueSchema[] => [
   ...(items ? [items] : []),
   ...Object.values(properties),
   ...(typeof additionalProperties === "object" ? [additionalProperties] : []),
 ];
 
-const depthOf = (schema: ValueSchema): number => 1 + Math.max(0, ...nestedIn(schema).map(depthOf));
+const measureDepth = (schema: ValueSchema): number => 1 + Math.max(0, ...listNested(schema).map(measureDepth));
 
 /** Lists keywords without effect, and those that no value can meet together. */
 function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
@@ -154,7 +154,7 @@ function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
   const untyped = listed.find((value) => !types.some((one) => isOfType(value, one)));
   return [
     ...keywords
-      .filter((keyword) => ABOUT[keyword] && !ABOUT[keyword].some((one) => types.includes(one)))
+      .filter((keyword) => KEYWORD_TYPES[keyword] && !KEYWORD_TYPES[keyword].some((one) => types.includes(one)))
       .map((keyword): [keyof ValueSchema, string] => [keyword, `has no effect on the type ${types.join(", ")}`]),
     ...RANGES.flatMap(([low, high, isOpen]): [keyof ValueSchema, string][] => {
       const [from, to] = [schema[low] as number | undefined, schema[high] as number | undefined];

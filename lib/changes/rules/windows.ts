@@ -53,11 +53,11 @@ export const windows = once(() =>
 );
 
 type Windows = z.output<ReturnType<typeof windows>>;
-type Allowed = Windows["allow"][number];
-type Denied = Windows["deny"][number];
+type AllowedHours = Windows["allow"][number];
+type DeniedPeriod = Windows["deny"][number];
 
 /** Why nothing is applied now, and when it may be; `null`: not within the rules as they are. */
-export interface Closed {
+export interface Closure {
   reason: string;
   opens_at: string | null;
 }
@@ -68,20 +68,20 @@ const DAY_MINUTES = 24 * 60;
 /** Years in which an opening is looked for between yearly periods. */
 const MAX_YEARS = 3;
 /** In two weeks every hour of the week comes once, also where a clock that is set passes one over. */
-const QUARTERS_LOOKED_AT = 15 * 24 * 4;
+const MAX_QUARTERS = 15 * 24 * 4;
 
 /** Returns the windows for the apply of a change; without a change those for every apply. */
-export const windowsFor = ({ deny, allow }: Windows, change?: ChangeEntry): Windows => ({
+export const selectWindows = ({ deny, allow }: Windows, change?: ChangeEntry): Windows => ({
   deny: deny.filter((period) => (change ? findCoveredTarget(change, period) !== undefined : !isNarrow(period))),
   allow,
 });
 
 /** Returns true for a denied period that holds for some targets or tenants only. */
-export const isNarrow = ({ targets, tenants }: Denied): boolean => targets !== undefined || tenants !== undefined;
+export const isNarrow = ({ targets, tenants }: DeniedPeriod): boolean => targets !== undefined || tenants !== undefined;
 
 /** Returns why the windows are closed, undefined while they are open. `now` in milliseconds since the epoch. */
-export function closedNow(windows: Windows, now: number): Closed | undefined {
-  const denied = windows.deny.find((period) => endOf(period, now) !== undefined);
+export function findClosure(windows: Windows, now: number): Closure | undefined {
+  const denied = windows.deny.find((period) => findDeniedEnd(period, now) !== undefined);
   if (!denied && isAllowed(windows.allow, now)) return undefined;
   const opens = nextOpening(windows, now);
   return {
@@ -93,16 +93,16 @@ export function closedNow(windows: Windows, now: number): Closed | undefined {
 }
 
 /** Returns the end of the denied period that a moment is in, in milliseconds; undefined where it is in none. */
-function endOf({ from, to, yearly }: Denied, at: number): number | undefined {
+function findDeniedEnd({ from, to, yearly }: DeniedPeriod, at: number): number | undefined {
   const years = yearly ? new Date(at).getUTCFullYear() - Number(from.slice(0, 4)) : 0;
   // A period may reach into the next year, and its years begin with its own offset.
   for (const later of yearly ? [years - 1, years, years + 1] : [0])
-    if (later >= 0 && inYear(from, later) <= at && at < inYear(to, later)) return inYear(to, later);
+    if (later >= 0 && addYears(from, later) <= at && at < addYears(to, later)) return addYears(to, later);
   return undefined;
 }
 
 /** Returns the same time of the calendar so many years later, at its own offset; 29 February is 1 March in other years. */
-function inYear(time: string, years: number): number {
+function addYears(time: string, years: number): number {
   if (years === 0) return Date.parse(time);
   const local = Date.parse(time.replace(/(?:Z|[+-]\d\d:\d\d)$/i, "Z"));
   const then = new Date(local);
@@ -111,16 +111,16 @@ function inYear(time: string, years: number): number {
 }
 
 /** Returns true for a yearly period that begins again before it ends. */
-export const hasNoEnd = ({ from, to, yearly }: Denied): boolean => yearly && Date.parse(to) >= inYear(from, 1);
+export const hasNoEnd = ({ from, to, yearly }: DeniedPeriod): boolean => yearly && Date.parse(to) >= addYears(from, 1);
 
 /** Returns true within the hours that are allowed: all, where none are named. */
-export const isAllowed = (allow: readonly Allowed[], at: number): boolean =>
-  allow.length === 0 || allow.some((window) => isIn(window, at));
+export const isAllowed = (allow: readonly AllowedHours[], at: number): boolean =>
+  allow.length === 0 || allow.some((window) => isInWindow(window, at));
 
-function isIn({ days, from, to, tz }: Allowed, at: number): boolean {
+function isInWindow({ days, from, to, tz }: AllowedHours, at: number): boolean {
   const { day, minute } = localTime(at, tz);
-  const [start, end] = [minuteOf(from), minuteOf(to)];
-  const on = (which: number): boolean => days.includes(DAYS[(which + 7) % 7]!);
+  const [start, end] = [parseMinute(from), parseMinute(to)];
+  const on = (weekday: number): boolean => days.includes(DAYS[(weekday + 7) % 7]!);
   if (start < end) return on(day) && start <= minute && minute < end;
   // Over midnight it is the window of the day on which it began.
   return (on(day) && minute >= start) || (on(day - 1) && minute < end);
@@ -130,9 +130,9 @@ function isIn({ days, from, to, tz }: Allowed, at: number): boolean {
 function nextOpening({ deny, allow }: Windows, now: number): number | undefined {
   const steps = 2 * deny.length * (deny.some(({ yearly }) => yearly) ? MAX_YEARS : 1) + 1;
   let at: number | undefined = now;
-  for (let looks = 0; looks <= steps && at !== undefined; looks++) {
+  for (let attempts = 0; attempts <= steps && at !== undefined; attempts++) {
     const moment: number = at;
-    const ends = deny.flatMap((period) => endOf(period, moment) ?? []);
+    const ends = deny.flatMap((period) => findDeniedEnd(period, moment) ?? []);
     if (ends.length > 0) at = Math.max(...ends);
     else if (isAllowed(allow, moment)) return moment;
     else at = nextAllowed(allow, moment);
@@ -141,10 +141,10 @@ function nextOpening({ deny, allow }: Windows, now: number): number | undefined 
 }
 
 /** Goes from quarter to quarter of an hour, since clocks are set on no other minute, and stops at each beginning. */
-function nextAllowed(allow: readonly Allowed[], from: number): number | undefined {
-  for (let at = from, looked = 0; looked < QUARTERS_LOOKED_AT; looked++) {
+function nextAllowed(allow: readonly AllowedHours[], from: number): number | undefined {
+  for (let at = from, quarters = 0; quarters < MAX_QUARTERS; quarters++) {
     const quarter = at - (at % QUARTER_MS) + QUARTER_MS;
-    at = Math.min(quarter, ...allow.map(({ from: start, tz }) => nextMinute(at, minuteOf(start), tz)));
+    at = Math.min(quarter, ...allow.map(({ from: start, tz }) => nextMinute(at, parseMinute(start), tz)));
     if (isAllowed(allow, at)) return at;
   }
   return undefined;
@@ -156,19 +156,19 @@ function nextMinute(at: number, minute: number, tz: string): number {
   return at - (at % MINUTE_MS) + ahead * MINUTE_MS;
 }
 
-const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+const parseMinute = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function localTime(at: number, tz: string): { day: number; minute: number } {
   let clock = clocks.get(tz);
-  if (!clock) clocks.set(tz, (clock = clockOf(tz)));
+  if (!clock) clocks.set(tz, (clock = createClock(tz)));
   const parts = Object.fromEntries(clock.formatToParts(at).map(({ type, value }) => [type, value]));
   const day = DAYS.indexOf(parts["weekday"]!.toLowerCase() as (typeof DAYS)[number]);
   return { day, minute: Number(parts["hour"]) * 60 + Number(parts["minute"]) };
 }
 
-const clockOf = (timeZone: string): Intl.DateTimeFormat =>
+const createClock = (timeZone: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat("en-US", {
     timeZone,
     weekday: "short",
@@ -180,7 +180,7 @@ const clockOf = (timeZone: string): Intl.DateTimeFormat =>
 /** Returns whether this platform knows a time zone. */
 function isTimeZone(name: string): boolean {
   try {
-    clockOf(name);
+    createClock(name);
     return true;
   } catch {
     return false;

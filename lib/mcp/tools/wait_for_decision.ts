@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { awaitStatus } from "../../changes/await_status.ts";
-import { MOVING } from "../../changes/rules/transitions.ts";
+import { NON_FINAL_STATUSES } from "../../changes/rules/transitions.ts";
 import { findWaiterName } from "../../http/address.ts";
 import { quote } from "../../kit/quote.ts";
 import { changeId, integer, word } from "../../kit/fields.ts";
@@ -21,7 +21,7 @@ export const waitForDecision = createTool(
     ownReads: true,
     input: z.strictObject({
       change_id: changeId().describe("Id of the change."),
-      seen_status: word(MOVING)
+      seen_status: word(NON_FINAL_STATUSES)
         .default("pending_consent")
         .describe(
           "The status that you know of, one that can move: it is answered at once when the change has another.",

@@ -4,7 +4,7 @@
  */
 import { readHead } from "../../audit/chain.ts";
 import { readLaterEntries } from "../../audit/page.ts";
-import { requireGate, unlessUndecided } from "../../changes/gate/ask_gate.ts";
+import { requireGate, waitWhileUndecided } from "../../changes/gate/ask_gate.ts";
 import { checkRelease } from "../../changes/gate/check_release.ts";
 import { readRecords, formatTargetKey } from "../../changes/records.ts";
 import type { GateDecision } from "../../changes/rules/decide_gate.ts";
@@ -203,7 +203,7 @@ const judge = (
   { tenant_id, app }: GithubGate,
   waiting: WaitingDeployment,
 ): Promise<GateDecision> =>
-  unlessUndecided(async () => {
+  waitWhileUndecided(async () => {
     const { repository, environment, deployment_id, run_id, head } = waiting;
     const question = { tenant_id, target: deploymentTarget(waiting), head };
     // Letters of other scripts may be equal to ours once case is ignored.

@@ -1,6 +1,6 @@
 /** The values of two environments, target by target. An environment is a tenant or a target system. */
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
-import { findRest } from "../../../lib/changes/rules/target_pattern.ts";
+import { findWildcard } from "../../../lib/changes/rules/target_pattern.ts";
 import type { GovernedValue, Value, ValuePage } from "../../../lib/operations/values.ts";
 import type { IntentView } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
@@ -81,10 +81,10 @@ async function readEnvironment(
   const systems = listSystems(intent);
   const { values, isCut } = await readValues({}, signal);
   const found = values.flatMap((held) => {
-    const covers = ({ match }: Systems[number]) => findRest(held.target, match ?? []) !== undefined;
+    const covers = ({ match }: Systems[number]) => findWildcard(held.target, match ?? []) !== undefined;
     const system = systems.find(covers);
     if (system?.name !== parseName(environment)) return [];
-    const rest = findRest(held.target, system.match ?? [])!;
+    const rest = findWildcard(held.target, system.match ?? [])!;
     const name = `${held.tenant_id}: ${rest}`;
     return [[name.toLowerCase(), { name, rest, held }] as const];
   });

@@ -1,5 +1,5 @@
 /** Keys of a person, and a check that this page may ask for them. */
-import { isAllowedOrigin } from "../../../lib/changes/rules/key_material.ts";
+import { isKeyOrigin } from "../../../lib/changes/rules/key_material.ts";
 import { normalizeName } from "../../../lib/changes/rules/names.ts";
 import type { IntentView, ShownKey, ShownKeys } from "../core/api_types.ts";
 
@@ -30,7 +30,7 @@ export const isPasskey = (key: ShownKey): key is Passkey => key.type === "webaut
 
 /** The passkeys that this page may ask for, all of one relying party, since a browser asks for one at a time. */
 export function listUsablePasskeys(keys: readonly ShownKey[], origin: string): readonly Passkey[] {
-  const here = keys.filter(isPasskey).filter((key) => isAllowedOrigin(origin, key));
+  const here = keys.filter(isPasskey).filter((key) => isKeyOrigin(origin, key));
   return here.filter(({ rp_id }) => rp_id === here[0]!.rp_id);
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { NoTargetSystem, type ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Kind } from "../../../lib/changes/rules/change_terms.ts";
-import { findRest } from "../../../lib/changes/rules/target_pattern.ts";
+import { findWildcard } from "../../../lib/changes/rules/target_pattern.ts";
 import { type RoutedSystem, routingAdapter } from "../../../lib/targets/routing.ts";
 import { expandTemplate, findTemplateProblem } from "../../../lib/targets/template.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -61,7 +61,7 @@ test.each([
   ["flags/on", "flags/ON", "flags/ON"],
   ["flags/*", "other", undefined],
 ])("of %s and the target %s the last * is %s", (pattern, target, rest) => {
-  expect(findRest(target, [pattern])).toBe(rest);
+  expect(findWildcard(target, [pattern])).toBe(rest);
 });
 
 test.each([

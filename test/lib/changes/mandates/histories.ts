@@ -3,7 +3,7 @@ import { app } from "../../../../handlers/index.ts";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { applyDue } from "../../../../lib/changes/automatic_apply.ts";
 import { sampleClock } from "../../../../lib/changes/certain_time.ts";
-import { keepMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
+import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { testClock } from "../../../support/clock.ts";
 import { opened, restarted } from "../../../support/deps.ts";
@@ -97,7 +97,7 @@ async function cycle({ deps, world }: Life): Promise<void> {
   deps.clock.advance(HOUR);
   world.now = deps.clock.now();
   await applyDue(deps);
-  await keepMandates(deps);
+  await maintainMandates(deps);
   const due = world.changes.filter(({ itself, status, stopped }) => itself && status === "approved" && !stopped);
   for (const change of due.sort((a, b) => a.approved_at - b.approved_at)) {
     const end = change.approved_at + DAY;

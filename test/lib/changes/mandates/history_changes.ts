@@ -1,7 +1,7 @@
 /** Acts on changes in random histories of mandates. */
 import { expect } from "vitest";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
-import { keepMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
+import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import { MINUTE } from "../../../support/clock.ts";
 import { agree, decide, toEntry, type Life, type Roll, send } from "./history_life.ts";
@@ -122,7 +122,7 @@ export async function contest(life: Life, change: model.Change): Promise<void> {
     deps.clock.advance(5 * MINUTE);
     await restoreEdited(deps);
     await checkDueDrift(deps);
-    await keepMandates(deps);
+    await maintainMandates(deps);
   }
   target.overwrite(toEntry(entry), JSON.stringify(entry.value));
   deps.clock.advance(90 * MINUTE);

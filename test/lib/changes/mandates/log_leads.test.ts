@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
-import { keepMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
+import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { listSigners } from "../../../../lib/changes/mandates/judge_mandate.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import type { Reads } from "../../../../lib/store/store.ts";
@@ -239,7 +239,7 @@ test("a contested value of a plan suspends the mandate that approved it", async 
     deps.clock.advance(4 * MINUTE);
     await restoreEdited(deps);
     await checkDueDrift(deps);
-    await keepMandates(deps);
+    await maintainMandates(deps);
   }
   expect(await api.mandate(id)).toMatchObject({
     state: "suspended",
@@ -260,13 +260,13 @@ test("a mandate that was resumed after a contest is over stays active", async ()
     deps.clock.advance(4 * MINUTE);
     await restoreEdited(deps);
     await checkDueDrift(deps);
-    await keepMandates(deps);
+    await maintainMandates(deps);
   }
   expect(await api.mandate(id)).toMatchObject({ state: "suspended", suspension: { reason: "contested" } });
   deps.clock.advance(30 * HOUR);
   await api.decideOn("mandate_resume", id, "ana");
   await api.decideOn("mandate_resume", id, "bo");
-  await keepMandates(deps);
+  await maintainMandates(deps);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
 });
 

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { rawOfDer } from "../../../../lib/changes/proofs/ecdsa.ts";
+import { parseDerSignature } from "../../../../lib/changes/proofs/ecdsa.ts";
 
 const der = (r: number[], s: number[]): Uint8Array =>
   new Uint8Array([0x30, r.length + s.length + 4, 2, r.length, ...r, 2, s.length, ...s]);
 const ONES = Array.from({ length: 32 }, () => 1);
 
 test("two numbers stand to the right of their 32 bytes", () => {
-  const raw = rawOfDer(der([0, 200], ONES))!;
+  const raw = parseDerSignature(der([0, 200], ONES))!;
   expect([...raw.slice(0, 32)]).toEqual([...Array.from({ length: 31 }, () => 0), 200]);
   expect([...raw.slice(32)]).toEqual(ONES);
 });
@@ -21,5 +21,5 @@ test.each<[string, Uint8Array]>([
   ["another kind", der([1], [1]).with(2, 3)],
   ["nothing", new Uint8Array()],
 ])("is no signature: %s", (_, bytes) => {
-  expect(rawOfDer(bytes)).toBeUndefined();
+  expect(parseDerSignature(bytes)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { sha256 } from "../../../../local/node_ports.ts";
-import { statedAt, statementText } from "../../../../lib/changes/rules/statement.ts";
+import { parseStatementTime, statementText } from "../../../../lib/changes/rules/statement.ts";
 import { computePasskeyChallenge } from "../../../../lib/changes/consent_statement.ts";
 
 const FACTS = {
@@ -27,6 +27,6 @@ test("a passkey is asked to sign its SHA-256 in base64url", () => {
 });
 
 test("when it was made is read of it, and of nothing else", () => {
-  expect(statedAt(statementText(FACTS))).toBe(FACTS.at);
-  for (const text of ["", "{}", "null", '{"at":1}', "no JSON"]) expect(statedAt(text)).toBeUndefined();
+  expect(parseStatementTime(statementText(FACTS))).toBe(FACTS.at);
+  for (const text of ["", "{}", "null", '{"at":1}', "no JSON"]) expect(parseStatementTime(text)).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { findContradictions } from "../../../../lib/changes/rules/contradictions.ts";
 import { describeRules } from "../../../../lib/changes/rules/describe_rules.ts";
-import { closedNow, windowsFor } from "../../../../lib/changes/rules/windows.ts";
+import { findClosure, selectWindows } from "../../../../lib/changes/rules/windows.ts";
 import { explainNotMinor } from "../../../../lib/changes/rules/policy.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { core } from "../../../support/core.ts";
@@ -164,7 +164,7 @@ describe("a rule for some tenants", () => {
 describe("a denied period", () => {
   const DENIED = { from: "2026-12-18T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00" };
   const windowsOf = (deny: object[], allow: object[] = []) => policyOf({ windows: { deny, allow } }).windows;
-  const opening = (deny: object[], at: string) => closedNow(windowsOf(deny), Date.parse(at))?.opens_at;
+  const opening = (deny: object[], at: string) => findClosure(windowsOf(deny), Date.parse(at))?.opens_at;
 
   test("for some targets and tenants blocks their changes, and no other", async () => {
     const deny = [
@@ -194,9 +194,9 @@ describe("a denied period", () => {
   test("for some targets holds back no change that is not named", () => {
     const windows = windowsOf([{ ...DENIED, targets: ["price.*"] }]);
     const at = Date.parse("2026-12-20T00:00:00Z");
-    expect(closedNow(windowsFor(windows), at)).toBeUndefined();
-    expect(closedNow(windowsFor(windows, { tenant_id: "t1", target: "ui.x" }), at)).toBeUndefined();
-    expect(closedNow(windowsFor(windows, { tenant_id: "t1", target: "price.x" }), at)).toBeDefined();
+    expect(findClosure(selectWindows(windows), at)).toBeUndefined();
+    expect(findClosure(selectWindows(windows, { tenant_id: "t1", target: "ui.x" }), at)).toBeUndefined();
+    expect(findClosure(selectWindows(windows, { tenant_id: "t1", target: "price.x" }), at)).toBeDefined();
   });
 
   test.each([

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import {
   signingKeyId,
-  isAllowedOrigin,
+  isKeyOrigin,
   parsePasskeyMaterial,
   parseSshMaterial,
 } from "../../../../lib/changes/rules/key_material.ts";
@@ -142,5 +142,5 @@ test.each<[string, { rp_id: string; origins?: string[] }, boolean]>([
   ["xhttp://localhost", { rp_id: "localhost" }, false],
   ["https://localhost", { rp_id: "localhost" }, false],
 ])("%s may ask for a passkey of %j: %s", (origin, passkey, may) => {
-  expect(isAllowedOrigin(origin, passkey)).toBe(may);
+  expect(isKeyOrigin(origin, passkey)).toBe(may);
 });

@@ -1,6 +1,6 @@
 /** Which rollouts an intent allows, and when they stand in for guardrails. */
 import { expect, test } from "vitest";
-import { boundsRollouts, findStagesProblem, replacesGuardrails } from "../../../../lib/changes/rules/stages_rule.ts";
+import { hasRolloutBounds, findStagesProblem, isGuardrailReplaced } from "../../../../lib/changes/rules/stages_rule.ts";
 import { requireStages } from "../../../../lib/changes/rules/require_stages.ts";
 import type { Stages } from "../../../../lib/rollout/stages.ts";
 import { makeIntent } from "../../../support/intents.ts";
@@ -73,14 +73,14 @@ test.each<[object, string | undefined]>([
 const BOUNDED = { watch: ["conversion"], fed_by: ["agent:a"], max_allowed: { conversion: 0.01 } };
 
 test("only a rule that sets everything bounds rollouts", () => {
-  expect([boundsRollouts(undefined), boundsRollouts(rule({})), boundsRollouts(rule(BOUNDED))]).toEqual([
+  expect([hasRolloutBounds(undefined), hasRolloutBounds(rule({})), hasRolloutBounds(rule(BOUNDED))]).toEqual([
     false,
     false,
     true,
   ]);
   for (const field of ["watch", "fed_by", "max_allowed"])
-    expect(boundsRollouts(rule({ ...BOUNDED, [field]: undefined })), field).toBe(false);
-  expect(boundsRollouts(rule({ ...BOUNDED, watch: ["conversion", "latency"] }))).toBe(false);
+    expect(hasRolloutBounds(rule({ ...BOUNDED, [field]: undefined })), field).toBe(false);
+  expect(hasRolloutBounds(rule({ ...BOUNDED, watch: ["conversion", "latency"] }))).toBe(false);
 });
 
 test.each<[string, object, object, boolean]>([
@@ -90,6 +90,6 @@ test.each<[string, object, object, boolean]>([
   ["conversion", { ...BOUNDED, replaces_guardrails: true }, { stages: plan({ watch: [] }) }, false],
   ["conversion", { ...BOUNDED, replaces_guardrails: true }, { stages: undefined }, false],
 ])("a guardrail on %s under %j is replaced for %j: %s", (kpi, stages, over, replaced) => {
-  expect(replacesGuardrails(change(over), kpi, rule(stages))).toBe(replaced);
-  expect(replacesGuardrails(change(over), kpi, undefined)).toBe(false);
+  expect(isGuardrailReplaced(change(over), kpi, rule(stages))).toBe(replaced);
+  expect(isGuardrailReplaced(change(over), kpi, undefined)).toBe(false);
 });

@@ -1,6 +1,6 @@
 /** Steps of numbers: their ranges, and the members that they are of. */
 import { expect, test } from "vitest";
-import { listMembers, rangeOfStep } from "../../../../lib/changes/rules/value_limits.ts";
+import { listMembers, computeStepRange } from "../../../../lib/changes/rules/value_limits.ts";
 
 test.each<[object, number[], object | undefined]>([
   [{ absolute: 5 }, [10], { minimum: 5, maximum: 15 }],
@@ -13,7 +13,7 @@ test.each<[object, number[], object | undefined]>([
   [{ absolute: 5 }, [0], { minimum: -5, maximum: 5 }],
   [{ relative: 0.5 }, [10, 0], undefined],
 ])("a step of %j from %j is %j", (limit, bases, range) => {
-  expect(rangeOfStep({ hours: 24, ...limit }, bases)).toEqual(range);
+  expect(computeStepRange({ hours: 24, ...limit }, bases)).toEqual(range);
 });
 
 test.each<[unknown, string | null, unknown[]]>([

@@ -1,6 +1,6 @@
 /** When changes may be applied, verified against a clock that is looked at minute by minute. */
 import { expect, test } from "vitest";
-import { closedNow, DAYS } from "../../../../lib/changes/rules/windows.ts";
+import { findClosure, DAYS } from "../../../../lib/changes/rules/windows.ts";
 import { makeIntent, type Manifest } from "../../../support/intents.ts";
 import { numbers } from "../../../support/numbers.ts";
 
@@ -10,8 +10,8 @@ const windowsOf = (windows: Manifest) => makeIntent({ policy: { windows } }).int
 const OFFICE = { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", to: "17:00", tz: "Europe/Berlin" };
 
 test("without windows they are always open", () => {
-  expect(closedNow(makeIntent().intent.policy.windows, 0)).toBeUndefined();
-  expect(closedNow(windowsOf({}), 0)).toBeUndefined();
+  expect(findClosure(makeIntent().intent.policy.windows, 0)).toBeUndefined();
+  expect(findClosure(windowsOf({}), 0)).toBeUndefined();
 });
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   ["over the weekend on which clocks go forward", "2026-03-27T17:00:00Z", "2026-03-30T07:00:00.000Z"],
   ["over the weekend on which clocks go back", "2026-10-23T17:00:00Z", "2026-10-26T08:00:00.000Z"],
 ])("office hours in Berlin: %s", (_, now, opens_at) => {
-  const closed = closedNow(windowsOf({ allow: [OFFICE] }), at(now));
+  const closed = findClosure(windowsOf({ allow: [OFFICE] }), at(now));
   expect(closed?.opens_at).toBe(opens_at);
   if (closed) expect(closed.reason).toBe("it is outside the hours that the intent allows");
 });
@@ -31,33 +31,33 @@ test.each([
 test("a denied period holds to its end, whatever the hours, and says why", () => {
   const deny = [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }];
   const windows = windowsOf({ deny, allow: [OFFICE] });
-  expect(closedNow(windows, at("2026-12-21T10:00:00Z"))).toEqual({
+  expect(findClosure(windows, at("2026-12-21T10:00:00Z"))).toEqual({
     reason: "year end",
     opens_at: "2027-01-04T08:00:00.000Z",
   });
-  expect(closedNow(windowsOf({ deny }), at("2026-12-19T22:59:59Z"))).toBeUndefined();
-  expect(closedNow(windowsOf({ deny }), at("2027-01-03T23:00:00Z"))).toBeUndefined();
+  expect(findClosure(windowsOf({ deny }), at("2026-12-19T22:59:59Z"))).toBeUndefined();
+  expect(findClosure(windowsOf({ deny }), at("2027-01-03T23:00:00Z"))).toBeUndefined();
 });
 
 test("clocks that are set between now and the opening are minded", () => {
   const windows = windowsOf({ allow: [{ days: ["sun"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }] });
-  expect(closedNow(windows, at("2026-03-29T00:30:00Z"))?.opens_at).toBe("2026-03-29T07:00:00.000Z");
-  expect(closedNow(windows, at("2026-10-25T00:30:00Z"))?.opens_at).toBe("2026-10-25T08:00:00.000Z");
+  expect(findClosure(windows, at("2026-03-29T00:30:00Z"))?.opens_at).toBe("2026-03-29T07:00:00.000Z");
+  expect(findClosure(windows, at("2026-10-25T00:30:00Z"))?.opens_at).toBe("2026-10-25T08:00:00.000Z");
 });
 
 test("a window over midnight belongs to the day on which it begins", () => {
   const windows = windowsOf({ allow: [{ days: ["sat"], from: "22:00", to: "02:00", tz: "UTC" }] });
-  expect(closedNow(windows, at("2026-01-03T22:00:00Z"))).toBeUndefined();
-  expect(closedNow(windows, at("2026-01-04T01:59:00Z"))).toBeUndefined();
-  expect(closedNow(windows, at("2026-01-03T01:00:00Z"))?.opens_at).toBe("2026-01-03T22:00:00.000Z");
-  expect(closedNow(windows, at("2026-01-04T02:00:00Z"))?.opens_at).toBe("2026-01-10T22:00:00.000Z");
+  expect(findClosure(windows, at("2026-01-03T22:00:00Z"))).toBeUndefined();
+  expect(findClosure(windows, at("2026-01-04T01:59:00Z"))).toBeUndefined();
+  expect(findClosure(windows, at("2026-01-03T01:00:00Z"))?.opens_at).toBe("2026-01-03T22:00:00.000Z");
+  expect(findClosure(windows, at("2026-01-04T02:00:00Z"))?.opens_at).toBe("2026-01-10T22:00:00.000Z");
 });
 
 test("hours that no clock shows on the day are skipped, and no opening in sight is shown as none", () => {
   const windows = windowsOf({ allow: [{ days: ["sun"], from: "02:10", to: "02:40", tz: "Europe/Berlin" }] });
-  expect(closedNow(windows, at("2026-03-28T00:00:00Z"))?.opens_at).toBe("2026-04-05T00:10:00.000Z");
+  expect(findClosure(windows, at("2026-03-28T00:00:00Z"))?.opens_at).toBe("2026-04-05T00:10:00.000Z");
   const deny = [{ from: "2026-01-01T00:00:00Z", to: "9999-01-01T00:00:00Z", reason: "" }];
-  expect(closedNow(windowsOf({ deny }), at("2026-06-01T00:00:00Z"))?.opens_at).toBe("9999-01-01T00:00:00.000Z");
+  expect(findClosure(windowsOf({ deny }), at("2026-06-01T00:00:00Z"))?.opens_at).toBe("9999-01-01T00:00:00.000Z");
 });
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -101,7 +101,7 @@ test("the next opening of random windows is the first minute that is open", () =
       return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
     });
     const windows = windowsOf({ allow, deny });
-    const reported = closedNow(windows, now);
+    const reported = findClosure(windows, now);
     expect(reported === undefined, `seed ${seed}`).toBe(isOpen(windows, now));
     if (!reported) continue;
     closed++;
