@@ -1,5 +1,5 @@
-/** Names the option or file that an error is about. */
-export async function about<T>(subject: string, work: Promise<T>): Promise<T> {
+/** Prefixes the message of an error with the option or file that it is about. */
+export async function prefixErrors<T>(subject: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -1,15 +1,15 @@
-/** Checkpoints of `--audit-anchor`: appended to a file as JSON lines, or posted to a URL as text. */
+/** Stores checkpoints outside the service (`--audit-anchor`): appends them to a file as JSON lines, or posts them to a URL. */
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";
 import { describeCause } from "../lib/kit/fetch_failure.ts";
 import type { Clock } from "../lib/kit/platform.ts";
 
-const PIECE = 64 * 1024;
-const LONGEST_LINE = 1024 * 1024;
-const BEGINNING = '{"at":"';
+const CHUNK_BYTES = 64 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
+const ENTRY_PREFIX = '{"at":"';
 
-/** An anchor at a URL or in a file; throws with one line for people when neither can be used. */
+/** Opens an anchor at a URL or in a file. Errors: one line for people where it cannot be used. */
 export async function openAnchor(target: string, clock: Clock): Promise<CheckpointAnchor> {
   if (/^https?:/i.test(target)) return urlAnchor(target);
   try {
@@ -20,39 +20,39 @@ export async function openAnchor(target: string, clock: Clock): Promise<Checkpoi
   return fileAnchor(target, clock);
 }
 
-/** Lines of `{"at", "checkpoint"}`. The file is best on another machine's disk, append-only. */
+/** Appends lines of `{"at", "checkpoint"}`. The file is best append-only, on another machine's disk. */
 function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
-  let known = 0;
+  let knownSize = 0;
   return {
     name: path,
     async append(note) {
       const line = `${JSON.stringify({ at: new Date(clock.now()).toISOString(), checkpoint: note })}\n`;
-      await using(path, async (file) => {
-        if ((await file.stat()).size < known) throw new Error(`the anchor ${path} is shorter than it was`);
-        // A line that a crash cut short must not swallow this one.
+      await useFile(path, async (file) => {
+        if ((await file.stat()).size < knownSize) throw new Error(`the anchor ${path} is shorter than it was`);
+        // After a line that a crash cut, this one begins on a line of its own.
         const end = await readEnd(file, 1);
         await file.appendFile(end === "" || end === "\n" ? line : `\n${line}`);
         await file.datasync();
-        known = (await file.stat()).size;
+        knownSize = (await file.stat()).size;
       });
     },
     async *readAll() {
       let rest = "";
-      known = 0;
-      for await (const piece of createReadStream(path, { highWaterMark: PIECE }) as AsyncIterable<Buffer>) {
-        known += piece.length;
-        // Latin-1 keeps characters whole that a piece divides; a line becomes UTF-8 again as one.
-        const lines = (rest + piece.toString("latin1")).split("\n");
+      knownSize = 0;
+      for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
+        knownSize += chunk.length;
+        // A chunk may end within a UTF-8 character: bytes stay Latin-1 text until the line is complete.
+        const lines = (rest + chunk.toString("latin1")).split("\n");
         rest = lines.pop()!;
-        if (rest.length > LONGEST_LINE) throw new Error(`${path} has a line over ${LONGEST_LINE} bytes`);
-        yield lines.map(checkpointOf).filter((note) => note !== undefined);
+        if (rest.length > MAX_LINE_BYTES) throw new Error(`${path} has a line over ${MAX_LINE_BYTES} bytes`);
+        yield lines.map(parseAnchorLine).filter((note) => note !== undefined);
       }
-      yield [checkpointOf(rest)].filter((note) => note !== undefined);
+      yield [parseAnchorLine(rest)].filter((note) => note !== undefined);
     },
   };
 }
 
-async function using<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
+async function useFile<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, "a+");
   try {
     return await run(file);
@@ -67,18 +67,18 @@ async function readEnd(file: FileHandle, length: number): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/** The note of a line, `""` when it holds none; undefined for a line that a crash cut short, which the next one ended. */
-function checkpointOf(line: string): string | undefined {
+/** Parses the checkpoint of a line; `""` for a line without one, undefined for a line that a crash cut. */
+function parseAnchorLine(line: string): string | undefined {
   try {
     const { checkpoint } = JSON.parse(Buffer.from(line, "latin1").toString()) as { checkpoint?: unknown };
     return typeof checkpoint === "string" ? checkpoint : "";
   } catch {
-    const beginsAsOurs = BEGINNING.startsWith(line.slice(0, BEGINNING.length));
-    return beginsAsOurs ? undefined : "";
+    const isCutEntry = ENTRY_PREFIX.startsWith(line.slice(0, ENTRY_PREFIX.length));
+    return isCutEntry ? undefined : "";
   }
 }
 
-/** The note is the body of a POST; any 2xx means kept. It cannot be read back. */
+/** Posts each checkpoint as a body; any 2xx means that it is stored. Checkpoints cannot be read back. */
 function urlAnchor(target: string): CheckpointAnchor {
   if (!URL.canParse(target)) throw new Error(`--audit-anchor ${target} is not a URL`);
   const { username, password } = new URL(target);

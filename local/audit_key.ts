@@ -1,9 +1,9 @@
-/** The Ed25519 private key that signs or cosigns checkpoints, from the PEM file that `openssl genpkey -algorithm ed25519` writes. */
+/** Loads the Ed25519 private key that signs checkpoints from a PEM file, as `openssl genpkey -algorithm ed25519` writes it. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { CheckpointSigner } from "../lib/audit/checkpoint.ts";
 
-/** Loads the key; throws with one line for people when the file cannot be read or holds no such key. */
+/** Loads the key. Errors: one line for people where the file cannot be read or has no such key. */
 export function loadAuditKey(path: string, warn: (message: string) => void, option = "--audit-key"): CheckpointSigner {
   const key = readKey(path, option);
   if (key.asymmetricKeyType !== "ed25519")

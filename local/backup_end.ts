@@ -1,4 +1,4 @@
-/** `backup.json`, which the documented backup writes last: the end of the log that it holds. */
+/** Reads `backup.json`, the last file of a backup, which states the length and head of the log in it. */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
@@ -6,7 +6,7 @@ import type { LogEnd } from "../lib/audit/log_index.ts";
 
 const schema = z.object({ length: z.int().min(1), head: z.string().regex(/^[0-9a-f]{64}$/) });
 
-/** The end that a backup states, which was restored into the folder of a state file; undefined where none was. */
+/** Returns the end of the log that a restored backup states; undefined if `backup.json` is not next to the state file. */
 export async function readBackupEnd(state: string): Promise<LogEnd | undefined> {
   const path = join(dirname(state), "backup.json");
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

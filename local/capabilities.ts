@@ -1,10 +1,10 @@
-/** Capabilities of this program as it was started, and the options that would enable the others. */
+/** Lists the capabilities that this program's options enable, and the options that would enable the others. */
 import { isBaseUrl, isNamedProvider } from "../lib/llm/provider.ts";
 import type { Capability } from "../lib/operations/capability.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 
-/** The host's part of the capability map. `uiProblem`: why the user interface cannot be served, or null. */
+/** Lists the host's capabilities. `uiProblem`: why the user interface cannot be served, or null. */
 export function listCapabilities(options: Options, uiProblem: string | null): Capability[] {
   const available = (id: string, group: string): Capability => ({
     id,
@@ -26,10 +26,10 @@ export function listCapabilities(options: Options, uiProblem: string | null): Ca
 
   return [
     row("ui", "host", uiProblem, "--ui-dir DIR"),
-    row("shared_store", "host", storeProblem(options), "--state postgres://user@host/database"),
-    row("store_name", "host", storeNameProblem(options), "--state postgres://user@host/database --store-name NAME"),
-    row("file_adapter", "product", fileAdapterProblem(options), "--product-config PATH"),
-    row("webhook_adapter", "product", webhookProblem(options), "--product-adapter URL"),
+    row("shared_store", "host", findStoreProblem(options), "--state postgres://user@host/database"),
+    row("store_name", "host", findStoreNameProblem(options), "--state postgres://user@host/database --store-name NAME"),
+    row("file_adapter", "product", findFileAdapterProblem(options), "--product-config PATH"),
+    row("webhook_adapter", "product", findWebhookProblem(options), "--product-adapter URL"),
     options.cycleInterval > 0
       ? available("cycle_timer", "host")
       : disabled("cycle_timer", "host", "cycles run on demand only", "--cycle-interval SECONDS"),
@@ -41,42 +41,44 @@ export function listCapabilities(options: Options, uiProblem: string | null): Ca
           "names are taken as requests give them",
           "--identity-jwt FILE or --identity-header NAME",
         ),
-    ...(linkIsAskedFor(options)
+    ...(isLinkConfigured(options)
       ? []
       : [disabled("cross_link", "link", "not configured", "--cross-link-port PORT --cross-link-peers HOST:PORT,…")]),
-    row("llm", "chat", llmProblem(options), "--llm PROVIDER --llm-model MODEL --llm-key-env NAME"),
+    row("llm", "chat", findLlmProblem(options), "--llm PROVIDER --llm-model MODEL --llm-key-env NAME"),
     row("audit_key", "audit", options.auditKey ? null : "not configured", "--audit-key PATH"),
   ];
 }
 
-const storeProblem = ({ state }: Options): string | null =>
+const findStoreProblem = ({ state }: Options): string | null =>
   isDatabase(state) ? null : "the state is in a file, which one process uses at a time";
 
-/** Returns the problem of products that share a database, unless each has a store of its own. */
-const storeNameProblem = ({ state, storeName }: Options): string | null =>
-  !isDatabase(state)
-    ? "the state is a file: its path is its name"
-    : storeName === undefined
-      ? "the database is used under the name countersign"
-      : null;
-
-const fileAdapterProblem = ({ productConfig, productAdapter, targets, productIntent }: Options): string | null =>
-  adapterProblem(productConfig, targets ? "--targets" : productAdapter && "--product-adapter", productIntent);
-
-const webhookProblem = ({ productConfig, productAdapter, targets, productIntent }: Options): string | null =>
-  adapterProblem(productAdapter, targets ? "--targets" : productConfig && "--product-config", productIntent);
-
-function adapterProblem(given: string | undefined, other: string | undefined, intent: string | undefined) {
-  if (given) return intent ? null : "no product intent is given";
-  return other ? `${other} is given instead` : "not configured";
+/** Explains why products would share one store; null where `--store-name` names one. */
+function findStoreNameProblem({ state, storeName }: Options): string | null {
+  if (!isDatabase(state)) return "the state is a file: its path is its name";
+  return storeName === undefined ? "the database is used under the name countersign" : null;
 }
 
-/** Returns true where this node takes part in a link, which then reports its own capability. */
-const linkIsAskedFor = ({ crossLinkPort, crossLinkPeers }: Options): boolean =>
+const findFileAdapterProblem = ({ productConfig, productAdapter, targets, productIntent }: Options): string | null =>
+  findAdapterProblem(productConfig, targets ? "--targets" : productAdapter && "--product-adapter", productIntent);
+
+const findWebhookProblem = ({ productConfig, productAdapter, targets, productIntent }: Options): string | null =>
+  findAdapterProblem(productAdapter, targets ? "--targets" : productConfig && "--product-config", productIntent);
+
+function findAdapterProblem(
+  configured: string | undefined,
+  conflicting: string | undefined,
+  intent: string | undefined,
+) {
+  if (configured) return intent ? null : "no product intent is given";
+  return conflicting ? `${conflicting} is given instead` : "not configured";
+}
+
+/** Checks that this node takes part in a link, which then reports its own capability. */
+const isLinkConfigured = ({ crossLinkPort, crossLinkPeers }: Options): boolean =>
   crossLinkPort !== undefined || crossLinkPeers.length > 0;
 
-/** Returns why the options allow no language model; null where they do. */
-export function llmProblem({ llm, llmModel, llmKeyEnv, llmKey }: Options): string | null {
+/** Explains why the options enable no language model; null where they do. */
+export function findLlmProblem({ llm, llmModel, llmKeyEnv, llmKey }: Options): string | null {
   if (!llm) return "not configured; the built-in responder answers";
   if (!isNamedProvider(llm) && !isBaseUrl(llm))
     return "--llm names no known provider: openai, anthropic or a base URL is expected";

@@ -1,4 +1,4 @@
-/** Reads from a store which changes would lack a consent under an intent that is not in force. */
+/** Finds the changes of a store that would lack a consent under an intent which is not in force. */
 import { systemClock } from "../lib/kit/platform.ts";
 import { entryKey } from "../lib/audit/chain.ts";
 import { listOngoing, listUnconsented, type UnconsentedChange } from "../lib/changes/unconsented_changes.ts";
@@ -11,15 +11,15 @@ import type { Environment } from "./secrets.ts";
 
 const MAX_MANDATES = 10_000;
 
-/** Indexes of what the service carries on by itself, and the end of the log. */
+/** Checks for keys of the indexes of scheduled changes and running rollouts, and of the log's end. */
 const isIndex = ({ collection, id }: Key): boolean =>
   collection === "applies_due" || collection === "rollouts_running" || (collection === "meta" && id === "chain");
 
 /**
- * Lists scheduled changes and running rollouts of a store that would lack a consent, whether a service uses the store or not;
- * nothing is written. Of the store only these changes and their entries are kept in memory. Errors: `MoveRefused`.
+ * Lists scheduled changes and running rollouts of a store that would lack a consent. A service may be using the store; nothing is
+ * written. Only these changes and their entries are loaded into memory. Errors: `MoveRefused`.
  */
-export async function listLacking(
+export async function listUnconsentedInStore(
   intent: Intent,
   state: string,
   name: StoreName,
@@ -40,11 +40,11 @@ export async function listLacking(
     await load(({ collection, id }) => collection === "mandates" || (collection === "changes" && changes.has(id)));
     const records = await readRecords(store, ids);
     const mandates = await store.list("mandates", { limit: MAX_MANDATES });
-    const named = [
+    const references = [
       ...records.flatMap((record) => record?.audit ?? []),
       ...mandates.flatMap(({ value }) => value.audit),
     ];
-    const entries = new Set(named.map(entryKey));
+    const entries = new Set(references.map(entryKey));
     await load(({ collection, id }) => collection === "audit" && entries.has(id));
     return await listUnconsented({ store, product: { intent }, clock: systemClock });
   } finally {

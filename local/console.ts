@@ -1,4 +1,4 @@
-/** The console as fetch, for an application that mounts the service: its files are built in. */
+/** Serves the console, whose files are built in, for an application that mounts the service. */
 import packed from "countersign:console-files";
 import type { Handler } from "../lib/http/endpoint.ts";
 import { serveConsole, type ConsoleOptions, unpackConsole } from "../lib/http/serve_console.ts";
@@ -9,8 +9,8 @@ export type { ConsoleOptions };
 const files = once(() => unpackConsole(packed));
 
 /**
- * The console at `<base>/` and the service behind it, as one fetch: what is no file of the console, `service` answers. `base` is
- * the service's own.
+ * Returns one fetch handler for the console at `<base>/` and the service: `service` answers every request that is not for a file
+ * of the console. `base` must be the base of the service.
  */
 export const withConsole = (service: Handler, options?: ConsoleOptions): Handler =>
   serveConsole(files, service, options);

@@ -1,4 +1,4 @@
-/** The cross-host link of a Node process: keeps in touch with peers, hands insights to and fro, carries questions. */
+/** Runs the cross-host link of a Node process: connects to peers, exchanges insights with them, and forwards questions. */
 import type { ProjectionDeps } from "../lib/projections/projection.ts";
 import type { Capability } from "../lib/operations/capability.ts";
 import { answerPeer, type CheckpointSource, errorAnswer } from "../lib/link/answer_peer.ts";
@@ -17,14 +17,14 @@ import type { PeerAddress } from "./option_values.ts";
 /** Options of a link. */
 export interface CrossLinkOptions {
   deps: ProjectionDeps;
-  /** The service's own endpoints; a few of them answer peers. */
+  /** The service's own endpoints, some of which answer peers. */
   fetch: (request: Request) => Promise<Response>;
-  /** The first sends, all are accepted. */
+  /** The first is used for sending, all are accepted. */
   secrets: readonly string[];
-  /** Absent: the node dials only. */
+  /** Undefined: the node only dials. */
   listenAt?: PeerAddress | undefined;
   peers: readonly PeerAddress[];
-  /** Names the instance where no product is governed. */
+  /** Instance id where no product is governed. */
   nodeId: string;
   checkpoint?: CheckpointSource | undefined;
   timers?: Timers;
@@ -34,19 +34,19 @@ export interface CrossLinkOptions {
 
 /** A running link. */
 export interface CrossLink extends LinkPort {
-  /** Closes all connections and waits for what is being written. */
+  /** Closes all connections and waits for writes under way. */
   close(): Promise<void>;
 }
 
-/** Opens the link; rejects with Node's error when it cannot listen, and when the node's names are too long to be sent. */
+/** Opens the link. Errors: Node's own where it cannot listen; names of this node that are too long to be sent. */
 export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLink> {
   const { deps, fetch, checkpoint } = options;
   const { store, clock, log, product } = deps;
-  const self = await identityOf(options);
+  const self = await readIdentity(options);
   checkIdentity(self);
-  const dealings = createExchange(deps, self);
-  const logs = await rewrittenLogs(store);
-  const { inBackground, settled } = backgroundWork(log);
+  const insights = createExchange(deps, self);
+  const logs = await watchRewrittenLogs(store);
+  const { inBackground, finish } = backgroundWork(log);
 
   const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<PeerAnswer> => {
     const answered = answerPeer({ store, clock, product, self, fetch, checkpoint }, peer, request);
@@ -54,8 +54,8 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
     return answered.catch(() => errorAnswer(500, "internal", "internal error; the peer's log has it"));
   };
 
-  /** A question that was under way on a connection that another has replaced is put again there. */
-  const contactOf = (connection: Connection): Contact => ({
+  /** Asks a peer; a question that fails because another connection replaced this one is asked again on that one. */
+  const toContact = (connection: Connection): Contact => ({
     peer: connection.peer!,
     ask: (message, body) =>
       connection.ask(message, body).catch((error: unknown) => {
@@ -78,11 +78,11 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
     onUp: (up) =>
       inBackground(
         "syncing with a new peer",
-        saveSeen(store, up)
-          .then(() => dealings.syncOne(contactOf(up)))
-          .finally(logs.look),
+        saveLastSeen(store, up)
+          .then(() => insights.syncOne(toContact(up)))
+          .finally(logs.refresh),
       ),
-    onDown: (down) => inBackground("keeping when a peer was seen", saveSeen(store, down)),
+    onDown: (down) => inBackground("keeping when a peer was seen", saveLastSeen(store, down)),
   });
 
   const peers = async (): Promise<PeerRow[]> =>
@@ -91,34 +91,34 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
   return {
     self: { ...self, address: mesh.address },
     peers,
-    async query(what, peer) {
+    async query(question, peer) {
       const rows = await peers();
-      const connected = new Map(mesh.connections().map((each) => [each.peer!.peer_id, contactOf(each)]));
+      const connected = new Map(mesh.connections().map((each) => [each.peer!.peer_id, toContact(each)]));
       const configured = new Set(mesh.dialers.map(({ address }) => address));
-      const asked = rows.filter(({ state, peer_id, address }) =>
+      const selected = rows.filter(({ state, peer_id, address }) =>
         peer === undefined ? state !== "unknown" || configured.has(address) : peer_id === peer || address === peer,
       );
-      if (peer !== undefined && asked.length === 0) return undefined;
+      if (peer !== undefined && selected.length === 0) return undefined;
       return Promise.all(
-        asked.map(async ({ peer_id, address }) => {
+        selected.map(async ({ peer_id, address }) => {
           const contact = connected.get(peer_id ?? "");
           const answered = contact
-            ? await dealings.question(contact, what)
+            ? await insights.question(contact, question)
             : errorAnswer(503, "peer_unreachable", "the peer is not connected");
           return { peer_id, address, ...answered };
         }),
       );
     },
-    sync: () => dealings.syncAll(mesh.connections().map(contactOf)).finally(logs.look),
-    capability: () => capabilityOf(mesh, logs.rewritten),
+    sync: () => insights.syncAll(mesh.connections().map(toContact)).finally(logs.refresh),
+    capability: () => describeCapability(mesh, logs.rewritten),
     async close() {
       await mesh.close();
-      await settled();
+      await finish();
     },
   };
 }
 
-async function identityOf({ deps: { store, product }, nodeId }: CrossLinkOptions): Promise<PeerIdentity> {
+async function readIdentity({ deps: { store, product }, nodeId }: CrossLinkOptions): Promise<PeerIdentity> {
   return {
     peer_id: await openPeerId(store),
     instance_id: product?.identity.instance_id ?? nodeId,
@@ -127,40 +127,40 @@ async function identityOf({ deps: { store, product }, nodeId }: CrossLinkOptions
   };
 }
 
-function saveSeen(store: ProjectionDeps["store"], { peer, address, lastSeen }: Connection): Promise<void> {
+function saveLastSeen(store: ProjectionDeps["store"], { peer, address, lastSeen }: Connection): Promise<void> {
   return store.transact((tx) => savePeer(tx, { ...peer!, address, last_seen_at: new Date(lastSeen).toISOString() }));
 }
 
-/** Work that nobody waits for until the end; its failures are logged. */
+/** Runs work in the background, and logs its failures; `finish` waits for all of it. */
 function backgroundWork(log: ProjectionDeps["log"]) {
   const running = new Set<Promise<unknown>>();
   return {
-    inBackground(what: string, work: Promise<unknown>): void {
+    inBackground(description: string, work: Promise<unknown>): void {
       const done: Promise<unknown> = work
-        .catch((error: unknown) => log.warn(`${what} failed`, { error: String(error) }))
+        .catch((error: unknown) => log.warn(`${description} failed`, { error: String(error) }))
         .finally(() => running.delete(done));
       running.add(done);
     },
-    async settled(): Promise<void> {
+    async finish(): Promise<void> {
       while (running.size > 0) await Promise.all(running);
     },
   };
 }
 
-/** The peers whose audit logs were found rewritten, as of the last look. */
-async function rewrittenLogs(store: ProjectionDeps["store"]) {
+/** Lists the peers whose audit logs were rewritten; `refresh` reads them again. */
+async function watchRewrittenLogs(store: ProjectionDeps["store"]) {
   const logs = {
     rewritten: [] as string[],
-    look: async () => {
+    refresh: async () => {
       const records = await listPeers(store);
       logs.rewritten = records.filter(({ log }) => log === "rewritten").map(({ instance_id }) => instance_id);
     },
   };
-  await logs.look();
+  await logs.refresh();
   return logs;
 }
 
-function capabilityOf({ dialers }: Mesh, rewritten: readonly string[]): Capability {
+function describeCapability({ dialers }: Mesh, rewritten: readonly string[]): Capability {
   const missing = dialers.filter(({ state }) => state !== "up").map(({ address }) => address);
   const problems = [
     ...(missing.length > 0 ? [`not connected: ${missing.join(", ")}`] : []),

@@ -1,49 +1,49 @@
-/** Runs cycles: on a timer, and soon after somebody asks for one. They never overlap. */
+/** Runs cycles on a timer, and soon after a request for one. Cycles never overlap. */
 import type { Log } from "../lib/kit/platform.ts";
 
 /** A timer that runs the cycles. */
 export interface CycleTimer {
   /** Starts the timer; before that nothing runs. */
   start(): void;
-  /** Asks for a cycle soon. Asked while one runs, another follows it: what is new may have come too late for the first. */
+  /** Requests a cycle soon; while one is running, another follows, since the running one may have missed the newest data. */
   wake(): void;
-  /** No further cycle; resolves when a running one is over. */
+  /** Prevents further cycles; resolves when a running one has ended. */
   stop(): Promise<void>;
 }
 
-/** `interval` in milliseconds; 0 runs cycles only when asked. A cycle that fails is logged, and the next one runs. */
+/** Creates the timer. `interval` in milliseconds; 0 runs cycles only on request. A failed cycle is logged. */
 export function cycleTimer(run: () => Promise<unknown>, interval: number, log: Log): CycleTimer {
-  let on = false;
+  let isStarted = false;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  let asked = false;
+  let isRequested = false;
 
   const cycle = async (): Promise<void> => {
-    asked = false;
+    isRequested = false;
     try {
       await run();
     } catch (error) {
       log.error("cycle failed", { error });
     }
     running = undefined;
-    if (asked) begin();
+    if (isRequested) begin();
   };
   const begin = (): void => {
-    if (on) running ??= cycle();
+    if (isStarted) running ??= cycle();
   };
 
   return {
     start() {
-      on = true;
+      isStarted = true;
       if (interval > 0) timer = setInterval(begin, interval).unref();
-      if (asked) begin();
+      if (isRequested) begin();
     },
     wake() {
-      asked = true;
+      isRequested = true;
       setImmediate(begin);
     },
     async stop() {
-      on = false;
+      isStarted = false;
       clearInterval(timer);
       await running;
     },

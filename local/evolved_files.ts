@@ -1,4 +1,4 @@
-/** Self-evolution files in a folder of their own: inert text, no links followed, nothing outside. */
+/** Stores self-evolution files in a folder of their own: plain text; symbolic links are not followed. */
 import { hash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { lstat, open, readdir, rename, rm } from "node:fs/promises";
@@ -7,10 +7,10 @@ import { makeFolder } from "./make_folder.ts";
 import type { EvolvedFile, EvolvedFiles } from "../lib/operations/deps.ts";
 import { evolvedKind, isEvolvedName } from "../lib/operations/evolved_name.ts";
 
-/** Not followed if it is a link, and not waited for if it is a pipe. */
+/** Does not follow links, and does not wait for pipes. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** How many files are kept, and the size up to which one is shown, in bytes. */
+/** Maximum number of files, and the size above which a file is ignored, in bytes. */
 export interface EvolvedLimits {
   files: number;
   bytes: number;
@@ -18,22 +18,22 @@ export interface EvolvedLimits {
 
 export const EVOLVED_LIMITS: EvolvedLimits = { files: 500, bytes: 1024 * 1024 };
 
-/** A file as it lies there; the hash is kept for as long as these figures stay the same. */
-interface Seen {
+/** A file's hash, valid while its time and size are the same. */
+interface CachedHash {
   mtimeMs: number;
   bytes: number;
   sha256: string;
 }
 
-/** The files of a folder; it is made with the first of them. Of the service's own files the oldest go first. */
+/** Opens a folder, which is made with its first file. Above the limit, the oldest of the service's own files are removed. */
 export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIMITS): EvolvedFiles {
-  const seen = new Map<string, Seen>();
+  const cached = new Map<string, CachedHash>();
 
-  /** The regular files with a fit name, newest first. */
-  const present = async () => {
-    const names = ((await orNothing(readdir(folder))) ?? []).filter(isEvolvedName);
+  /** Lists regular files with an allowed name, newest first. */
+  const listPresent = async () => {
+    const names = ((await ignoreMissing(readdir(folder))) ?? []).filter(isEvolvedName);
     const found = await Promise.all(
-      names.map(async (name) => ({ name, stat: await orNothing(lstat(join(folder, name))) })),
+      names.map(async (name) => ({ name, stat: await ignoreMissing(lstat(join(folder, name))) })),
     );
     return found
       .flatMap(({ name, stat }) => (stat?.isFile() ? [{ name, bytes: stat.size, mtimeMs: stat.mtimeMs }] : []))
@@ -41,29 +41,29 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
       .sort((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? -1 : 1));
   };
 
-  const hashOf = async (file: Omit<Seen, "sha256"> & { name: string }): Promise<string | undefined> => {
-    const known = seen.get(file.name);
+  const hashFile = async (file: Omit<CachedHash, "sha256"> & { name: string }): Promise<string | undefined> => {
+    const known = cached.get(file.name);
     if (known?.mtimeMs === file.mtimeMs && known.bytes === file.bytes) return known.sha256;
     const content = await readRegular(join(folder, file.name), limits.bytes);
     return content && hash("sha256", content, "hex");
   };
 
   const forgetOldest = async (): Promise<void> => {
-    const own = (await present()).filter(({ name }) => evolvedKind(name) !== "other");
+    const own = (await listPresent()).filter(({ name }) => evolvedKind(name) !== "other");
     for (const { name } of own.slice(limits.files)) await rm(join(folder, name), { force: true });
   };
 
   return {
     async list() {
       const files: EvolvedFile[] = [];
-      for (const file of await present()) {
-        const sha256 = await hashOf(file);
+      for (const file of await listPresent()) {
+        const sha256 = await hashFile(file);
         if (sha256 === undefined) continue;
         const { name, bytes, mtimeMs } = file;
         files.push({ name, bytes, sha256, modified_at: new Date(mtimeMs).toISOString(), kind: evolvedKind(name) });
-        seen.set(name, { mtimeMs, bytes, sha256 });
+        cached.set(name, { mtimeMs, bytes, sha256 });
       }
-      for (const name of seen.keys()) if (!files.some((file) => file.name === name)) seen.delete(name);
+      for (const name of cached.keys()) if (!files.some((file) => file.name === name)) cached.delete(name);
       return files;
     },
     async read(name) {
@@ -74,32 +74,36 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
       if (!isEvolvedName(name)) throw new Error(`${JSON.stringify(name)} is no name for a self-evolution file`);
       await makeFolder(resolve(folder));
       // A rename replaces a link instead of writing through it.
-      await writeAside(folder, text, (aside) => rename(aside, join(folder, name)));
+      await writeTemporary(folder, text, (temporary) => rename(temporary, join(folder, name)));
       await forgetOldest();
     },
   };
 }
 
-/** Writes a file under a name of its own, durably, and passes it to `place`: no reader sees half of it. */
-export async function writeAside(folder: string, text: string, place: (aside: string) => Promise<void>): Promise<void> {
-  const aside = join(folder, `.${randomUUID()}.tmp`);
+/** Writes a durable temporary file and passes its path to `publish`, so that no reader sees an incomplete file. */
+export async function writeTemporary(
+  folder: string,
+  text: string,
+  publish: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const temporary = join(folder, `.${randomUUID()}.tmp`);
   try {
-    const handle = await open(aside, "wx");
+    const handle = await open(temporary, "wx");
     try {
       await handle.writeFile(text);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await place(aside);
+    await publish(temporary);
   } finally {
-    await rm(aside, { force: true });
+    await rm(temporary, { force: true });
   }
 }
 
 /** Reads a regular file of at most `limit` bytes; undefined for everything else. */
 export async function readRegular(path: string, limit: number): Promise<Buffer | undefined> {
-  const handle = await orNothing(open(path, READ));
+  const handle = await ignoreMissing(open(path, READ));
   if (!handle) return undefined;
   try {
     const stat = await handle.stat();
@@ -110,7 +114,7 @@ export async function readRegular(path: string, limit: number): Promise<Buffer |
 }
 
 /** Returns undefined for a missing file, a link, or a path without a folder; rejects with every other error. */
-async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
+async function ignoreMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

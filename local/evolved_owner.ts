@@ -1,21 +1,21 @@
-/** Marks a folder of self-evolution files with the log they are about: two services never share one. */
+/** Marks a folder of self-evolution files with the origin of its log, so that two services never share one folder. */
 import { constants } from "node:fs";
 import { copyFile, link, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { readRegular, writeAside } from "./evolved_files.ts";
+import { readRegular, writeTemporary } from "./evolved_files.ts";
 import { makeFolder } from "./make_folder.ts";
 
-/** The marker; no name of a self-evolution file begins with a dot. */
+/** Name of the marker file; no name of a self-evolution file begins with a dot. */
 const MARKER = ".log-origin";
 
-/** A longer marker is none of ours. */
+/** A longer file is not a marker. */
 const MAX_MARKER_BYTES = 64 * 1024;
 
 /** The owner of a folder. */
 interface Claim {
   /** The origin of its log. */
   origin: string;
-  /** The state whose next log takes the folder over; undefined where `--evolved-dir` names the folder. */
+  /** A new log of the same state takes the folder over; undefined where `--evolved-dir` names the folder. */
   state?: string | undefined;
 }
 
@@ -30,14 +30,14 @@ export async function claimEvolvedFolder(folder: string, { origin, state }: Clai
   const owner = await readOwner(folder);
   if (owner?.origin === origin) return;
   const isFree = !owner?.origin || (state !== undefined && owner.state === state);
-  if (!isFree) throw sharedWith(owner);
+  if (!isFree) throw sharedFolderError(owner);
   const text = `${[origin, ...(state === undefined ? [] : [state])].join("\n")}\n`;
   try {
-    await writeAside(folder, text, (aside) => (owner ? rename : linkOrCopy)(aside, join(folder, MARKER)));
+    await writeTemporary(folder, text, (temporary) => (owner ? rename : linkOrCopy)(temporary, join(folder, MARKER)));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     const winner = await readOwner(folder);
-    if (winner?.origin !== origin) throw sharedWith(winner);
+    if (winner?.origin !== origin) throw sharedFolderError(winner);
   }
 }
 
@@ -49,14 +49,14 @@ async function readOwner(folder: string): Promise<Claim | undefined> {
   return { origin, state };
 }
 
-/** Makes a marker where there is none, with its content where the file system has links. */
-const linkOrCopy = (aside: string, marker: string): Promise<void> =>
-  link(aside, marker).catch((error: NodeJS.ErrnoException) => {
+/** Creates the marker unless there is one: atomically by a hard link, or by a copy where the file system has no links. */
+const linkOrCopy = (temporary: string, marker: string): Promise<void> =>
+  link(temporary, marker).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "EEXIST") throw error;
-    return copyFile(aside, marker, constants.COPYFILE_EXCL);
+    return copyFile(temporary, marker, constants.COPYFILE_EXCL);
   });
 
-const sharedWith = (owner: Claim | undefined): SharedFolder =>
+const sharedFolderError = (owner: Claim | undefined): SharedFolder =>
   new SharedFolder(
     owner
       ? `has the files of another service, with the log ${owner.origin}; give each service a folder of its own, or remove ${MARKER} there if that service is gone`

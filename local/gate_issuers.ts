@@ -1,10 +1,10 @@
-/** The file of `--gate-issuers`. */
+/** Reads the file of `--gate-issuers`. */
 import { readFileSync } from "node:fs";
 import { type GateTokens, gateTokenVerifier, readGateIssuers } from "../lib/identity/gate_issuers.ts";
 import { systemClock } from "../lib/kit/platform.ts";
 import type { Options } from "./options.ts";
 
-/** Returns the verifier of CI tokens; throws with one line that names file, field and rule. */
+/** Opens the verifier of CI tokens; undefined without the option. Errors: one line that names file, field and rule. */
 export function openGateTokens({ gateIssuers }: Pick<Options, "gateIssuers">): GateTokens | undefined {
   if (gateIssuers === undefined) return undefined;
   try {

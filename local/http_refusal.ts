@@ -1,8 +1,9 @@
-/** Answers to what never reaches a handler: malformed, oversized or slow requests, in the shape of every other error. */
+/** Rejects requests that never reach a handler, malformed, oversized or slow ones, with the body of any other error. */
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-export const REFUSALS = {
+/** Status, code and message of each rejection. */
+export const REJECTIONS = {
   malformed: [400, "bad_request", "the request is not well-formed HTTP"],
   bad_target: [
     400,
@@ -16,11 +17,11 @@ export const REFUSALS = {
   internal: [500, "internal", "internal error; the service's log has it under this request_id"],
 } as const satisfies Record<string, [status: number, code: string, sentence: string]>;
 
-/** Why a request is refused before a handler. */
-export type Refusal = keyof typeof REFUSALS;
+/** Reason for which a request is rejected before it reaches a handler. */
+export type Rejection = keyof typeof REJECTIONS;
 
-function written(refusal: Refusal, requestId: string) {
-  const [status, code, sentence] = REFUSALS[refusal];
+function buildResponse(rejection: Rejection, requestId: string) {
+  const [status, code, sentence] = REJECTIONS[rejection];
   const body = JSON.stringify({ error: sentence, code, status, request_id: requestId });
   const headers = {
     "content-type": "application/json",
@@ -33,36 +34,36 @@ function written(refusal: Refusal, requestId: string) {
   return { status, headers, body };
 }
 
-/** Answers a request that was received; when its answer has begun already, cuts it off instead. */
-export function refuseRequest(response: ServerResponse, refusal: Refusal, requestId: string): void {
+/** Rejects a received request; closes the connection instead if its response has begun. */
+export function rejectRequest(response: ServerResponse, rejection: Rejection, requestId: string): void {
   if (response.headersSent) return void response.destroy();
-  const { status, headers, body } = written(refusal, requestId);
+  const { status, headers, body } = buildResponse(rejection, requestId);
   response.writeHead(status, headers).end(body);
 }
 
-/** How long a refused sender is listened to, so that its own sending does not reset the connection under the answer. */
+/** Time for which input is still read after a rejection: closing at once could reset the connection before the client has the answer. */
 const LINGER_MS = 1000;
 
 /**
- * Answers on a connection whose request could not be received. `unsent` are the answers still owed on it: one that has
- * begun, or is owed to a request received whole, must not be mixed with this refusal, so the connection is only closed.
+ * Rejects a request that could not be received. `pendingResponses`: responses that the connection still waits for. If one of them
+ * has begun, or belongs to a complete request, the connection is only closed: the client could take the rejection for that response.
  */
-export function refuseConnection(
+export function rejectConnection(
   error: NodeJS.ErrnoException,
   connection: Duplex,
-  unsent: readonly ServerResponse[],
+  pendingResponses: readonly ServerResponse[],
   requestId: string,
 ): void {
-  const mixed = unsent.some((response) => response.headersSent || response.req.complete);
-  if (error.code === "ECONNRESET" || !connection.writable || mixed) return void connection.destroy();
-  const { status, headers, body } = written(refusalOf(error), requestId);
+  const wouldMix = pendingResponses.some((response) => response.headersSent || response.req.complete);
+  if (error.code === "ECONNRESET" || !connection.writable || wouldMix) return void connection.destroy();
+  const { status, headers, body } = buildResponse(findRejection(error), requestId);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   connection.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
-  connection.removeAllListeners("data").on("data", () => {}); // away from the parser, which would refuse again
+  connection.removeAllListeners("data").on("data", () => {}); // the parser would reject again
   setTimeout(() => connection.destroy(), LINGER_MS).unref();
 }
 
-function refusalOf(error: NodeJS.ErrnoException): Refusal {
+function findRejection(error: NodeJS.ErrnoException): Rejection {
   if (error.code === "HPE_HEADER_OVERFLOW") return "headers";
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "timeout";
   return "malformed";

@@ -1,51 +1,51 @@
-/** The requests being answered: what a stop waits for. */
+/** Tracks the requests that are being answered, which a stop waits for. */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { createTransientMap } from "../lib/kit/transient_map.ts";
 
-/** A request is in flight until its handler has settled and its connection is done with the response. */
+/** A request is in flight until its handler has ended and its response has been closed. */
 export interface InFlight {
   begin(response: ServerResponse): void;
-  /** Its handler has settled. */
-  handled(response: ServerResponse): void;
-  /** The responses not yet sent on a connection, oldest first. */
-  on(connection: Duplex): ServerResponse[];
-  /** From now on each connection ends with its next answer. */
+  /** Records that the handler of a request has ended. */
+  endHandling(response: ServerResponse): void;
+  /** Lists the responses that were not yet sent on a connection, oldest first. */
+  listPending(connection: Duplex): ServerResponse[];
+  /** Closes each connection after its next response. */
   closeAfterAnswer(): void;
   /** Resolves when nothing is in flight, or after `timeout` milliseconds. */
-  idle(timeout: number): Promise<void>;
+  waitUntilIdle(timeout: number): Promise<void>;
 }
 
-/** Starts with nothing in flight. */
-export function inFlight(): InFlight {
-  /** Number of events that each still waits for: its handler, and the end of its connection's part. */
+/** Creates a tracker without requests. */
+export function trackInFlight(): InFlight {
+  /** Events that each response still waits for: the end of its handler, and its own close. */
   const pending = createTransientMap<ServerResponse, number>();
   let closing = false;
   let onIdle: (() => void) | undefined;
 
-  const settle = (response: ServerResponse) => {
+  const countDown = (response: ServerResponse) => {
     const left = pending.get(response)! - 1;
     if (left > 0) return void pending.set(response, left);
     pending.delete(response);
     if (pending.size === 0) onIdle?.();
   };
-  function closed(this: ServerResponse) {
-    settle(this);
+  function onClose(this: ServerResponse) {
+    countDown(this);
   }
 
   return {
     begin(response) {
       pending.set(response, 2);
       if (closing) response.shouldKeepAlive = false;
-      response.on("close", closed);
+      response.on("close", onClose);
     },
-    handled: settle,
-    on: (connection) => [...pending.keys()].filter((response) => response.socket === connection),
+    endHandling: countDown,
+    listPending: (connection) => [...pending.keys()].filter((response) => response.socket === connection),
     closeAfterAnswer() {
       closing = true;
       for (const response of pending.keys()) response.shouldKeepAlive = false;
     },
-    idle(timeout) {
+    waitUntilIdle(timeout) {
       if (pending.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const timer = setTimeout(resolve, timeout);

@@ -1,14 +1,14 @@
-/** One process owns a state file: the lock dies with its process, also after SIGKILL. */
+/** Locks a state file for one process. The lock ends with the process, also after SIGKILL. */
 import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { holdFolder } from "./lock_folder.ts";
 import { holdName } from "./lock_name.ts";
-import type { Asked, Hold } from "./lock_hold.ts";
+import type { OnConnection, AcquireFolder } from "./lock_hold.ts";
 import { makeFolder } from "./make_folder.ts";
 
 /** A state file owned by this process. */
 export interface Lock {
-  /** The state file with its symbolic links resolved: what must be opened. */
+  /** The path to open: the state file with its symbolic links resolved. */
   path: string;
   release(): Promise<void>;
 }
@@ -21,8 +21,8 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** Error codes of bind on a file system that has no sockets (network and shared folders of some virtual machines). */
-const NO_SOCKETS = [
+/** Error codes of bind on a file system without sockets, such as shared folders of some virtual machines. */
+const NO_SOCKET_CODES = [
   "EPERM",
   "ENOTSUP",
   "EOPNOTSUPP",
@@ -32,26 +32,30 @@ const NO_SOCKETS = [
 ];
 
 /**
- * Owns the state file, whose folder is made; throws `AlreadyRunning` when another process does. The lock is a folder of
- * sockets next to the file, and so holds wherever the file is shared; where there can be no such sockets, a name that
- * holds on this machine only. `asked` meets those who talk to the owner; by such a name alone it cannot be reached.
+ * Locks the state file, whose folder is made. Errors: `AlreadyRunning` when another process owns it. The lock is a folder of sockets
+ * next to the file, so it also excludes containers that share the folder. On a file system without sockets it is a name that only
+ * this machine knows, and `onConnection`, which handles connections to the owner, is never called.
  */
-export async function acquireLock(statePath: string, holdFile: Hold = holdFolder, asked?: Asked): Promise<Lock> {
+export async function acquireLock(
+  statePath: string,
+  acquireFolder: AcquireFolder = holdFolder,
+  onConnection?: OnConnection,
+): Promise<Lock> {
   const path = await resolveLinks(statePath);
   const folder = `${path}.lock`;
   await makeFolder(folder);
-  const release = await holdFile(folder, asked).catch((error: NodeJS.ErrnoException) => {
-    if (NO_SOCKETS.includes(error.code ?? "")) return holdName(folder);
+  const release = await acquireFolder(folder, onConnection).catch((error: NodeJS.ErrnoException) => {
+    if (NO_SOCKET_CODES.includes(error.code ?? "")) return holdName(folder);
     throw error;
   });
   if (!release) throw new AlreadyRunning(path);
   return { path, release };
 }
 
-/** The folder of the lock on a state file. */
+/** Returns the folder of the lock on a state file. */
 export const lockFolder = async (statePath: string): Promise<string> => `${await resolveLinks(statePath)}.lock`;
 
-/** Every name of one file becomes the same path, also before the file is there. */
+/** Resolves links, so that all names of a file give one path, also before the file exists. */
 async function resolveLinks(path: string): Promise<string> {
   const folder = dirname(resolve(path));
   await makeFolder(folder);

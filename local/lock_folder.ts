@@ -1,43 +1,43 @@
 /**
- * Holds a folder by a listening socket in it. Sockets die with their process, and are found through the file system, so
- * this holds between containers that share a volume, where process numbers mean nothing.
+ * Locks a folder by a listening socket in it. A socket ends with its process and is found through the file system, so the lock
+ * also works between containers that share a volume, where process numbers mean nothing.
  *
- * Every contender listens under a name of its own, which is never used again, and then asks all others it finds. Of two
- * contenders the one that looks later finds the other: it gives way to a smaller name, and waits for what becomes of a
- * greater one. So two never win; and since the smallest gives way to none but a holder, one does.
+ * Each contender listens on a socket with a random name, and then connects to all other sockets in the folder. Of two contenders,
+ * the one that lists the folder later finds the other. It gives up if the other's name is smaller, and otherwise waits until the
+ * other has decided. So two never win; and one always wins, since the smallest name gives up only if another process holds the lock.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Asked, Hold } from "./lock_hold.ts";
+import type { OnConnection, AcquireFolder } from "./lock_hold.ts";
 
-/** Answer of a socket once its process holds the folder; one that gives way closes without a word. */
-export const HELD = "held";
+/** Greeting of a socket whose process holds the folder; one that gives up closes without a greeting. */
+export const HELD_MESSAGE = "held";
 /** Socket addresses have 104 bytes on macOS, 108 on Linux. */
-const MAX_ADDRESS = 100;
-/** Error codes of a connection to a socket whose process is gone. */
-export const GONE = ["ECONNREFUSED", "ENOENT", "ECONNRESET"];
+const MAX_ADDRESS_BYTES = 100;
+/** Error codes of a connection to a socket whose process has ended. */
+export const GONE_CODES = ["ECONNREFUSED", "ENOENT", "ECONNRESET"];
 
 /**
- * Holds the folder, or resolves with undefined when another process does. One that does not answer for `patience`
- * milliseconds (it is stopped, or busy) counts as holding it.
+ * Creates a function that locks a folder, or resolves with undefined when another process holds the lock. A process that does not
+ * answer within `patienceMs` counts as holding it.
  */
 export const holdFolderWithin =
-  (patience: number): Hold =>
-  async (folder, asked) => {
+  (patienceMs: number): AcquireFolder =>
+  async (folder, onConnection) => {
     const name = randomBytes(8).toString("hex");
-    const address = await shortAddress(folder, name.length);
+    const address = await openShortAddress(folder, name.length);
     try {
-      const contender = await contend(join(address.folder, name), asked);
+      const contender = await contend(join(address.folder, name), onConnection);
       const release = async () => {
         contender.giveWay();
         await rm(join(folder, name), { force: true });
       };
       const others = (await readdir(folder)).filter((other) => other !== name);
-      const held = others.map((other) => isHeld(join(address.folder, other), other > name, patience));
-      if ((await Promise.all(held)).includes(true)) {
+      const checks = others.map((other) => isHeldByOther(join(address.folder, other), other > name, patienceMs));
+      if ((await Promise.all(checks)).includes(true)) {
         await release();
         return undefined;
       }
@@ -49,21 +49,21 @@ export const holdFolderWithin =
     }
   };
 
-/** `holdFolderWithin` with a patience that suits a busy machine. */
+/** Locks a folder, with enough patience for a busy machine. */
 export const holdFolder = holdFolderWithin(5000);
 
-/** Listens at a path. Who connects is kept waiting until it is decided whether this process holds the folder. */
-async function contend(path: string, asked?: Asked) {
+/** Listens at a path. Connections wait until it is decided if this process holds the folder. */
+async function contend(path: string, onConnection?: OnConnection) {
   const waiting = new Set<Socket>();
-  let holds = false;
-  const tell = (socket: Socket) => {
-    if (!asked) return socket.end(HELD, () => socket.destroy());
-    socket.write(HELD);
-    return asked(socket);
+  let isHolding = false;
+  const greet = (socket: Socket) => {
+    if (!onConnection) return socket.end(HELD_MESSAGE, () => socket.destroy());
+    socket.write(HELD_MESSAGE);
+    return onConnection(socket);
   };
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    if (holds) return tell(socket);
+    if (isHolding) return greet(socket);
     waiting.add(socket);
     return socket.once("close", () => waiting.delete(socket));
   });
@@ -71,8 +71,8 @@ async function contend(path: string, asked?: Asked) {
   server.unref();
   return {
     hold() {
-      holds = true;
-      waiting.forEach(tell);
+      isHolding = true;
+      waiting.forEach(greet);
     },
     giveWay() {
       server.close();
@@ -81,25 +81,25 @@ async function contend(path: string, asked?: Asked) {
   };
 }
 
-/** Returns whether a contender holds the folder or goes before this one; a greater one is waited for until it is decided. */
-function isHeld(path: string, greater: boolean, patience: number): Promise<boolean> {
+/** Checks that a contender holds the folder or has precedence. `isGreater`: its name is greater, so its decision is waited for. */
+function isHeldByOther(path: string, isGreater: boolean, patienceMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
-    const decide = (held: boolean) => {
-      resolve(held);
+    const decide = (isHeld: boolean) => {
+      resolve(isHeld);
       socket.destroy();
     };
-    socket.setTimeout(patience, () => decide(true));
-    socket.on("connect", () => greater || decide(true));
+    socket.setTimeout(patienceMs, () => decide(true));
+    socket.on("connect", () => isGreater || decide(true));
     socket.on("data", () => decide(true));
     socket.on("end", () => decide(false));
-    socket.on("error", (error: NodeJS.ErrnoException) => decide(!GONE.includes(error.code ?? "")));
+    socket.on("error", (error: NodeJS.ErrnoException) => decide(!GONE_CODES.includes(error.code ?? "")));
   });
 }
 
-/** The folder itself, or, where its path is too long for a socket's address, a link to it for the time being. */
-export async function shortAddress(folder: string, nameLength: number) {
-  if (Buffer.byteLength(folder) + 1 + nameLength <= MAX_ADDRESS) return { folder, discard: async () => {} };
+/** Returns the folder, or a temporary link to it if its path is too long for the address of a socket. */
+export async function openShortAddress(folder: string, nameLength: number) {
+  if (Buffer.byteLength(folder) + 1 + nameLength <= MAX_ADDRESS_BYTES) return { folder, discard: async () => {} };
   const temporary = await mkdtemp(join(tmpdir(), "countersign-"));
   await symlink(folder, join(temporary, "to"));
   return { folder: join(temporary, "to"), discard: () => rm(temporary, { recursive: true }) };

@@ -1,7 +1,8 @@
+/** Types of functions that lock a folder. */
 import type { Socket } from "node:net";
 
-/** Handles a connection to the holding process, after the greeting; it may continue to talk, and must close the socket. */
-export type Asked = (socket: Socket) => void;
+/** Handles a connection to the process that holds the lock, after the greeting; it must close the socket. */
+export type OnConnection = (socket: Socket) => void;
 
-/** Takes hold of what a folder stands for: resolves with its release, or with undefined when another process holds it. */
-export type Hold = (folder: string, asked?: Asked) => Promise<(() => Promise<void>) | undefined>;
+/** Locks a folder: resolves with the function that releases it, or with undefined when another process holds it. */
+export type AcquireFolder = (folder: string, onConnection?: OnConnection) => Promise<(() => Promise<void>) | undefined>;

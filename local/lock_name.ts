@@ -1,16 +1,16 @@
-/** Holds a folder by a name that the kernel keeps: gone with its process, but known within one machine only. */
+/** Locks a folder by a name in the kernel: it ends with the process, and only this machine knows it. */
 import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
-import type { Hold } from "./lock_hold.ts";
+import type { AcquireFolder } from "./lock_hold.ts";
 
-/** Prefix of such names: Linux's abstract sockets, Windows' named pipes; there is nothing like it elsewhere. */
+/** Prefix of such names: abstract sockets of Linux, named pipes of Windows; other systems have none. */
 const PREFIX: Partial<Record<NodeJS.Platform, string>> = {
   linux: "\0countersign-",
   win32: "\\\\.\\pipe\\countersign-",
 };
 
-/** Holds the folder under its device and inode; rejects on a system that has no such names. */
-export const holdName: Hold = async (folder) => {
+/** Locks the folder by a name made of its device and inode. Errors: on a system without such names. */
+export const holdName: AcquireFolder = async (folder) => {
   const prefix = PREFIX[process.platform];
   if (prefix === undefined)
     throw new Error(`${folder}: this file system has no sockets, so nothing can be locked there`);

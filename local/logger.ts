@@ -1,4 +1,4 @@
-/** The log of the local program: one JSON object a line on standard error, so that standard output stays free. */
+/** Writes the log of the local program to standard error, one JSON object a line. */
 import { LogFormatter, Logger, LogItem } from "@aws-lambda-powertools/logger";
 import type { LogAttributes, UnformattedAttributes } from "@aws-lambda-powertools/logger/types";
 import type { Log } from "../lib/kit/platform.ts";
@@ -8,7 +8,7 @@ export type WriteLine = (line: string) => void;
 
 const toStandardError: WriteLine = (line) => process.stderr.write(`${line}\n`);
 
-/** Times are UTC whatever `TZ` says, and none of the fields that only a Lambda function has. */
+/** Formats times in UTC whatever `TZ` is, without the fields of a Lambda function. */
 class LineFormatter extends LogFormatter {
   override formatAttributes(attributes: UnformattedAttributes, fields: LogAttributes): LogItem {
     const { timestamp, logLevel, serviceName, message } = attributes;
@@ -18,8 +18,8 @@ class LineFormatter extends LogFormatter {
 }
 
 /**
- * The Powertools logger writes some levels to standard output, indents under `POWERTOOLS_DEV`, and drops or adds lines
- * under `AWS_LAMBDA_LOG_LEVEL` and others; here every line goes to one place, whatever the environment.
+ * Writes every line to one place, whatever the environment. The Powertools logger itself writes some levels to standard output,
+ * and depends on `POWERTOOLS_DEV`, `AWS_LAMBDA_LOG_LEVEL` and other variables.
  */
 class LineLogger extends Logger {
   readonly #write: WriteLine;
@@ -36,7 +36,7 @@ class LineLogger extends Logger {
   }
 }
 
-/** A `Log` for this process. Bigints become text, errors become objects, a cycle is left out. */
+/** Opens a `Log` for this process. Bigints are logged as text, errors as objects; circular references are omitted. */
 export function openLog(service = "countersign", write: WriteLine = toStandardError): Log {
   const logger = new LineLogger(service, write);
   return {

@@ -1,10 +1,11 @@
+/** Makes folders for the service's own user. */
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** For the service's own user. */
+/** Mode: only the service's user may enter. */
 const OWN = { mode: 0o700 };
 
-/** Makes a folder and those above it. Node's own recursive mkdir never returns where nothing can be made, as in /proc. */
+/** Makes a folder and its missing parents. Node's recursive mkdir never returns where no folder can be made, as in /proc. */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, OWN);

@@ -1,11 +1,11 @@
-/** Variables that are named almost as one that is known: without a word they would be passed over. */
+/** Finds environment variables whose names are nearly those of options: they would be ignored without a warning. */
 import { isMisspelling, findNearest } from "../lib/kit/nearest.ts";
-import { TABLE, environmentName } from "./options_table.ts";
+import { TABLE, toVariableName } from "./options_table.ts";
 import type { Environment } from "./secrets.ts";
 
 const SECRETS = ["SVC_ADMIN_TOKEN", "SVC_READ_TOKEN", "SVC_ADAPTER_SECRET", "SVC_NOTIFY_SECRET", "SVC_AGENT_TOKEN"];
-const WITH_FILES = [...SECRETS, ...Object.values(TABLE).map(({ flag }) => environmentName(flag))];
-/** Variables of the server and of the command line, which may share an environment; in lower case. */
+const WITH_FILES = [...SECRETS, ...Object.values(TABLE).map(({ flag }) => toVariableName(flag))];
+/** Known variables in lower case; the server and the command line may share an environment. */
 const KNOWN = [
   "SVC_PROTECT_ALL",
   "SVC_PROTECT_READS",
@@ -13,8 +13,8 @@ const KNOWN = [
   ...WITH_FILES.flatMap((name) => [name, `${name}_FILE`]),
 ].map((name) => name.toLowerCase());
 
-/** A sentence for each, but for `given`, which an option names. */
-export const findMisspelt = (env: Environment, given: string | undefined): string[] =>
+/** Lists a sentence for each misspelt variable; `exempt` is a variable that an option names. */
+export const findMisspeltVariables = (env: Environment, exempt: string | undefined): string[] =>
   Object.keys(env)
-    .filter((name) => name.startsWith("SVC_") && name !== given && isMisspelling(name.toLowerCase(), KNOWN))
+    .filter((name) => name.startsWith("SVC_") && name !== exempt && isMisspelling(name.toLowerCase(), KNOWN))
     .map((name) => `${name} is no option: did you mean ${findNearest(name, KNOWN).toUpperCase()}?`);

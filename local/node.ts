@@ -1,4 +1,4 @@
-/** The file store, the file adapter and the target systems, for an application on Node. */
+/** Exports the file store, the file adapter and the target systems for applications on Node. */
 import { consoleWarnings, type Log } from "../lib/kit/platform.ts";
 import type { Store } from "../lib/store/store.ts";
 import { openFile } from "./open_store.ts";
@@ -11,8 +11,8 @@ export { postgresTarget, type PostgresTargetOptions } from "./targets/postgres.t
 export { unleashTarget, type UnleashTargetOptions } from "./targets/unleash.ts";
 
 /**
- * A store in a journal next to this path, which this process alone owns until it closes the store. Errors: a sentence that
- * names the file and what is wrong with it.
+ * Opens a store in a journal next to this path; only this process may use it until the store is closed. Errors: a sentence that
+ * names the file and its problem.
  */
 export const fileStore = ({ path, log = consoleWarnings }: { path: string; log?: Log }): Promise<Store> =>
   openFile(path, log);

@@ -1,32 +1,32 @@
-/** Serves a fetch handler over HTTP with bounded headers, times and bodies, and stops without cutting answers off. */
+/** Serves a fetch handler over HTTP with limits on headers, times and bodies; a stop lets responses finish. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
 import { parseTraceparent } from "../lib/kit/trace.ts";
 import { yieldToEventLoop } from "../lib/kit/event_loop.ts";
-import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
-import { inFlight, type InFlight } from "./in_flight.ts";
+import { rejectConnection, rejectRequest, type Rejection } from "./http_refusal.ts";
+import { trackInFlight, type InFlight } from "./in_flight.ts";
 import { PLAIN_PATH, type PlainEvaluations } from "./plain_evaluations.ts";
 import { sendResponse } from "./send_response.ts";
 
-/** Times in milliseconds, sizes in bytes. */
+/** Limits; times in milliseconds, sizes in bytes. */
 export interface HttpLimits {
-  /** Receiving the headers, and a whole request; `checkInterval` is how often both are looked at. */
+  /** Times to receive the headers, and a complete request; both are checked every `checkInterval`. */
   headersTimeout: number;
   requestTimeout: number;
   checkInterval: number;
-  /** A connection without traffic: between two requests, and within one whose answer is not being worked out. */
+  /** Times without traffic: between two requests, and while a request is received or a response sent. */
   keepAliveTimeout: number;
   idleTimeout: number;
   maxHeaderSize: number;
-  /** The most that is ever buffered of a body, whatever a handler allows. */
+  /** Maximum size of a request body, whatever a handler allows. */
   maxBodySize: number;
-  /** Finishing what is in flight when stopping. */
+  /** Time for requests in flight when the server stops. */
   stopTimeout: number;
 }
 
-/** The limits of the local program. Kept-alive connections outlast those of common proxies, which reuse them. */
+/** Limits of the local program. `keepAliveTimeout` is above that of common proxies, which reuse connections. */
 export const LIMITS: HttpLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -45,44 +45,44 @@ export interface HttpOptions {
   port: number;
   deps: Pick<Deps, "log" | "ids" | "clock">;
   limits?: HttpLimits;
-  /** Answers what needs no request. */
+  /** Answers flag evaluations that need no `Request`. */
   plain?: PlainEvaluations;
 }
 
 /** A running server. */
 export interface HttpServer {
-  /** As a client writes it, without a slash at the end. */
+  /** Without a slash at the end. */
   url: string;
-  /** Stops accepting, waits for what is in flight (`stopTimeout` at most), then closes every connection. */
+  /** Stops accepting, waits for requests in flight (at most `stopTimeout`), then closes all connections. */
   stop(): Promise<void>;
 }
 
-/** Listens and serves; rejects with Node's error (`EADDRINUSE`, …) when it cannot listen. */
+/** Listens and serves. Errors: Node's own (`EADDRINUSE`, …) where it cannot listen. */
 export async function serveHttp(
   fetch: (request: Request) => Response | Promise<Response>,
   { host, port, deps, limits = LIMITS, plain }: HttpOptions,
 ): Promise<HttpServer> {
-  const requests = inFlight();
-  const endOfTurn = turnEnds();
+  const requests = trackInFlight();
+  const waitForTurnEnd = createTurnWaiter();
   const newId = () => deps.ids.uuid(deps.clock.now());
 
-  const requestOf = (req: IncomingMessage, res: ServerResponse) =>
+  const toRequest = (req: IncomingMessage, res: ServerResponse) =>
     new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
 
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     requests.begin(res);
     try {
-      const problem = problemWith(req);
-      if (problem) return refuseRequest(res, problem, newId());
-      const plainly = plain?.answer(req);
-      const response = (plainly && (await plainly)) ?? (await fetch(requestOf(req, res)));
-      if (!plainly) plain?.learn(req, response.status);
-      // A client that is being woken costs each answer time: those of one turn are sent together.
-      await endOfTurn();
+      const problem = findRejection(req);
+      if (problem) return rejectRequest(res, problem, newId());
+      const plainAnswer = plain?.answer(req);
+      const response = (plainAnswer && (await plainAnswer)) ?? (await fetch(toRequest(req, res)));
+      if (!plainAnswer) plain?.learn(req, response.status);
+      // Each send wakes a client, which delays the next answer: answers of one turn of the event loop are sent together.
+      await waitForTurnEnd();
       const sending = sendResponse(res, response);
       if (sending) await sending;
     } catch (error) {
-      if (res.destroyed) return; // the client has gone; nobody is left to answer
+      if (res.destroyed) return; // the client has disconnected
       const requestId = newId();
       const { traceparent } = req.headers as { traceparent?: string };
       deps.log.error("request failed outside its handler", {
@@ -91,9 +91,9 @@ export async function serveHttp(
         path: req.url?.split("?")[0],
         error,
       });
-      refuseRequest(res, "internal", requestId);
+      rejectRequest(res, "internal", requestId);
     } finally {
-      requests.handled(res);
+      requests.endHandling(res);
     }
   };
 
@@ -103,12 +103,12 @@ export async function serveHttp(
     connectionsCheckingInterval: limits.checkInterval,
     keepAliveTimeout: limits.keepAliveTimeout,
     maxHeaderSize: limits.maxHeaderSize,
-    requireHostHeader: false, // Node would refuse without a body
+    requireHostHeader: false, // Node would reject without a body
   });
   server.timeout = limits.idleTimeout;
-  // A long log takes minutes to check. A waiting client sends nothing meanwhile.
+  // Verifying a long log takes minutes, in which a waiting client sends nothing.
   server.on("timeout", (socket) => {
-    const isAwaited = requests.on(socket).some(({ req, headersSent }) => req.complete && !headersSent);
+    const isAwaited = requests.listPending(socket).some(({ req, headersSent }) => req.complete && !headersSent);
     if (isAwaited) socket.setTimeout(limits.idleTimeout);
     else socket.destroy();
   });
@@ -117,16 +117,17 @@ export async function serveHttp(
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
-  // To Node a connection is idle, too, whose last answer has not all been sent. One that was never answered is not.
+  // Node also takes a connection for idle while its last response is being sent, and not for idle if it never had a response.
   server.closeIdleConnections = () => {
-    for (const socket of open) if (socket.bytesWritten > 0 && requests.on(socket).length === 0) socket.destroy();
+    for (const socket of open)
+      if (socket.bytesWritten > 0 && requests.listPending(socket).length === 0) socket.destroy();
   };
   server.on("request", (req, res) => void respond(req, res));
-  server.on("clientError", (error, socket) => refuseConnection(error, socket, requests.on(socket), newId()));
+  server.on("clientError", (error, socket) => rejectConnection(error, socket, requests.listPending(socket), newId()));
 
-  await listening(server, host, port);
+  await listen(server, host, port);
   return {
-    url: urlOf(server.address() as AddressInfo),
+    url: formatUrl(server.address() as AddressInfo),
     stop: () => stop(server, requests, limits.stopTimeout),
   };
 }
@@ -134,20 +135,21 @@ export async function serveHttp(
 /** Matches a path that a URL parser would rewrite into another one: dot segments, also encoded, and backslashes. */
 const REWRITTEN_PATH = /\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** Returns what is wrong with a request that Node's parser accepts: no Host, a target of another host, or a path with `..`. */
-function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refusal | undefined {
+/** Returns why to reject a request that Node's parser accepts: no Host, a target of another host, or a path with `..`. */
+function findRejection({ url = "", headers, httpVersion }: IncomingMessage): Rejection | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return "host_missing";
   if (PLAIN_PATH.test(url)) return undefined;
-  // A proxy in front has judged the path as it was sent.
+  // A proxy in front decides by the path as it was sent, which a URL parser would change.
   if (REWRITTEN_PATH.test(url.replace(/^https?:\/\/[^/?#]*/i, "").split(/[?#]/)[0]!)) return "bad_path";
   if (url.startsWith("/") || url === "*") return undefined;
   const target = URL.canParse(url) ? new URL(url) : undefined;
-  const same = target !== undefined && /^https?:$/.test(target.protocol) && target.host === headers.host?.toLowerCase();
-  return same ? undefined : "bad_target";
+  const isSameHost =
+    target !== undefined && /^https?:$/.test(target.protocol) && target.host === headers.host?.toLowerCase();
+  return isSameHost ? undefined : "bad_target";
 }
 
-/** Returns a function whose promises resolve when what arrived in this turn of the event loop is worked on: one for all. */
-function turnEnds(): () => Promise<void> {
+/** Creates a function that resolves after the present turn of the event loop; all calls in one turn share a promise. */
+function createTurnWaiter(): () => Promise<void> {
   let end: Promise<void> | undefined;
   return () =>
     (end ??= yieldToEventLoop().then(() => {
@@ -155,7 +157,7 @@ function turnEnds(): () => Promise<void> {
     }));
 }
 
-function listening(server: Server, host: string, port: number): Promise<void> {
+function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, () => {
@@ -165,13 +167,13 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
+function formatUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
 async function stop(server: Server, requests: InFlight, timeout: number): Promise<void> {
   server.close();
   requests.closeAfterAnswer();
-  await requests.idle(timeout);
+  await requests.waitUntilIdle(timeout);
   server.closeAllConnections();
 }

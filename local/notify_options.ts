@@ -1,24 +1,25 @@
-/** The rules of the options that say where notifications go. */
+/** Checks the options for notifications. */
 import type { NotifyFormat } from "../lib/operations/notify/format.ts";
 import { isLoopback } from "./option_values.ts";
 import { OptionError } from "./secrets.ts";
 
-interface NotifyGiven {
+/** Options for notifications; warnings are added to `warnings`. */
+interface NotifyOptions {
   notifyUrl: string | undefined;
   notifyFormat: NotifyFormat;
   notifySecret: string | undefined;
   warnings: string[];
 }
 
-/** Hosts that take one format only, and what it is. */
-const TAKERS: readonly (readonly [host: RegExp, format: NotifyFormat, name: string])[] = [
+/** Hosts that accept only one format. */
+const SINGLE_FORMAT_HOSTS: readonly (readonly [host: RegExp, format: NotifyFormat, name: string])[] = [
   [/(^|\.)slack(-gov)?\.com$/, "slack", "Slack"],
   [/(^|\.)(webhook\.office\.com|logic\.azure\.(com|us)|api\.powerplatform\.(com|us))$/, "teams", "Teams"],
 ];
 
-/** Throws where notifications could not be sent, and warns of what nobody would read, or anybody could. */
-export function checkNotify(
-  { notifyUrl, notifyFormat: format, notifySecret, warnings }: NotifyGiven,
+/** Adds warnings about ineffective or insecure options. Errors: `OptionError` where notifications could not be signed. */
+export function checkNotifyOptions(
+  { notifyUrl, notifyFormat: format, notifySecret, warnings }: NotifyOptions,
   flags: ReadonlyMap<string, string>,
 ): void {
   if (notifyUrl === undefined) {
@@ -26,17 +27,17 @@ export function checkNotify(
     return;
   }
   const { hostname, protocol } = new URL(notifyUrl);
-  const [, taken, name] = TAKERS.find(([host]) => host.test(hostname)) ?? [];
+  const [, requiredFormat, name] = SINGLE_FORMAT_HOSTS.find(([host]) => host.test(hostname)) ?? [];
   if (format === "json" && !notifySecret) {
-    const instead = taken ? `, or --notify-format ${taken} where the address is of ${name}` : "";
+    const instead = requiredFormat ? `, or --notify-format ${requiredFormat} where the address is of ${name}` : "";
     throw new OptionError(`--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent${instead}`, 1);
   }
-  if (taken && taken !== format)
+  if (requiredFormat && requiredFormat !== format)
     warnings.push(
-      `--notify-url is an address of ${name}, which does not read --notify-format ${format}; give --notify-format ${taken}`,
+      `--notify-url is an address of ${name}, which does not read --notify-format ${format}; give --notify-format ${requiredFormat}`,
     );
   if (format === "json") return;
-  // Such an address lets its holder write to the channel.
+  // Anybody who has such an address can write to the channel.
   if (flags.has("notify-url"))
     warnings.push("--notify-url shows in the process list, and is a secret; use SVC_NOTIFY_URL or SVC_NOTIFY_URL_FILE");
   if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, "")))

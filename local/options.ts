@@ -1,4 +1,4 @@
-/** Options of `ui_server` at start: the command line, then the environment. */
+/** Parses the options of `ui_server` from the command line and the environment. */
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { IdentityFileInvalid, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
@@ -6,20 +6,20 @@ import { parseWebhookKey } from "../lib/kit/webhook_signature.ts";
 import { readExportHeaders } from "../lib/operations/audit_export/options.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
-import { findMisspelt } from "./misspelt_variables.ts";
+import { findMisspeltVariables } from "./misspelt_variables.ts";
 import type { CheckOptions } from "./intent_file.ts";
-import { checkNotify } from "./notify_options.ts";
+import { checkNotifyOptions } from "./notify_options.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
 import { readSecretFile, type Environment, OptionError, readSecret } from "./secrets.ts";
 import { readTargets, type TargetsFile } from "./targets/config.ts";
-import { helpText, TABLE, environmentName, type Given, type Option } from "./options_table.ts";
+import { helpText, TABLE, toVariableName, type OptionValues, type Option } from "./options_table.ts";
 
 export { type Environment, OptionError } from "./secrets.ts";
 
-/** All options with their defaults in place. Paths are as given, relative to the working directory. */
-export interface Options extends Given {
+/** All options with their defaults. Paths are relative to the working directory. */
+export interface Options extends OptionValues {
   evolvedDir: string;
-  /** `--evolved-dir` was given: its folder then stays with one log, also where the state is made again. */
+  /** True with `--evolved-dir`: its folder then belongs to one log, also if the state is created again. */
   isEvolvedDirGiven: boolean;
   nodeId: string;
   crossLinkHost: string;
@@ -36,23 +36,23 @@ export interface Options extends Given {
   notifySecret: string | undefined;
   /** Headers of the requests of `--audit-otlp`. */
   auditOtlpHeaders: Record<string, string> | undefined;
-  /** Chat, tasks and feedback need the token too. */
+  /** True if chat, tasks and feedback need the token too. */
   protectAll: boolean;
-  /** Reads need a token too, or the proxy's word. */
+  /** True if reads need a token, or a person named by the proxy. */
   protectReads: boolean;
-  /** Opens reads, and no write that needs a token. */
+  /** Allows reads, but no write that needs a token. */
   readToken: string | undefined;
-  /** Allowed settings that are worth a warning in the log. */
+  /** Warnings for the log about allowed settings. */
   warnings: string[];
 }
 
-/** Task of the program. */
+/** Task that the options ask of the program. */
 export type Task =
   | { kind: "run"; options: Options }
   | { kind: "print"; text: string }
   | { kind: "check_intent"; path: string; options: CheckOptions };
 
-/** Reads arguments and environment; throws `OptionError`. A flag wins, of a repeated one the last counts. */
+/** Parses arguments and environment. A flag overrides its variable; the last of repeated flags counts. Errors: `OptionError`. */
 export function parseOptions(argv: readonly string[], env: Environment): Task {
   const flags = readFlags(argv);
   if (flags === "help") return { kind: "print", text: helpText() };
@@ -60,12 +60,12 @@ export function parseOptions(argv: readonly string[], env: Environment): Task {
   const [checked, scenarios] = [flags.get(CHECK_INTENT), flags.get(SCENARIOS)];
   const against = { scenarios, state: flags.get(TABLE.state.flag), storeName: flags.get(TABLE.storeName.flag) };
   if (checked !== undefined) return { kind: "check_intent", path: checked, options: against };
-  if (scenarios !== undefined) throw malformed("--scenarios goes with --check-intent");
-  const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
-  return { kind: "run", options: complete(Object.fromEntries(values) as Given, env, flags) };
+  if (scenarios !== undefined) throw malformedError("--scenarios goes with --check-intent");
+  const values = Object.entries(TABLE).map(([key, spec]) => [key, readValue(spec, flags.get(spec.flag), env)]);
+  return { kind: "run", options: completeOptions(Object.fromEntries(values) as OptionValues, env, flags) };
 }
 
-/** With it only the scenarios and a store named by a flag count. */
+/** With this flag all options but `--scenarios`, `--state` and `--store-name` are ignored. */
 const CHECK_INTENT = "check-intent";
 const SCENARIOS = "scenarios";
 
@@ -75,37 +75,38 @@ function readFlags(argv: readonly string[]): Map<string, string> | "help" | "ver
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
   const flags = new Map<string, string>();
   for (const token of tokens) {
-    if (token.kind === "positional") throw malformed(`unexpected argument ${JSON.stringify(token.value)}; see --help`);
+    if (token.kind === "positional")
+      throw malformedError(`unexpected argument ${JSON.stringify(token.value)}; see --help`);
     if (token.kind === "option-terminator") continue;
     if (token.rawName === "--help" || token.rawName === "--version") {
-      if (token.value !== undefined) throw malformed(`${token.rawName} takes no value`);
+      if (token.value !== undefined) throw malformedError(`${token.rawName} takes no value`);
       return token.rawName === "--help" ? "help" : "version";
     }
-    if (!known.includes(token.name)) throw malformed(`unknown option ${token.rawName}; see --help`);
-    const tookNextFlag = !token.inlineValue && token.value?.startsWith("--");
-    if (!token.value || tookNextFlag) throw malformed(`${token.rawName} needs a value; see --help`);
+    if (!known.includes(token.name)) throw malformedError(`unknown option ${token.rawName}; see --help`);
+    const isNextFlag = !token.inlineValue && token.value?.startsWith("--");
+    if (!token.value || isNextFlag) throw malformedError(`${token.rawName} needs a value; see --help`);
     flags.set(token.name, token.value);
   }
   return flags;
 }
 
-const malformed = (message: string) => new OptionError(message, 2);
+const malformedError = (message: string) => new OptionError(message, 2);
 
-function valueOf(spec: Option, flag: string | undefined, env: Environment): unknown {
-  const variable = environmentName(spec.flag);
-  const given = flag ?? (spec.fromFile ? readSecret(env, variable) : env[variable]);
-  if (given === undefined || given === "") return spec.fallback;
+function readValue(spec: Option, flag: string | undefined, env: Environment): unknown {
+  const variable = toVariableName(spec.flag);
+  const text = flag ?? (spec.fromFile ? readSecret(env, variable) : env[variable]);
+  if (text === undefined || text === "") return spec.fallback;
   try {
-    return spec.parse(given);
+    return spec.parse(text);
   } catch (error) {
-    const name = flag === undefined ? environmentName(spec.flag) : `--${spec.flag}`;
-    // An address with an @ may hold a password.
-    const shown = spec.secret || given.includes("@") ? "" : `, not ${JSON.stringify(given)}`;
-    throw malformed(`${name} ${(error as Error).message}${shown}`);
+    const name = flag === undefined ? toVariableName(spec.flag) : `--${spec.flag}`;
+    // An address with an @ may have a password.
+    const shown = spec.secret || text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
+    throw malformedError(`${name} ${(error as Error).message}${shown}`);
   }
 }
 
-function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): string[] {
+function readLinkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: OptionValues): string[] {
   if (path === undefined) return crossLinkSecrets;
   if (crossLinkSecrets.length > 0)
     throw new OptionError("--cross-link-secret and --cross-link-secret-file exclude each other", 1);
@@ -117,36 +118,36 @@ function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): st
   }
 }
 
-/** Flags of the command line that hold a secret: everybody on the machine reads it in the list of processes. */
-function shownToAll(flags: ReadonlyMap<string, string>): string[] {
+/** Lists warnings about flags with a secret, which the list of processes shows to everybody on the machine. */
+function listExposedSecrets(flags: ReadonlyMap<string, string>): string[] {
   return flags.has("cross-link-secret")
     ? ["--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET"]
     : [];
 }
 
-/** Shorter secrets can be guessed with enough attempts. */
-const SECRET_LENGTH = 16;
+/** Shorter secrets can be guessed. */
+const MIN_SECRET_LENGTH = 16;
 
-/** Defaults that hang on other options, and the rules between options. */
-function complete(given: Given, env: Environment, flags: ReadonlyMap<string, string>): Options {
+/** Adds defaults that depend on other options, and checks the rules between options. */
+function completeOptions(values: OptionValues, env: Environment, flags: ReadonlyMap<string, string>): Options {
   const options: Options = {
-    ...given,
-    crossLinkSecrets: linkSecrets(given),
-    isEvolvedDirGiven: given.evolvedDir !== undefined,
-    evolvedDir: given.evolvedDir ?? join(folderOf(given), evolvedName(given)),
-    nodeId: given.nodeId ?? given.agentId,
-    crossLinkHost: given.crossLinkHost ?? given.host,
-    llmKey: given.llmKeyEnv && readSecret(env, given.llmKeyEnv),
-    adminToken: token("SVC_ADMIN_TOKEN", env),
-    adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
-    targetsFile: given.targets === undefined ? undefined : readTargets(given.targets, env),
-    identityToken: given.identityJwt === undefined ? undefined : readIdentity(given.identityJwt),
-    auditOtlpHeaders: exportHeaders(given, env),
-    notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
-    protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
-    protectReads: flag("SVC_PROTECT_READS", env) ?? false,
-    readToken: token("SVC_READ_TOKEN", env),
-    warnings: [...shownToAll(flags), ...findMisspelt(env, given.llmKeyEnv)],
+    ...values,
+    crossLinkSecrets: readLinkSecrets(values),
+    isEvolvedDirGiven: values.evolvedDir !== undefined,
+    evolvedDir: values.evolvedDir ?? join(findStateFolder(values), defaultEvolvedName(values)),
+    nodeId: values.nodeId ?? values.agentId,
+    crossLinkHost: values.crossLinkHost ?? values.host,
+    llmKey: values.llmKeyEnv && readSecret(env, values.llmKeyEnv),
+    adminToken: readTokenVariable("SVC_ADMIN_TOKEN", env),
+    adapterSecret: readWebhookSecret("SVC_ADAPTER_SECRET", env),
+    targetsFile: values.targets === undefined ? undefined : readTargets(values.targets, env),
+    identityToken: values.identityJwt === undefined ? undefined : readIdentity(values.identityJwt),
+    auditOtlpHeaders: readOtlpHeaders(values, env),
+    notifySecret: readWebhookSecret("SVC_NOTIFY_SECRET", env),
+    protectAll: readFlagVariable("SVC_PROTECT_ALL", env) ?? !isLoopback(values.host),
+    protectReads: readFlagVariable("SVC_PROTECT_READS", env) ?? false,
+    readToken: readTokenVariable("SVC_READ_TOKEN", env),
+    warnings: [...listExposedSecrets(flags), ...findMisspeltVariables(env, values.llmKeyEnv)],
   };
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;
@@ -156,7 +157,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
   checkReads(options);
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
-  checkNotify(options, flags);
+  checkNotifyOptions(options, flags);
   if (options.storeName !== undefined && !isDatabase(options.state))
     throw new OptionError(
       `--store-name names a store in a database, and --state ${options.state} is a file: there the path is the name`,
@@ -171,8 +172,8 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
 }
 
 function checkLength(name: string, secret: string | undefined, { host, warnings }: Options): void {
-  if (!secret || secret.length >= SECRET_LENGTH) return;
-  const short = `${name} has under ${SECRET_LENGTH} characters`;
+  if (!secret || secret.length >= MIN_SECRET_LENGTH) return;
+  const short = `${name} has under ${MIN_SECRET_LENGTH} characters`;
   if (!isLoopback(host))
     throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
   warnings.push(`${short}; use a longer one before others can reach the service`);
@@ -204,7 +205,7 @@ function readIdentity(path: string): PersonTokenSettings {
 }
 
 /** Reads the headers of `--audit-otlp`. */
-function exportHeaders({ auditOtlp }: Given, env: Environment): Record<string, string> | undefined {
+function readOtlpHeaders({ auditOtlp }: OptionValues, env: Environment): Record<string, string> | undefined {
   const text = readSecret(env, "SVC_AUDIT_OTLP_HEADERS");
   if (text === undefined || auditOtlp === undefined) return undefined;
   try {
@@ -215,19 +216,19 @@ function exportHeaders({ auditOtlp }: Given, env: Environment): Record<string, s
 }
 
 /**
- * Folder of the state file, or its default folder if the state were not in a database: products that share one have each its own.
+ * Returns the folder of the state file. With a database it is a default folder; each `--store-name` has its own.
  */
-const folderOf = ({ state, storeName = "" }: Given): string =>
+const findStateFolder = ({ state, storeName = "" }: OptionValues): string =>
   isDatabase(state) ? join(dirname(TABLE.state.fallback), storeName) : dirname(state);
 
-/** Returns `evolved` for `state.json`, `evolved-NAME` for another state file: two services in one folder share none. */
-function evolvedName({ state }: Given): string {
+/** Returns `evolved` for `state.json` or a database, else `evolved-NAME`, so that two services in one folder use two. */
+function defaultEvolvedName({ state }: OptionValues): string {
   const name = basename(state, ".json");
   return isDatabase(state) || name === "state" ? "evolved" : `evolved-${name}`;
 }
 
-/** A secret that signs webhooks. */
-function secretOf(variable: string, env: Environment): string | undefined {
+/** Reads a secret that signs webhooks. Errors: `OptionError` where it is too short. */
+function readWebhookSecret(variable: string, env: Environment): string | undefined {
   const secret = readSecret(env, variable);
   try {
     if (secret !== undefined) parseWebhookKey(secret);
@@ -248,8 +249,9 @@ function checkAdapter(options: Options): void {
     );
   if (productAdapter && !adapterSecret)
     throw new OptionError("--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent", 1);
-  const given = productConfig ? "--product-config" : productAdapter ? "--product-adapter" : targets && "--targets";
-  if (given && !productIntent) warnings.push(`${given} has no effect without --product-intent`);
+  const flags = { "--product-config": productConfig, "--product-adapter": productAdapter, "--targets": targets };
+  const [used] = Object.entries(flags).find(([, value]) => value) ?? [];
+  if (used && !productIntent) warnings.push(`${used} has no effect without --product-intent`);
   if (productConfig && isDatabase(state))
     warnings.push(
       "--product-config writes a file of this machine; where processes of several machines share the database, use --product-adapter",
@@ -261,8 +263,8 @@ function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkH
   const cause = crossLinkPort === undefined ? "--cross-link-peers" : "--cross-link-port";
   if (crossLinkSecrets.length === 0)
     throw new OptionError(`${cause} needs a secret: set SVC_CROSS_LINK_SECRET, or give --cross-link-secret`, 1);
-  if (crossLinkSecrets.every((secret) => secret.length >= SECRET_LENGTH)) return;
-  const short = `--cross-link-secret holds a secret under ${SECRET_LENGTH} characters`;
+  if (crossLinkSecrets.every((secret) => secret.length >= MIN_SECRET_LENGTH)) return;
+  const short = `--cross-link-secret holds a secret under ${MIN_SECRET_LENGTH} characters`;
   const ends = crossLinkPeers.map(({ host }) => host).concat(crossLinkPort === undefined ? [] : crossLinkHost);
   if (!ends.every(isLoopback))
     throw new OptionError(`${short}; that is accepted only where the link stays on loopback addresses`, 1);
@@ -280,21 +282,21 @@ function checkWitnesses(options: Options): void {
   if (auditWitnesses.length > 0 && !productIntent)
     warnings.push("--audit-witness has no effect without --product-intent");
   const { witnessFor, witnessKey, witnessName } = options;
-  const given = [witnessFor, witnessKey, witnessName].filter((value) => value !== undefined).length;
-  if (given !== 0 && given !== 3)
+  const count = [witnessFor, witnessKey, witnessName].filter((value) => value !== undefined).length;
+  if (count !== 0 && count !== 3)
     throw new OptionError("--witness-for, --witness-key and --witness-name go together", 1);
 }
 
-function token(name: string, env: Environment): string | undefined {
+function readTokenVariable(name: string, env: Environment): string | undefined {
   const value = readSecret(env, name);
   if (value === undefined) return undefined;
   if (/^[\x20-\x7e]+$/.test(value)) return value;
   throw new OptionError(`${name} must be visible ASCII, to fit a header`, 1);
 }
 
-function flag(name: string, env: Environment): boolean | undefined {
+function readFlagVariable(name: string, env: Environment): boolean | undefined {
   const value = env[name];
   if (!value) return undefined;
   if (["0", "1", "false", "true"].includes(value)) return value === "1" || value === "true";
-  throw malformed(`${name} must be 1 or 0, not ${JSON.stringify(value)}`);
+  throw malformedError(`${name} must be 1 or 0, not ${JSON.stringify(value)}`);
 }

@@ -1,10 +1,10 @@
-/** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
+/** Table of all options of `ui_server`: their parsing, variables and help text. */
 import { checkWebhookUrl } from "../lib/targets/webhook.ts";
 import { NOTIFY_FORMATS } from "../lib/operations/notify/format.ts";
 import { CALL_TIMEOUT_S, CALLS_PER_HOUR, MAX_CALL_TIMEOUT_S, MAX_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
 import * as read from "./option_values.ts";
 
-/** One option; `fallback` is its value when it is not given. */
+/** One option; `fallback` is its value if it is not set. */
 export interface Option<T = unknown> {
   flag: string;
   /** Stands for the value in the help text. */
@@ -12,9 +12,9 @@ export interface Option<T = unknown> {
   parse: (text: string) => T;
   fallback: T;
   help: string;
-  /** Its value is never repeated in a message. */
+  /** True if no message may repeat its value. */
   secret?: boolean;
-  /** Its variable may name a file instead, under its name and `_FILE`. */
+  /** True if the variable with the suffix `_FILE` may name a file that has the value. */
   fromFile?: boolean;
 }
 
@@ -28,84 +28,89 @@ function option<T, F extends T | undefined>(
   return { flag, placeholder, parse, fallback, help };
 }
 
-const hidden = <T>(spec: Option<T>): Option<T> => ({ ...spec, secret: true });
+const secretOption = <T>(spec: Option<T>): Option<T> => ({ ...spec, secret: true });
 
-const port = read.wholeNumber(0, 65535);
-const names = read.commaList(read.hostName);
-const peers = read.commaList(read.peerAddress);
-const secrets = read.commaList(read.secret);
-const addresses = read.commaList(read.address);
-const witnessKeys = read.commaList(read.witnessKey);
+const port = read.createIntegerParser(0, 65535);
+const names = read.createListParser(read.parseHostName);
+const peers = read.createListParser(read.parsePeerAddress);
+const secrets = read.createListParser(read.parseSecret);
+const addresses = read.createListParser(read.parsePageUrl);
+const witnessKeys = read.createListParser(read.parseWitnessKey);
 
 /** In the order of the help text. */
 export const TABLE = {
-  host: option("host ADDRESS", read.hostAddress, "127.0.0.1", "listen here; beyond loopback SVC_ADMIN_TOKEN is needed"),
+  host: option(
+    "host ADDRESS",
+    read.parseHostAddress,
+    "127.0.0.1",
+    "listen here; beyond loopback SVC_ADMIN_TOKEN is needed",
+  ),
   port: option("port PORT", port, 8420, "listen on this port; 0 takes a free one"),
   allowedHosts: option("allowed-hosts NAME,…", names, [], "further names that the Host header may carry"),
   identityHeader: option(
     "identity-header NAME",
-    read.headerName,
+    read.parseHeaderName,
     undefined,
     "header in which a trusted proxy names the person; approver and proposer must equal it",
   ),
   identityJwt: option(
     "identity-jwt FILE",
-    read.text,
+    read.parseText,
     undefined,
     "in its place: the header with the proxy's signed token, and who issues it, as JSON; see docs/identity.md",
   ),
   gateIssuers: option(
     "gate-issuers FILE",
-    read.text,
+    read.parseText,
     undefined,
     "issuers of the tokens with which CI jobs ask for releases, as JSON; see docs/gates.md",
   ),
   ofrepTenant: option(
     "ofrep-tenant ATTRIBUTE",
-    read.text,
+    read.parseText,
     undefined,
     "attribute of an OpenFeature context that names the tenant; its targeting key is then the user",
   ),
-  state: hidden(
+  state: secretOption(
     option(
       "state PATH-or-URL",
-      read.stateAddress,
+      read.parseStateAddress,
       "data/state.json",
       "state file, made with its folder; or a database that several processes share: postgres://user@host/database",
     ),
   ),
   storeName: option(
     "store-name NAME",
-    read.storeName,
+    read.parseStoreName,
     undefined,
     "which store in the database of --state, each with a product of its own; countersign",
   ),
-  uiDir: option("ui-dir DIR", read.text, undefined, "user interface files, instead of the bundled ones"),
+  uiDir: option("ui-dir DIR", read.parseText, undefined, "user interface files, instead of the bundled ones"),
   evolvedDir: option(
     "evolved-dir DIR",
-    read.text,
+    read.parseText,
     undefined,
     "self-evolution files; evolved in the folder of state.json, evolved-NAME for NAME.json, with a database data/evolved or data/NAME/evolved",
   ),
   productIntent: option(
     "product-intent PATH",
-    read.text,
+    read.parseText,
     undefined,
     "enable the product runtime for this ProductIntent",
   ),
   productConfig: option(
     "product-config PATH",
-    read.text,
+    read.parseText,
     undefined,
     "enable the file adapter, which writes this JSON file",
   ),
   targets: option(
     "targets FILE",
-    read.text,
+    read.parseText,
     undefined,
     "target systems that changes are carried to, by target and tenant; in place of --product-config and --product-adapter",
   ),
-  productAdapter: hidden(
+  productAdapter: secretOption(
     option(
       "product-adapter URL",
       checkWebhookUrl,
@@ -113,11 +118,11 @@ export const TABLE = {
       "instead: ask the host product over HTTP, by signed requests; needs SVC_ADAPTER_SECRET",
     ),
   ),
-  agentId: option("agent-id ID", read.text, "local", "default of --svc-node-id"),
-  nodeId: option("svc-node-id ID", read.text, undefined, "node id; the value of --agent-id"),
-  instanceId: option("svc-instance-id ID", read.text, undefined, "instance id; {product_id}@{node_id}"),
+  agentId: option("agent-id ID", read.parseText, "local", "default of --svc-node-id"),
+  nodeId: option("svc-node-id ID", read.parseText, undefined, "node id; the value of --agent-id"),
+  instanceId: option("svc-instance-id ID", read.parseText, undefined, "instance id; {product_id}@{node_id}"),
   crossLinkPort: option("cross-link-port PORT", port, undefined, "accept peers on this TCP port; needs a secret"),
-  crossLinkSecrets: hidden(
+  crossLinkSecrets: secretOption(
     option(
       "cross-link-secret SECRET,…",
       secrets,
@@ -127,27 +132,27 @@ export const TABLE = {
   ),
   crossLinkSecretFile: option(
     "cross-link-secret-file PATH",
-    read.text,
+    read.parseText,
     undefined,
     "file with that secret, or several, one a line",
   ),
   crossLinkPeers: option("cross-link-peers HOST:PORT,…", peers, [], "peers to link with; needs a secret"),
   crossLinkHost: option(
     "cross-link-host ADDRESS",
-    read.hostAddress,
+    read.parseHostAddress,
     undefined,
     "address of the link; the value of --host",
   ),
-  auditKey: option("audit-key PATH", read.text, undefined, "Ed25519 private key that signs checkpoints"),
+  auditKey: option("audit-key PATH", read.parseText, undefined, "Ed25519 private key that signs checkpoints"),
   auditAnchor: option(
     "audit-anchor FILE-or-URL",
-    read.text,
+    read.parseText,
     undefined,
     "where checkpoints are kept outside the service",
   ),
   auditOtlp: option(
     "audit-otlp URL",
-    read.address,
+    read.parsePageUrl,
     undefined,
     "OpenTelemetry collector that gets each audit entry as a log record; SVC_AUDIT_OTLP_HEADERS carries credentials",
   ),
@@ -155,53 +160,58 @@ export const TABLE = {
   auditWitnessKeys: option("audit-witness-key KEY,…", witnessKeys, [], "the verifier key of each, in the same order"),
   attestationKey: option(
     "attestation-key PATH",
-    read.text,
+    read.parseText,
     undefined,
     "Ed25519 private key that signs attestations of changes in force; not the key of --audit-key",
   ),
-  witnessFor: option("witness-for FILE", read.text, undefined, "be a witness of these logs: a verifier key a line"),
+  witnessFor: option(
+    "witness-for FILE",
+    read.parseText,
+    undefined,
+    "be a witness of these logs: a verifier key a line",
+  ),
   witnessKey: option(
     "witness-key PATH",
-    read.text,
+    read.parseText,
     undefined,
     "Ed25519 private key that cosigns for them; not that of --audit-key",
   ),
-  witnessName: option("witness-name NAME", read.keyName, undefined, "name of this witness, as witness.example/w1"),
+  witnessName: option("witness-name NAME", read.parseKeyName, undefined, "name of this witness, as witness.example/w1"),
   llm: option(
     "llm PROVIDER",
-    read.text,
+    read.parseText,
     undefined,
     "openai, anthropic, or the base URL of an OpenAI-compatible server",
   ),
-  llmBaseUrl: hidden(
+  llmBaseUrl: secretOption(
     option(
       "llm-base-url URL",
-      read.llmBaseUrl,
+      read.parseLlmBaseUrl,
       undefined,
       "where openai or anthropic is asked instead of at its own address: a gateway that speaks as it does",
     ),
   ),
-  llmModel: option("llm-model MODEL", read.text, undefined, "model of the provider"),
-  llmKeyEnv: hidden(
-    option("llm-key-env NAME", read.variableName, undefined, "environment variable that holds the provider's key"),
+  llmModel: option("llm-model MODEL", read.parseText, undefined, "model of the provider"),
+  llmKeyEnv: secretOption(
+    option("llm-key-env NAME", read.parseVariableName, undefined, "environment variable that holds the provider's key"),
   ),
   llmCallsPerHour: option(
     "llm-calls-per-hour COUNT",
-    read.wholeNumber(1, MAX_CALLS_PER_HOUR),
+    read.createIntegerParser(1, MAX_CALLS_PER_HOUR),
     CALLS_PER_HOUR,
     "calls to the model in an hour at most; then the built-in responder answers",
   ),
   llmTimeout: option(
     "llm-timeout SECONDS",
-    read.wholeNumber(1, MAX_CALL_TIMEOUT_S),
+    read.createIntegerParser(1, MAX_CALL_TIMEOUT_S),
     CALL_TIMEOUT_S,
     "time limit of each call of the model; then the built-in responder answers",
   ),
   notifyUrl: {
-    ...hidden(
+    ...secretOption(
       option(
         "notify-url URL",
-        read.url,
+        read.parseUrl,
         undefined,
         "tell people there what waits and what happens to changes; SVC_NOTIFY_URL_FILE names a file that holds it",
       ),
@@ -210,37 +220,37 @@ export const TABLE = {
   },
   notifyFormat: option(
     "notify-format FORMAT",
-    read.choice(NOTIFY_FORMATS),
+    read.createChoiceParser(NOTIFY_FORMATS),
     "json",
     "json: signed webhooks, needs SVC_NOTIFY_SECRET; slack, teams: their messages, whose address is the secret",
   ),
   publicUrl: option(
     "public-url URL",
-    read.address,
+    read.parsePageUrl,
     undefined,
     "the console as people reach it, https://gov.acme.example: notifications and agents lead there",
   ),
   exitWhenReadOnly: option(
     "exit-when-read-only 0-or-1",
-    read.choice(["0", "1"]),
+    read.createChoiceParser(["0", "1"]),
     "0",
     "1: exit with 1 after a failed sync of the state file, so that the supervisor restarts the service",
   ),
-  cycleInterval: option("cycle-interval SECONDS", read.seconds, 60, "time between cycles; 0: only on demand"),
+  cycleInterval: option("cycle-interval SECONDS", read.parseSeconds, 60, "time between cycles; 0: only on demand"),
 };
 
-/** The value of each option, with its fallback in place. */
-export type Given = { [K in keyof typeof TABLE]: (typeof TABLE)[K]["fallback"] };
+/** The value of each option, or its fallback. */
+export type OptionValues = { [K in keyof typeof TABLE]: (typeof TABLE)[K]["fallback"] };
 
-/** `--cross-link-secret` → `SVC_CROSS_LINK_SECRET`, `--svc-node-id` → `SVC_NODE_ID`. */
-export const environmentName = (flag: string): string =>
+/** Returns the variable of a flag: `--cross-link-secret` → `SVC_CROSS_LINK_SECRET`, `--svc-node-id` → `SVC_NODE_ID`. */
+export const toVariableName = (flag: string): string =>
   `SVC_${flag.replace(/^svc-/, "").toUpperCase().replaceAll("-", "_")}`;
 
 /** Returns the text of `--help`. */
 export function helpText(): string {
   const options = Object.values(TABLE).flatMap(({ flag, placeholder, fallback, help }) => {
     const standard = fallback === undefined || Array.isArray(fallback) ? "" : `default ${fallback}, `;
-    return [`  --${flag} ${placeholder}`, `      ${help} [${standard}${environmentName(flag)}]`];
+    return [`  --${flag} ${placeholder}`, `      ${help} [${standard}${toVariableName(flag)}]`];
   });
   return [
     "Usage: ui_server [--name value | --name=value]…",

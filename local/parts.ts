@@ -1,4 +1,4 @@
-/** The parts of the program that its options switch on. */
+/** Opens the parts of the program that its options enable. */
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { runCheckpointLoop } from "../lib/audit/anchor.ts";
@@ -19,7 +19,7 @@ import { version } from "../lib/kit/version.ts";
 import { openAnchor } from "./anchor.ts";
 import { openGateTokens } from "./gate_issuers.ts";
 import { loadAuditKey } from "./audit_key.ts";
-import { llmProblem } from "./capabilities.ts";
+import { findLlmProblem } from "./capabilities.ts";
 import { evolvedFiles } from "./evolved_files.ts";
 import { fileAdapter } from "./targets/file.ts";
 import { startLink } from "./link/start_link.ts";
@@ -38,7 +38,7 @@ export async function openParts(options: Options, log: Log) {
     wrongToken: metrics.wrongToken,
     evolved: evolvedFiles(evolvedDir),
     llm:
-      llm && llmModel && llmProblem(options) === null
+      llm && llmModel && findLlmProblem(options) === null
         ? await openLlm({ provider: llm, model: llmModel, key: llmKey, baseUrl: llmBaseUrl })
         : undefined,
     llmCallsPerHour: options.llmCallsPerHour,
@@ -52,12 +52,12 @@ export async function openParts(options: Options, log: Log) {
   } satisfies Partial<Deps>;
 }
 
-/** Loads the key of `--attestation-key`; throws with one line for people. */
+/** Loads the key of `--attestation-key`. Errors: one line for people. */
 function openAttestationKey({ attestationKey, auditKey }: Options, log: Log) {
   if (attestationKey === undefined) return undefined;
   const signer = loadAuditKey(attestationKey, log.warn, "--attestation-key");
-  const own = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
-  if (own && Buffer.from(own).equals(signer.publicKey))
+  const auditPublicKey = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
+  if (auditPublicKey && Buffer.from(auditPublicKey).equals(signer.publicKey))
     throw new Error("--attestation-key is the key of --audit-key: attestations need a key of their own");
   return signer;
 }
@@ -78,22 +78,22 @@ export function openAdapter(
   return webhookAdapter({ url: productAdapter, secret: adapterSecret, ...common });
 }
 
-/** Names the folder for copies of this process alone; several processes may share a database. */
+/** Returns the folder for copies that only this process uses; several processes may share a database. */
 const copiesFolder = ({ state }: Options): string =>
   isDatabase(state) ? join(tmpdir(), `countersign-${process.pid}`) : dirname(resolve(state));
 
-/** Starts the background work, and returns functions that stop each part. */
+/** Starts background work, and returns the functions that stop it. */
 export async function startParts(deps: Deps, options: Options, fetch: Handler): Promise<(() => Promise<unknown>)[]> {
-  const undo: (() => Promise<unknown>)[] = [];
+  const stops: (() => Promise<unknown>)[] = [];
   const link = await startLink(options, deps, fetch);
   if (link) {
     deps.link = link;
-    undo.push(link.close);
+    stops.push(link.close);
   }
   const { commits } = deps;
   if (deps.product && commits) {
     const keeping = runCheckpointLoop(deps, commits);
-    undo.push(async () => {
+    stops.push(async () => {
       commits.close();
       await keeping;
     });
@@ -102,12 +102,12 @@ export async function startParts(deps: Deps, options: Options, fetch: Handler): 
   if (auditOtlp && deps.product) {
     const exporting = startAuditExport(deps, { url: logsAddress(auditOtlp), headers: auditOtlpHeaders });
     deps.auditExport = exporting;
-    undo.push(exporting.stop);
+    stops.push(exporting.stop);
   }
   if (notifyUrl) {
     const notifier = startNotifier(deps, { url: notifyUrl, format: notifyFormat, secret: notifySecret });
     deps.notifier = notifier;
-    undo.push(notifier.stop);
+    stops.push(notifier.stop);
   }
-  return undo;
+  return stops;
 }

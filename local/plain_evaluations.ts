@@ -1,7 +1,7 @@
 /**
- * Evaluations of flags that carry a context and nothing else, answered without the checks that they pass anyway: what judges a
- * request looks at its headers, so one whose headers say nothing is admitted where another such one was. Its answer is made by
- * the code of the handler; whatever is unusual is left to the handler, with its body.
+ * Answers plain flag evaluations faster. A plain evaluation has only headers that no access check reads, and a body with only a
+ * context. Once the complete handler has answered one with 200, later ones pass the same checks, which are then skipped. Answers
+ * come from the handler's own code, and every other request goes to the handler.
  */
 import type { IncomingMessage } from "node:http";
 import type { Deps } from "../lib/deps.ts";
@@ -12,111 +12,125 @@ import { answerFlag, answerFlags, bulkErrorFormat, FLAG_PATH, flagErrorFormat, F
 import type { Context } from "../lib/http/ofrep_schemas.ts";
 import type { ObserveRequest } from "./request_metrics.ts";
 
-/** Headers that no check and no handler of an evaluation reads. */
-const SILENT = new Set(["accept", "accept-encoding", "accept-language", "connection", "content-type", "user-agent"]);
+/** Headers that no access check and no handler of an evaluation reads. */
+const IGNORED_HEADERS = new Set([
+  "accept",
+  "accept-encoding",
+  "accept-language",
+  "connection",
+  "content-type",
+  "user-agent",
+]);
 
-/** Longer bodies, in bytes, are left to the handler. */
-const MAX_LENGTH = 8192;
+/** Longer bodies go to the handler. */
+const MAX_BODY_BYTES = 8192;
 
-/** Printable ASCII without escapes, and no member that an object has by itself. */
+/** Printable ASCII without backslashes and `__proto__`: no escapes to decode. */
 const PLAIN_TEXT = /^(?![^]*__proto__)[\t\n\r -[\]-~]+$/;
 
-const ONE_FLAG = `${FLAGS_PATH}/`;
+const FLAG_PREFIX = `${FLAGS_PATH}/`;
 
 const NO_HEADERS = { get: () => null };
 
-/** Matches a path in which no segment begins with a dot or is encoded: most are. */
+/** Matches a path in which no segment begins with a dot or has an encoded character. */
 export const PLAIN_PATH = /^(?:\/[\w-][\w.:-]*)+$/;
 
-/** One of the two endpoints. */
+/** One of the two endpoints, for all flags and for one flag. */
 interface Route {
   answer: (key: string, context: Context | undefined, request: Request) => Promise<Answer>;
-  refuse: ErrorFormat["format"];
+  formatError: ErrorFormat["format"];
   observe: ObserveRequest;
-  /** The host, and the rules, of the last plain request that was answered with a value. */
+  /** Host and product of the last plain request that the handler answered with 200. */
   admitted?: { host: string; product: unknown };
 }
 
 /** Answers plain evaluations. */
 export interface PlainEvaluations {
-  /** Resolves with the answer; undefined where a handler is to answer. */
+  /** Resolves with the answer; undefined where the handler must answer. */
   answer(req: IncomingMessage): Promise<Response | undefined> | undefined;
-  /** Notes that a handler answered a request with this status: a plain one with 200 admits others. */
+  /** Records the status of the handler's answer: a plain request with 200 admits later ones. */
   learn(req: IncomingMessage, status: number): void;
 }
 
-/** Answers plain evaluations of a service; `observe` makes the observer of a route. */
+/** Creates the answering of plain evaluations; `observe` creates the observer of a route. */
 export function plainEvaluations(deps: Deps, observe: (route: string) => ObserveRequest): PlainEvaluations {
-  const all: Route = {
+  const allFlagsRoute: Route = {
     answer: (_, context, request) => answerFlags({ context }, { deps, request }),
-    refuse: bulkErrorFormat.format,
+    formatError: bulkErrorFormat.format,
     observe: observe(FLAGS_PATH),
   };
-  const one: Route = {
+  const flagRoute: Route = {
     answer: (key, context) => answerFlag({ key, context }, { deps }),
-    refuse: flagErrorFormat.format,
+    formatError: flagErrorFormat.format,
     observe: observe(FLAG_PATH),
   };
-  /** The endpoint that a plain request goes to; the server has checked that its path is one. */
-  const routeOf = (req: IncomingMessage): Route | undefined => {
+  /** Returns the endpoint of a request with plain headers; undefined for any other request. */
+  const findRoute = (req: IncomingMessage): Route | undefined => {
     const { method, url = "", rawHeaders } = req;
     if (method !== "POST" || !url.startsWith(FLAGS_PATH) || !PLAIN_PATH.test(url)) return undefined;
-    return isSilent(rawHeaders) ? (url === FLAGS_PATH ? all : url.startsWith(ONE_FLAG) ? one : undefined) : undefined;
+    if (!hasOnlyIgnoredHeaders(rawHeaders)) return undefined;
+    if (url === FLAGS_PATH) return allFlagsRoute;
+    return url.startsWith(FLAG_PREFIX) ? flagRoute : undefined;
   };
   return {
     answer(req) {
-      const route = routeOf(req);
+      const route = findRoute(req);
       const { admitted } = route ?? {};
       if (!admitted || admitted.host !== req.headers.host || admitted.product !== deps.product) return undefined;
       return answerPlain(deps, route!, req);
     },
     learn(req, status) {
-      // A header that names people may be any of them.
-      const mayAdmit = status === 200 && !deps.identityHeader && !deps.identityToken;
-      const route = mayAdmit ? routeOf(req) : undefined;
+      // With a header that names people, headers decide about access.
+      const canAdmit = status === 200 && !deps.identityHeader && !deps.identityToken;
+      const route = canAdmit ? findRoute(req) : undefined;
       if (route) route.admitted = { host: req.headers.host!, product: deps.product };
     },
   };
 }
 
-/** True for one host, one length and nothing that is read. */
-function isSilent(rawHeaders: readonly string[]): boolean {
+/** Checks that headers are one host, one length, and others that no check reads. */
+function hasOnlyIgnoredHeaders(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   let lengths = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
     if (name === "host") hosts++;
     else if (name === "content-length") lengths++;
-    else if (!SILENT.has(name)) return false;
+    else if (!IGNORED_HEADERS.has(name)) return false;
   }
   return hosts === 1 && lengths === 1;
 }
 
 async function answerPlain(deps: Deps, route: Route, req: IncomingMessage): Promise<Response | undefined> {
   const began = performance.now();
-  if (!(Number(req.headers["content-length"]) <= MAX_LENGTH)) return undefined;
+  if (!(Number(req.headers["content-length"]) <= MAX_BODY_BYTES)) return undefined;
   const body = await readBody(req);
   const fields = body && readPlainFields(body);
   if (!fields) return undefined;
   const url = `http://${req.headers.host}${req.url}`;
   const request = { method: "POST", url, headers: NO_HEADERS } as unknown as Request;
-  const key = req.url!.slice(ONE_FLAG.length);
-  const response = await answerRequest(deps, request, () => route.answer(key, fields.context, request), route.refuse);
+  const key = req.url!.slice(FLAG_PREFIX.length);
+  const response = await answerRequest(
+    deps,
+    request,
+    () => route.answer(key, fields.context, request),
+    route.formatError,
+  );
   route.observe("POST", response.status, (performance.now() - began) / 1000);
   return response;
 }
 
-/** Reads a body; a handler that is to answer finds it in `rawBody`. Undefined where the client has gone. */
+/** Reads a body, and leaves it in `rawBody` for the handler. Undefined where the client has disconnected. */
 function readBody(req: IncomingMessage & { rawBody?: Buffer }): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
-    const pieces: Buffer[] = [];
-    req.on("data", (piece: Buffer) => pieces.push(piece));
-    req.once("end", () => resolve((req.rawBody = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))));
+    const chunks: Buffer[] = [];
+    req.on("data", (chunk: Buffer) => chunks.push(chunk));
+    req.once("end", () => resolve((req.rawBody = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))));
     req.once("close", () => resolve(undefined));
   });
 }
 
-/** Returns the fields of a body that a handler takes as they are. */
+/** Returns the fields of a body if the handler would take them as they are. */
 function readPlainFields(body: Buffer): { context?: Context } | undefined {
   const text = body.toString("latin1");
   if (!PLAIN_TEXT.test(text)) return undefined;

@@ -1,20 +1,20 @@
-/** Sends a Response over node:http. */
+/** Sends a `Response` over node:http. */
 import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { type NodeResponse, sendNodeResponse } from "srvx/node";
 
-/** Shorter answers, in characters, are sent as they are. */
+/** Shorter answers, in characters, are not compressed. */
 const MIN_COMPRESSED_LENGTH = 8192;
 
 const compress = promisify(gzip);
 
-/** Returns true for a client that names gzip, without a quality of 0. */
+/** Checks that the client accepts gzip. */
 const acceptsGzip = ({ req }: ServerResponse): boolean =>
   /(?:^|[, ])gzip(?!\s*;\s*q=0(?:\.0*)?(?:$|[, ]))/i.test(String(req.headers["accept-encoding"] ?? ""));
 
-/** Returns the head of a compressed answer; its ETag is weak, since the bytes are others. */
-function toCompressed(headers: readonly string[], length: number): string[] {
+/** Returns the headers of a compressed answer; its ETag becomes weak, since the bytes differ. */
+function compressedHeaders(headers: readonly string[], length: number): string[] {
   const changed = [...headers];
   for (let at = 0; at < changed.length; at += 2) {
     if (changed[at] === "content-length") changed[at + 1] = String(length);
@@ -23,28 +23,28 @@ function toCompressed(headers: readonly string[], length: number): string[] {
   return [...changed, "content-encoding", "gzip", "vary", "accept-encoding"];
 }
 
-/** Member of srvx's light responses that replaces the stream: head and body as they were given. */
+/** Member of srvx's responses that returns head and body as they were passed in, without a stream. */
 const PARTS = "_toNodeResponse";
 
 /**
- * Sends text, which nearly every answer is, in one piece with its head, and bytes behind it; whatever else it is, srvx does.
- * Returns a promise of an answer that takes longer.
+ * Sends a text body, as nearly every answer has, in one write with its head; srvx sends streams. Returns a promise if the answer is
+ * not sent yet.
  */
-export function sendResponse(to: ServerResponse, response: Response): Promise<void> | undefined {
-  if (!(PARTS in response)) return sendNodeResponse(to, response);
+export function sendResponse(target: ServerResponse, response: Response): Promise<void> | undefined {
+  if (!(PARTS in response)) return sendNodeResponse(target, response);
   const parts = (response as NodeResponse)[PARTS]();
   const { status, statusText, headers, body } = parts;
   if (body === null || body === undefined || body instanceof Uint8Array) {
-    to.writeHead(status, statusText, headers).end(body);
+    target.writeHead(status, statusText, headers).end(body);
     return undefined;
   }
-  if (typeof body !== "string") return sendNodeResponse(to, { [PARTS]: () => parts } as NodeResponse);
-  if (status === 200 && body.length >= MIN_COMPRESSED_LENGTH && acceptsGzip(to))
+  if (typeof body !== "string") return sendNodeResponse(target, { [PARTS]: () => parts } as NodeResponse);
+  if (status === 200 && body.length >= MIN_COMPRESSED_LENGTH && acceptsGzip(target))
     return compress(body).then(
-      (packed) => void to.writeHead(status, statusText, toCompressed(headers, packed.length)).end(packed),
+      (packed) => void target.writeHead(status, statusText, compressedHeaders(headers, packed.length)).end(packed),
     );
-  // ASCII has a byte for each character. Node would look for others once more, and make room for three times as many.
+  // ASCII has one byte for each character; for UTF-8 Node would scan the text again and allocate three times as much.
   const isAscii = Number(headers[headers.indexOf("content-length") + 1]) === body.length;
-  to.writeHead(status, statusText, headers).end(body, isAscii ? "latin1" : "utf8");
+  target.writeHead(status, statusText, headers).end(body, isAscii ? "latin1" : "utf8");
   return undefined;
 }

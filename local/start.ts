@@ -1,4 +1,4 @@
-/** Composes the local program from its options: intent, lock, store, product, HTTP, cycles. */
+/** Starts the local program from its options: intent, lock, store, product, HTTP, cycles. */
 import { basename } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
@@ -18,47 +18,47 @@ import { type Log, systemClock } from "../lib/kit/platform.ts";
 import { runWithTimeLimit } from "../lib/kit/time_limit.ts";
 import { version } from "../lib/kit/version.ts";
 import type { Service } from "../lib/service.ts";
-import { about } from "./about.ts";
+import { prefixErrors } from "./about.ts";
 import { readBackupEnd } from "./backup_end.ts";
 import { listCapabilities } from "./capabilities.ts";
 import { claimEvolvedFolder, SharedFolder } from "./evolved_owner.ts";
 import { cycleTimer } from "./cycle_timer.ts";
-import { firstSteps } from "./first_steps.ts";
+import { listFirstSteps } from "./first_steps.ts";
 import { readIntent } from "./intent_file.ts";
 import { LIMITS, serveHttp } from "./node_http.ts";
 import { sha256 } from "./node_ports.ts";
-import { openStore, stateName, STORE } from "./open_store.ts";
+import { openStore, formatStateName, DEFAULT_STORE_NAME } from "./open_store.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 import { openAdapter, openParts, startParts } from "./parts.ts";
 import { plainEvaluations } from "./plain_evaluations.ts";
-import { openUi, withUi } from "./ui.ts";
-import { watching } from "./watch.ts";
-import { whileBusy } from "./while_busy.ts";
+import { openUi, serveUi } from "./ui.ts";
+import { describeWatch } from "./watch.ts";
+import { retryWhileBusy } from "./while_busy.ts";
 
 /** A started program. */
-export interface Running {
+export interface RunningProgram {
   url: string;
-  /** Reads the intent file again; an error is logged, and leaves the current intent in force. */
+  /** Loads the intent file again; after an error, which is logged, the current intent stays in force. */
   reload(): Promise<void>;
-  /** Stops accepting, finishes what is in flight (10 s at most), makes everything durable, lets go of the store. */
+  /** Stops accepting, finishes requests in flight (at most 10 s), makes everything durable, and closes the store. */
   stop(): Promise<void>;
 }
 
-/** The steps of letting go, to be taken in reverse order. */
-type Undo = (() => Promise<unknown>)[];
+/** Functions that stop the parts, to be called in reverse order. */
+type StopSteps = (() => Promise<unknown>)[];
 
 /**
- * Starts the program; when it cannot, rejects with an error for people, and has let go of everything. `onReadOnly`: called
- * when only a restart makes the store take writes again, and the options ask for an end then.
+ * Starts the program. Errors: sentences for people; everything is stopped then. `onReadOnly` is called when the store accepts no
+ * more writes until a restart, if `--exit-when-read-only` is set.
  */
-export async function start(options: Options, log: Log, onReadOnly?: () => void): Promise<Running> {
-  const undo: Undo = [];
+export async function start(options: Options, log: Log, onReadOnly?: () => void): Promise<RunningProgram> {
+  const stops: StopSteps = [];
   const stop = async () => {
-    for (const undoOne of undo.splice(0).reverse()) await undoOne();
+    for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
-    return { ...(await open(options, log, undo, onReadOnly)), stop };
+    return { ...(await open(options, log, stops, onReadOnly)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -68,20 +68,20 @@ export async function start(options: Options, log: Log, onReadOnly?: () => void)
 async function open(
   options: Options,
   log: Log,
-  undo: Undo,
+  stops: StopSteps,
   onReadOnly?: () => void,
-): Promise<Pick<Running, "url" | "reload">> {
+): Promise<Pick<RunningProgram, "url" | "reload">> {
   for (const warning of options.warnings) log.warn(warning);
   const { productIntent, state, nodeId: node_id, instanceId: instance_id, host, port } = options;
   const intent = productIntent === undefined ? undefined : await readIntent(productIntent);
-  const ending = options.exitWhenReadOnly === "1" ? onReadOnly : undefined;
-  const store = await openStore(state, log, options.storeName, ending);
+  const onEnd = options.exitWhenReadOnly === "1" ? onReadOnly : undefined;
+  const store = await openStore(state, log, options.storeName, onEnd);
   let close = store.close;
-  undo.push(() => close());
+  stops.push(() => close());
   const ui = await openUi(options.uiDir, log);
   const cycles = cycleTimer(() => service.cycle(), options.cycleInterval * 1000, log);
   const parts = await openParts(options, log);
-  const given = {
+  const dependencies = {
     ...parts,
     store,
     intent,
@@ -109,47 +109,47 @@ async function open(
     nextTurn: setImmediate,
     Response: FastResponse as unknown as typeof Response,
   };
-  const opening = whileBusy(() => countersign(given), log);
-  const service = await about(
-    `--state ${stateName(state)}`,
+  const opening = retryWhileBusy(() => countersign(dependencies), log);
+  const service = await prefixErrors(
+    `--state ${formatStateName(state)}`,
     opening.catch((error: unknown) => {
       if (error instanceof IntentOutdated) throw new Error(`--product-intent ${productIntent}: ${error.message}`);
-      throw isDatabase(state) && error instanceof IdentityMismatch ? inAnotherStore(error, options) : error;
+      throw isDatabase(state) && error instanceof IdentityMismatch ? otherStoreError(error, options) : error;
     }),
   );
   close = service.close;
   const { deps } = service;
-  if (deps.watch) log.info("watching", watching(deps.watch));
+  if (deps.watch) log.info("watching", describeWatch(deps.watch));
   await claimEvolved(deps, options);
   reportRules(deps, options);
   await reportAdapter(deps, options);
-  undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
-  const fetch = createHostGuard(deps)(withUi(ui.files, service.fetch));
+  stops.push(...(await startParts(deps, options, options.protectReads ? peerHandler(deps) : service.fetch)));
+  const fetch = createHostGuard(deps)(serveUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, {
     host,
     port,
     deps,
     plain: plainEvaluations(deps, parts.metrics.observe),
   }).catch((error) => {
-    throw cannotListen(error, host, port);
+    throw listenError(error, host, port);
   });
   const lastCycle = () => Promise.race([cycles.stop(), setTimeout(LIMITS.stopTimeout, undefined, { ref: false })]);
-  undo.push(() => Promise.all([server.stop(), lastCycle()]));
-  undo.push(async () => deps.commits?.close()); // streams end first: the server waits for what is in flight
+  stops.push(() => Promise.all([server.stop(), lastCycle()]));
+  stops.push(async () => deps.commits?.close()); // streams end first, since the server waits for requests in flight
   cycles.start();
-  await announce(server.url, options, deps);
-  // The newest entries were checked before anything was served; the rest follows while it is.
+  await logStart(server.url, options, deps);
+  // The newest entries were verified before the server listened; the others are verified now.
   if (deps.product) verifyChain(deps).catch((error: unknown) => log.warn("the chain was not checked", { error }));
   return { url: server.url, reload: () => reload(service, options, cycles.wake) };
 }
 
-/** Claims the folder of self-evolution files for this service's log; one that cannot be written stops no start. */
+/** Claims the folder of self-evolution files for this service's log; a folder that cannot be written only causes a warning. */
 async function claimEvolved({ store, log }: Deps, options: Options): Promise<void> {
-  const { evolvedDir, isEvolvedDirGiven, state, storeName = STORE } = options;
+  const { evolvedDir, isEvolvedDirGiven, state, storeName = DEFAULT_STORE_NAME } = options;
   const head = await readHead(store);
   if (!head) return;
   try {
-    const owner = isDatabase(state) ? `${stateName(state)} ${storeName}` : basename(state);
+    const owner = isDatabase(state) ? `${formatStateName(state)} ${storeName}` : basename(state);
     await claimEvolvedFolder(evolvedDir, { origin: head.origin, state: isEvolvedDirGiven ? undefined : owner });
   } catch (error) {
     const message = `--evolved-dir ${evolvedDir}: ${(error as Error).message}`;
@@ -158,7 +158,7 @@ async function claimEvolved({ store, log }: Deps, options: Options): Promise<voi
   }
 }
 
-/** Warns where the host product cannot be changed now. */
+/** Warns if the target system of the host product cannot be used now. */
 async function reportAdapter({ product, log }: Deps, { productConfig, targets }: Options): Promise<void> {
   const adapter = product?.adapter;
   const isFile = productConfig !== undefined;
@@ -169,12 +169,12 @@ async function reportAdapter({ product, log }: Deps, { productConfig, targets }:
     const problem = await adapter?.findProblem?.();
     if (problem) log.warn(`${option}: ${problem}`);
   };
-  // No start waits for another machine.
+  // The start waits for a file, and not for another machine.
   if (isFile) await report();
   else void runWithTimeLimit(async (signal) => adapter?.ping?.(signal)).then(report, report);
 }
 
-/** Logs which rules are in force, and what is wrong with them. */
+/** Logs which rules are in force, and contradictions between them. */
 function reportRules({ product, agents, log }: Deps, { adminToken, identityHeader, identityToken }: Options): void {
   if (agents?.length && !adminToken && !identityHeader && !identityToken)
     log.warn(
@@ -186,7 +186,7 @@ function reportRules({ product, agents, log }: Deps, { adminToken, identityHeade
     log.warn(`a rule contradicts another: ${contradiction}`);
 }
 
-/** Brings the intent file, as it is now, into force. */
+/** Loads the intent file, and brings it into force. */
 async function reload(
   { useIntent, deps }: Pick<Service, "useIntent" | "deps">,
   options: Options,
@@ -197,7 +197,7 @@ async function reload(
   if (productIntent === undefined) return log.warn("there is no intent to read again: --product-intent is not set");
   try {
     const text = await readIntent(productIntent);
-    const isNew = await about(`--product-intent ${productIntent}`, useIntent(text));
+    const isNew = await prefixErrors(`--product-intent ${productIntent}`, useIntent(text));
     const { version, update_epoch } = deps.product!.intent;
     log.info(isNew ? "intent in force" : "the intent has not changed", { version, update_epoch });
     if (!isNew) return;
@@ -216,14 +216,15 @@ async function reload(
   }
 }
 
-/** Peers come with the link's own HMAC: their requests through it need no other token. */
-const forPeers = (deps: Deps): Handler => app(Object.create(deps, { protectReads: { value: false } }) as Deps);
+/** Creates the handler for peers: the link authenticates them, so their reads need no token. */
+const peerHandler = (deps: Deps): Handler => app(Object.create(deps, { protectReads: { value: false } }) as Deps);
 
-/** Two products share a database under two names: most often the second was forgotten. */
-const inAnotherStore = ({ message }: Error, { storeName = STORE }: Options): Error =>
+/** Creates the error for a store that belongs to another product: `--store-name` was probably forgotten. */
+const otherStoreError = ({ message }: Error, { storeName = DEFAULT_STORE_NAME }: Options): Error =>
   new Error(`${message}; the store ${JSON.stringify(storeName)} is taken, so give this one a --store-name of its own`);
 
-function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
+/** Creates the error for an address on which the server cannot listen. */
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reasons: Record<string, string> = {
     EADDRINUSE: `--port ${port}: something listens there already on ${host}; stop it, or choose another --port`,
     EACCES: `--port ${port}: this user may not listen there; choose a --port above 1023`,
@@ -233,14 +234,14 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
   return new Error(reasons[error.code ?? ""] ?? `--host ${host} --port ${port}: ${error.message}`, { cause: error });
 }
 
-/** Says where the service listens and, while there is no change yet, how to make one. */
-async function announce(url: string, options: Options, { log, product, store }: Deps): Promise<void> {
-  const state = stateName(options.state);
-  const store_name = isDatabase(options.state) ? (options.storeName ?? STORE) : undefined;
+/** Logs the address of the service and, while there is no change yet, the commands for a first one. */
+async function logStart(url: string, options: Options, { log, product, store }: Deps): Promise<void> {
+  const state = formatStateName(options.state);
+  const store_name = isDatabase(options.state) ? (options.storeName ?? DEFAULT_STORE_NAME) : undefined;
   const product_id = product?.identity.product_id ?? null;
   log.info("listening", { url, version, state, store_name, product_id });
   if (!product || options.identityHeader || options.identityToken) return;
   const [change] = await store.list("changes", { limit: 1 });
   const needsToken = { writes: options.adminToken !== undefined, reads: options.protectReads };
-  if (!change) log.info("try next", { commands: firstSteps(url, product.intent, needsToken) });
+  if (!change) log.info("try next", { commands: listFirstSteps(url, product.intent, needsToken) });
 }

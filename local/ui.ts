@@ -1,4 +1,4 @@
-/** The user interface next to the API: its files answer wherever no endpoint does. */
+/** Serves the user interface next to the API. */
 import { join } from "node:path";
 import { endpoints } from "../handlers/index.ts";
 import type { Log } from "../lib/kit/platform.ts";
@@ -9,7 +9,7 @@ import { staticFiles, type StaticFiles } from "./static_files.ts";
 
 const BUNDLED = join(import.meta.dirname, "ui");
 
-/** The files of `folder`, or of the bundled interface; `problem` says why they cannot be served, or is null. */
+/** Opens the files of `folder`, or of the bundled interface; `problem` explains why they cannot be served, or is null. */
 export async function openUi(
   folder: string | undefined,
   log: Log,
@@ -23,8 +23,8 @@ export async function openUi(
   }
 }
 
-/** Asks the API for its own paths, and for what is no file. */
-export function withUi(files: StaticFiles, api: Handler): Handler {
+/** Returns a handler: `api` answers its own paths and whatever is not a file. */
+export function serveUi(files: StaticFiles, api: Handler): Handler {
   const endpointPaths = new Set(endpoints.map(({ path }) => path));
   return (request) => {
     // Files answer no POST.

@@ -1,27 +1,27 @@
 #!/usr/bin/env node
-/** The local program: reads its options, runs until a stop signal, and says by its exit code how that went. */
+/** The local program: reads its options, runs until a stop signal, and exits with a code. */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../lib/kit/platform.ts";
 import { checkIntent } from "./intent_file.ts";
 import { openLog } from "./logger.ts";
 import { type Environment, OptionError, parseOptions, type Task } from "./options.ts";
-import { type Running, start } from "./start.ts";
+import { type RunningProgram, start } from "./start.ts";
 
-/** npm passes on a signal that the terminal has sent already; so soon after the first it is no second one. */
+/** npm repeats a signal that the terminal has sent already: within this time it counts as the same signal. */
 const SAME_SIGNAL_MS = 1000;
 
-/** Runs the program; the process ends with it. */
+/** Runs the program until the process ends. */
 export async function main(argv: readonly string[], env: Environment): Promise<void> {
   try {
     const parsed = parseOptions(argv, env);
     if (parsed.kind === "print") return void process.stdout.write(`${parsed.text}\n`);
     if (parsed.kind === "check_intent") return await reportCheck(parsed, env);
     const log = openLog();
-    failLoudly(log);
-    let end: Ending = () => undefined;
+    exitOnUnexpectedError(log);
+    let end: EndProgram = () => undefined;
     const started = start(parsed.options, log, () => end("the store takes no writes until a restart", 1));
-    end = endingOf(started, log);
+    end = createEnd(started, log);
     stopOnSignal(end);
     reloadOnSignal(started);
     await started;
@@ -32,7 +32,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
   }
 }
 
-/** Prints the check of an intent; the exit code is 1 where a scenario fails. */
+/** Prints the check of an intent; the exit code is 1 if a scenario fails. */
 async function reportCheck(
   { path, options }: Extract<Task, { kind: "check_intent" }>,
   env: Environment,
@@ -43,23 +43,22 @@ async function reportCheck(
 }
 
 /**
- * Exits after an unexpected error: acknowledged data is durable, so after an error that nobody expected a fresh start is the
- * safest.
+ * Exits after an unexpected error. Acknowledged data is durable, so a new start is the safest.
  */
-function failLoudly(log: Log): void {
+function exitOnUnexpectedError(log: Log): void {
   const fail = (error: unknown) => {
     log.error("the service failed and ends", { error });
     process.exit(1);
   };
   process.on("uncaughtException", fail).on("unhandledRejection", fail);
-  process.stderr.on("error", () => {}); // a log that nobody reads any more is no failure
+  process.stderr.on("error", () => {}); // a closed log is not a failure
 }
 
-/** Ends the process in good order, for a reason and with an exit code. */
-type Ending = (reason: string, code: 0 | 1) => void;
+/** Stops the program in order; the process then ends with an exit code. */
+type EndProgram = (reason: string, code: 0 | 1) => void;
 
-/** Ends it once, also during the start; what fails meanwhile is logged, and the exit code is 1. */
-function endingOf(started: Promise<Running>, log: Log): Ending {
+/** Creates a function that stops the program once, also during its start; after a failure the exit code is 1. */
+function createEnd(started: Promise<RunningProgram>, log: Log): EndProgram {
   let isEnding = false;
   const end = async (reason: string, code: 0 | 1): Promise<void> => {
     if (isEnding) return;
@@ -78,25 +77,25 @@ function endingOf(started: Promise<Running>, log: Log): Ending {
   return (reason, code) => void end(reason, code);
 }
 
-/** The first signal stops in good order; a second one ends the process immediately. */
-function stopOnSignal(end: Ending): void {
-  let first: number | undefined;
+/** Stops in order at the first signal; a second one ends the process immediately. */
+function stopOnSignal(end: EndProgram): void {
+  let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (first !== undefined) return void (Date.now() - first < SAME_SIGNAL_MS || process.exit(1));
-    first = Date.now();
+    if (firstAt !== undefined) return void (Date.now() - firstAt < SAME_SIGNAL_MS || process.exit(1));
+    firstAt = Date.now();
     end(signal, 0);
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
 }
 
 /**
- * SIGHUP reads the intent file again, one signal after another, a start under way first. SIGUSR2 does nothing, and nor does
- * SIGUSR1, for which Node would open its inspector.
+ * Loads the intent file again at each SIGHUP, after the start and one signal after another. SIGUSR1, for which Node would open its
+ * inspector, and SIGUSR2 do nothing.
  */
-function reloadOnSignal(started: Promise<Running>): void {
+function reloadOnSignal(started: Promise<RunningProgram>): void {
   let last: Promise<unknown> = Promise.resolve();
   const reload = async (): Promise<void> => (await started).reload();
-  // A start that fails says so itself.
+  // A failed start reports itself.
   process.on("SIGHUP", () => void (last = last.then(reload).catch(() => undefined)));
   process.on("SIGUSR1", () => {}).on("SIGUSR2", () => {});
 }

@@ -1,4 +1,4 @@
-/** Values of `--audit-witness` and `--witness-for`: witnesses of this log, and the logs that this service is a witness of. */
+/** Opens the witnesses of this log (`--audit-witness`), and the logs that this service is a witness of (`--witness-for`). */
 import { readFileSync } from "node:fs";
 import { COSIGNATURE, formatVerifierKey, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
 import { type Watch, makeWatch } from "../lib/audit/witness_service.ts";
@@ -7,18 +7,18 @@ import { loadAuditKey } from "./audit_key.ts";
 import { sha256 } from "./node_ports.ts";
 import type { Options } from "./options.ts";
 
-/** The witnesses to ask, each with its key. */
+/** Lists the witnesses of this log with their keys. */
 export const listWitnesses = ({ auditWitnesses, auditWitnessKeys }: Options): Witness[] =>
   auditWitnesses.map((url, i) => ({ url, key: auditWitnessKeys[i]! }));
 
-/** The logs to watch, and the key to cosign with; throws with one line for people when a file does not hold what it should. */
+/** Opens the logs to watch and the key to cosign with; undefined without the options. Errors: one line for people. */
 export function openWatch(options: Options, warn: (message: string) => void): Watch | undefined {
   const { witnessFor, witnessKey, witnessName, auditKey } = options;
   if (witnessFor === undefined || witnessKey === undefined || witnessName === undefined) return undefined;
   const signer = loadAuditKey(witnessKey, warn, "--witness-key");
-  const own = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
+  const auditPublicKey = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
   const isSame = (key: Uint8Array): boolean => Buffer.from(key).equals(signer.publicKey);
-  if (own && isSame(own))
+  if (auditPublicKey && isSame(auditPublicKey))
     throw new Error(
       "--witness-key is the key of --audit-key: a witness needs a key of its own, or it would sign for its log",
     );
@@ -28,13 +28,13 @@ export function openWatch(options: Options, warn: (message: string) => void): Wa
   return makeWatch({ name: witnessName, signer, logs });
 }
 
-/** Returns the data that operators of those logs need. */
-export const watching = ({ name, signer: { publicKey }, logs }: Watch) => ({
+/** Describes the watched logs and this witness's verifier key, for the log. */
+export const describeWatch = ({ name, signer: { publicKey }, logs }: Watch) => ({
   logs: logs.map((log) => log.name),
   key: formatVerifierKey({ name, publicKey }, sha256, COSIGNATURE),
 });
 
-/** One verifier key a line; empty lines and those that begin with # are passed over. */
+/** Reads a file with one verifier key a line; empty lines and lines that begin with # are ignored. */
 function readLogs(path: string): VerifierKey[] {
   let text: string;
   try {

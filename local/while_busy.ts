@@ -1,15 +1,15 @@
-/** A start waits while other processes keep a shared store busy, and says so. */
+/** Retries a start while other processes keep a shared store busy. */
 import type { Log } from "../lib/kit/platform.ts";
 import { type Pacing, systemPacing } from "../lib/store/engine/pacing.ts";
 import { StoreBusy } from "../lib/store/store.ts";
 
-/** A supervisor starts the process again where this is not enough. */
+/** Time after which the start fails; a supervisor starts the process again. */
 const MAX_BUSY_MS = 60_000;
-/** Each try of a store has pauses of its own. */
+/** Pause between tries; each try of a store also has its own pauses. */
 const PAUSE_MS = 500;
 
-/** Does work again while the store is busy, for a minute. Errors: those of the work, and one that says what to do then. */
-export async function whileBusy<T>(
+/** Repeats work while the store is busy, for up to a minute. Errors: those of the work; one that says what to do if the store stays busy. */
+export async function retryWhileBusy<T>(
   work: () => Promise<T>,
   log: Pick<Log, "warn">,
   clock: Pacing["clock"] = systemPacing.clock,

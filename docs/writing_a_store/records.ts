@@ -15,12 +15,14 @@ export class Records {
 
   versions(keys: readonly Key[]): (Version | undefined)[] {
     return keys.map(
-      (key) => this.#liveIn(key.collection).get(key.id) ?? this.#deleted.get(JSON.stringify([key.collection, key.id])),
+      (key) =>
+        this.#findLiveOffsets(key.collection).get(key.id) ??
+        this.#deleted.get(JSON.stringify([key.collection, key.id])),
     );
   }
 
   list(collection: string, options: ListOptions<boolean>): Version[] {
-    return this.#liveIn(collection)
+    return this.#findLiveOffsets(collection)
       .page(options)
       .map(([, version]) => version);
   }
@@ -30,10 +32,10 @@ export class Records {
       const { collection, id, json } = version;
       const name = JSON.stringify([collection, id]);
       if (json) {
-        this.#liveIn(collection).set(id, version);
+        this.#findLiveOffsets(collection).set(id, version);
         this.#deleted.delete(name);
       } else {
-        this.#liveIn(collection).delete(id);
+        this.#findLiveOffsets(collection).delete(id);
         this.#deleted.set(name, version);
       }
     }
@@ -47,7 +49,7 @@ export class Records {
     return JSON.stringify(lines);
   }
 
-  #liveIn(collection: string): SortedMap<Version> {
+  #findLiveOffsets(collection: string): SortedMap<Version> {
     let ids = this.#live.get(collection);
     if (!ids) this.#live.set(collection, (ids = sortedMap()));
     return ids;

@@ -1,7 +1,7 @@
 /** Address of the service, and the program's credentials. */
 import { type Client, createClient } from "../../lib/client/client.ts";
 import { isLoopback } from "../option_values.ts";
-import { type Environment, OptionError, readSecret, secretInFile } from "../secrets.ts";
+import { type Environment, OptionError, readSecret, readSecretFromFile } from "../secrets.ts";
 import { UsageError } from "./exit.ts";
 
 /** Address of a service that is started without options. */
@@ -67,7 +67,7 @@ function addressOf(text: string): URL {
 /** A secret is never an argument, which every user of the machine could read. */
 function secretOf(flag: string, file: string | undefined, variable: string, env: Environment): string | undefined {
   try {
-    const secret = file === undefined ? readSecret(env, variable) : secretInFile(file, flag);
+    const secret = file === undefined ? readSecret(env, variable) : readSecretFromFile(file, flag);
     if (secret === undefined || /^[\x21-\x7e]+$/.test(secret)) return secret;
   } catch (error) {
     if (error instanceof OptionError) throw new UsageError(error.message);

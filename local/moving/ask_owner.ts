@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { splitLines } from "../../lib/store/move/lines.ts";
 import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
-import { HELD, shortAddress } from "../lock_folder.ts";
+import { HELD_MESSAGE, openShortAddress } from "../lock_folder.ts";
 import type { Answered, MarkingRequest } from "./owner_door.ts";
 
 /** The advice where the owner cannot be asked. */
@@ -29,7 +29,7 @@ export async function askOwner(folder: string): Promise<Whole["commit"] | undefi
 
 async function socketIn(folder: string): Promise<Socket | undefined> {
   const names = await readdir(folder).catch(() => []);
-  const address = await shortAddress(folder, Math.max(0, ...names.map((name) => name.length)));
+  const address = await openShortAddress(folder, Math.max(0, ...names.map((name) => name.length)));
   try {
     for (const name of names) {
       const socket = await greeted(join(address.folder, name));
@@ -51,7 +51,7 @@ function greeted(path: string): Promise<Socket | undefined> {
     };
     socket.once("error", none).once("close", none);
     socket.once("data", (said) => {
-      if (said.toString() !== HELD) return none();
+      if (said.toString() !== HELD_MESSAGE) return none();
       socket.off("error", none).off("close", none).pause();
       resolve(socket);
     });

@@ -11,7 +11,7 @@ const OWN_FILE = 0o600;
 
 /** Writes the pieces of an export; they return its end once the last is durable. Errors: `MoveRefused` where the file exists. */
 export async function writeExport<T>(path: string, pieces: () => AsyncGenerator<string, T>): Promise<T> {
-  if (nodeFiles.seen(path)) throw new MoveRefused(`${path} exists already: name another file`);
+  if (nodeFiles.stat(path)) throw new MoveRefused(`${path} exists already: name another file`);
   const aside = `${path}.part`;
   const file = await open(aside, "w", OWN_FILE);
   try {

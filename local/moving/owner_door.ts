@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { splitLines } from "../../lib/store/move/lines.ts";
 import { type Mark, MarkChanged, type Whole } from "../../lib/store/whole.ts";
-import type { Asked } from "../lock_hold.ts";
+import type { OnConnection } from "../lock_hold.ts";
 
 /** An answer: empty, or the error, and the mark that was found instead. */
 export interface Answered {
@@ -21,7 +21,7 @@ export interface MarkingRequest {
 
 /** Answers commands once the store is open. */
 export interface Door {
-  readonly enter: Asked;
+  readonly enter: OnConnection;
   open(whole: Whole): void;
   /** Rejects further commands and waits for those under way. */
   close(): Promise<void>;

@@ -6,13 +6,13 @@ import type { Store } from "../../lib/store/store.ts";
 import type { Whole } from "../../lib/store/whole.ts";
 import type { MoveSource } from "../../lib/changes/moving/fence.ts";
 import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
-import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
-import { isDatabase, stateAddress, storeName } from "../option_values.ts";
+import { hideArgument, openStore, formatStateName, DEFAULT_STORE_NAME } from "../open_store.ts";
+import { isDatabase, parseStateAddress, parseStoreName } from "../option_values.ts";
 import type { Environment } from "../secrets.ts";
 import { LAYOUT } from "../../lib/store/layout.ts";
 import { nodeFiles, statePaths } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
-import { dumpFiles, isThere, markInFiles } from "../store/whole.ts";
+import { dumpFiles, storeExists, readMarkFromFiles } from "../store/whole.ts";
 import { askOwner } from "./ask_owner.ts";
 import { listStores } from "./stores_in.ts";
 
@@ -53,7 +53,7 @@ export function storeAddress(
   const isTable = /^dynamodb:/i.test(text);
   let address = text;
   try {
-    if (!isTable) address = stateAddress(text);
+    if (!isTable) address = parseStateAddress(text);
   } catch (error) {
     throw new MoveRefused(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
   }
@@ -64,9 +64,9 @@ export function storeAddress(
 }
 
 function nameIn({ given, usual }: StoreName): string {
-  const name = given ?? (usual || STORE);
+  const name = given ?? (usual || DEFAULT_STORE_NAME);
   try {
-    return storeName(name);
+    return parseStoreName(name);
   } catch (error) {
     throw new MoveRefused(`the name of a store, ${JSON.stringify(name)}, ${(error as Error).message}`);
   }
@@ -74,8 +74,8 @@ function nameIn({ given, usual }: StoreName): string {
 
 /** One of the stores in a database. */
 function inDatabase(address: string, store: string, log: Log): StoreAddress {
-  const place = stateName(address);
-  const name = store === STORE ? place : `${place}, store ${store}`;
+  const place = formatStateName(address);
+  const name = store === DEFAULT_STORE_NAME ? place : `${place}, store ${store}`;
   // As a process list shows it no longer.
   const hide = (): void => hideArgument(address, "countersign");
   const all = shared(name, () => {
@@ -134,12 +134,12 @@ function table(text: string, env: Environment): StoreAddress {
 function file(path: string, log: Log): StoreAddress {
   const parts = (at: string) => ({ files: nodeFiles, paths: statePaths(at), sequences: LAYOUT.sequences });
   const requireThere = (at: string): void => {
-    if (!isThere(nodeFiles, statePaths(at))) throw new MoveRefused(`there is no store at ${path}`);
+    if (!storeExists(nodeFiles, statePaths(at))) throw new MoveRefused(`there is no store at ${path}`);
   };
   const asFiles = (at: string, commit: Whole["commit"]): Whole => ({
     dump: () => dumpFiles(parts(at)),
     atOneMoment: true,
-    mark: () => markInFiles(parts(at)),
+    mark: () => readMarkFromFiles(parts(at)),
     commit,
     clear: () => Promise.reject(new Error("a store that another process uses is not loaded")),
   });

@@ -1,5 +1,5 @@
 /** Lists the stores of a database without creating anything in it. */
-import { withoutDriver } from "../open_store.ts";
+import { explainMissingDriver } from "../open_store.ts";
 import { databaseAddress, storeError } from "../../lib/store/postgres/errors.ts";
 
 const CONNECT_MS = 5000;
@@ -9,7 +9,7 @@ const IS_THERE = "select to_regclass('countersign_heads') is not null as heads";
 
 /** Returns the names in order. Errors: `StoreUnavailable`. */
 export async function listStores(url: string): Promise<string[]> {
-  const { Client } = await import("pg").catch(withoutDriver);
+  const { Client } = await import("pg").catch(explainMissingDriver);
   const client = new Client({
     connectionString: url,
     application_name: "countersign",

@@ -1,110 +1,112 @@
 /**
- * Locations of all live records in the journal, in order of ids (Bitcask's key directory), and the file that spares a start the
- * reading of sealed segments (its hint file). That is derived; one that is missing or damaged is ignored.
+ * Maps the ids of all live records to their locations in the journal (the key directory of Bitcask), and stores that map in a
+ * file, so that a start need not read sealed segments (the hint file of Bitcask). A missing or damaged file is ignored.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ListOptions } from "../../lib/store/store.ts";
 import { type Files, type Paths, replaceFile } from "./files.ts";
 import { isIntact, makeLine } from "./journal_format.ts";
-import { listIds, type Places, type Run, makeRun, sequencePlaces, sortedPlaces } from "./places.ts";
+import { listIds, type LocationMap, type IdBatch, makeBatch, createSequenceMap, createLocationMap } from "./places.ts";
 import { scanLines, type Segment } from "./segment.ts";
 
-const SPAN = 2 ** 32;
+const FILE_SPAN = 2 ** 32;
 
-/** The place of a record as one number: a file of the journal, counted from 1 as this process opens them, and an offset. */
-export const packPlace = (file: number, offset: number): number => file * SPAN + offset;
+/** Packs a location into one number: a file of the journal, numbered from 1 as this process opens them, and an offset. */
+export const packLocation = (file: number, offset: number): number => file * FILE_SPAN + offset;
 
-/** The file of a place. */
-export const placeFile = (place: number): number => Math.floor(place / SPAN);
+/** Returns the file of a location. */
+export const locationFile = (location: number): number => Math.floor(location / FILE_SPAN);
 
-/** The offset of a place in its file, in bytes. */
-export const placeOffset = (place: number): number => place % SPAN;
+/** Returns the offset of a location in its file, in bytes. */
+export const locationOffset = (location: number): number => location % FILE_SPAN;
 
-/** Places of records by collection and id. */
+/** Locations of records, by collection and id. */
 export interface Catalog {
-  place(collection: string, id: string): number | undefined;
+  locate(collection: string, id: string): number | undefined;
   page(collection: string, range: ListOptions<boolean>): [id: string, place: number][];
   /** The number of live records. */
   size(collection: string): number;
-  /** The next few records behind an id, or the first, with their places. */
-  run(collection: string, after: string | undefined): Run | undefined;
-  /** Appends a run after the records of its collection. */
-  append(collection: string, run: Run): void;
-  /** Every collection that has or had a record. */
+  /** Returns the next records after an id, or the first ones, with their locations. */
+  nextBatch(collection: string, after: string | undefined): IdBatch | undefined;
+  /** Appends a batch after the records of its collection. */
+  append(collection: string, batch: IdBatch): void;
+  /** Lists every collection that has or had a record. */
   names(): string[];
-  /** The highest revision of deleted records of a collection; a new record begins above it, so that no revision is used twice. */
+  /** Returns the highest revision of deleted records in a collection; new records begin above it, so no revision is used twice. */
   floor(collection: string): number;
-  put(collection: string, id: string, place: number): void;
+  put(collection: string, id: string, location: number): void;
   /** Removes a record, if it is there, and raises the floor to its last revision. */
-  bury(collection: string, id: string, revision: number): void;
+  delete(collection: string, id: string, revision: number): void;
   /**
-   * Visits the places of all records, which the visitor changes in place where a record was moved. It yields to the event loop
-   * in between; a place may be visited twice, and one that is put meanwhile may be missed.
+   * Visits the locations of all records; the visitor may change them in the array. It yields to the event loop in between: a
+   * location may be visited twice, and one that is put meanwhile may be missed.
    */
-  sweep(visit: (places: number[] | Float64Array) => void): Promise<void>;
+  visitAll(visit: (locations: number[] | Float64Array) => void): Promise<void>;
   /** Removes all records of a file; false if one of them is in a sequence, from which no record can be removed. */
-  forget(file: number): boolean;
+  removeFile(file: number): boolean;
 }
 
-/** An empty catalog. `released` is called for each record that is superseded, with the file that has it. */
+/** Creates an empty catalog. `onSuperseded` is called for each superseded record, with the file that contains it. */
 export function newCatalog(
   sequences: readonly string[],
-  released: (file: number, collection: string, id: string) => void,
+  onSuperseded: (file: number, collection: string, id: string) => void,
 ): Catalog {
-  const collections = new Map<string, Places>();
+  const collections = new Map<string, LocationMap>();
   const floors = new Map<string, number>();
 
-  const made = (name: string): Places => {
-    let places = collections.get(name);
-    if (!places) collections.set(name, (places = sequences.includes(name) ? sequencePlaces() : sortedPlaces()));
-    return places;
+  const openCollection = (name: string): LocationMap => {
+    let locations = collections.get(name);
+    if (!locations)
+      collections.set(name, (locations = sequences.includes(name) ? createSequenceMap() : createLocationMap()));
+    return locations;
   };
 
   return {
-    place: (collection, id) => collections.get(collection)?.get(id),
+    locate: (collection, id) => collections.get(collection)?.get(id),
     page: (collection, range) => collections.get(collection)?.page(range) ?? [],
-    run: (collection, after) => collections.get(collection)?.run(after),
-    append: (collection, run) => made(collection).append(run),
+    nextBatch: (collection, after) => collections.get(collection)?.nextBatch(after),
+    append: (collection, batch) => openCollection(collection).append(batch),
     size: (collection) => collections.get(collection)?.size ?? 0,
     names: () => [...new Set([...collections.keys(), ...floors.keys()])],
     floor: (collection) => floors.get(collection) ?? 0,
-    put(collection, id, place) {
-      const before = made(collection).set(id, place);
-      if (before !== undefined) released(placeFile(before), collection, id);
+    put(collection, id, location) {
+      const before = openCollection(collection).set(id, location);
+      if (before !== undefined) onSuperseded(locationFile(before), collection, id);
     },
-    bury(collection, id, revision) {
+    delete(collection, id, revision) {
       floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       const before = collections.get(collection)?.delete(id);
-      if (before !== undefined) released(placeFile(before), collection, id);
+      if (before !== undefined) onSuperseded(locationFile(before), collection, id);
     },
-    async sweep(visit) {
-      for (const places of collections.values()) {
+    async visitAll(visit) {
+      for (const locations of collections.values()) {
         let from: string | undefined;
         do {
-          from = places.sweep(from, visit);
+          from = locations.visitSome(from, visit);
           await nextTurn();
         } while (from !== undefined);
       }
     },
-    forget(file) {
-      for (const [name, places] of collections) {
-        // Most collections have nothing there, and the check makes an id of each record.
-        if (!holds(places, file)) continue;
+    removeFile(file) {
+      for (const [name, locations] of collections) {
+        // Most collections have no record in the file, and listing a page is slow: it makes an id for each record.
+        if (!hasRecordsInFile(locations, file)) continue;
         if (sequences.includes(name)) return false;
-        for (const [id, place] of places.page({ limit: Infinity })) if (placeFile(place) === file) places.delete(id);
+        for (const [id, location] of locations.page({ limit: Infinity }))
+          if (locationFile(location) === file) locations.delete(id);
       }
       return true;
     },
   };
 }
 
-/** Returns whether any of these records lies in a file. */
-function holds(places: Places, file: number): boolean {
+/** Checks that at least one of these records is in a file. */
+function hasRecordsInFile(locations: LocationMap, file: number): boolean {
   let found = false;
   let from: string | undefined;
   do
-    from = places.sweep(from, (some) => {
-      for (const place of some) found ||= placeFile(place) === file;
+    from = locations.visitSome(from, (visited) => {
+      for (const location of visited) found ||= locationFile(location) === file;
     });
   while (from !== undefined && !found);
   return found;
@@ -112,32 +114,32 @@ function holds(places: Places, file: number): boolean {
 
 const CATALOG_FORMAT = "countersign-catalog/1";
 
-/** A segment as it was when this was written: the mark of its header, and its length, tell whether it still is. */
-export type Covered = Pick<Segment, "mark" | "bytes" | "last" | "puts" | "deletions">;
+/** A segment when the catalog file was written; it is unchanged if its header's checksum (`mark`) and length are the same. */
+export type CatalogedSegment = Pick<Segment, "mark" | "bytes" | "last" | "puts" | "deletions">;
 
-/** The first line. */
+/** First line of the catalog file. */
 interface Head {
   format: typeof CATALOG_FORMAT;
   store: string;
-  segments: Covered[];
+  segments: CatalogedSegment[];
 }
 
-/** Records of a collection: a run, its numbers as Base64, with the segment's number for the file of a place. */
-interface Part {
+/** A batch of records of a collection, with its numbers in Base64. The files of its locations are segment numbers. */
+interface BatchLine {
   collection: string;
   text: string;
   ends: string;
   places: string;
 }
 
-/** The last line. */
+/** Last line of the catalog file. */
 interface Floors {
   floors: [collection: string, revision: number][];
 }
 
 /**
- * Writes down where the live records of the sealed segments lie. A record that moves meanwhile is reported by the code that moves
- * it.
+ * Writes the catalog file: the locations of the live records in sealed segments. Records may move meanwhile; the code that moves
+ * them causes the file to be written again.
  */
 export async function writeCatalog(
   files: Files,
@@ -148,31 +150,38 @@ export async function writeCatalog(
   const numbers = new Map(sealed.map(({ file, header }) => [file, header.segment]));
   const segments = sealed.map(({ mark, bytes, last, puts, deletions }) => ({ mark, bytes, last, puts, deletions }));
 
-  /** Without what lies elsewhere, which the journal's other files tell of. */
-  const within = (run: Run): Run => {
-    const files = run.places.map(placeFile);
-    if (files.every((file) => numbers.get(file) === file)) return run;
-    const here = files.flatMap((file, index) => (numbers.has(file) ? [index] : []));
-    const places = here.map((index) => packPlace(numbers.get(files[index]!)!, placeOffset(run.places[index]!)));
-    const ids = listIds(run);
+  /** Selects the records of sealed segments; a start reads those of other files from the journal. */
+  const selectSealed = (batch: IdBatch): IdBatch => {
+    const files = batch.locations.map(locationFile);
+    if (files.every((file) => numbers.get(file) === file)) return batch;
+    const sealedIndexes = files.flatMap((file, index) => (numbers.has(file) ? [index] : []));
+    const locations = sealedIndexes.map((index) =>
+      packLocation(numbers.get(files[index]!)!, locationOffset(batch.locations[index]!)),
+    );
+    const ids = listIds(batch);
     return ids.length === 0
-      ? { ...run, places }
-      : makeRun(
-          here.map((index) => ids[index]!),
-          places,
+      ? { ...batch, locations }
+      : makeBatch(
+          sealedIndexes.map((index) => ids[index]!),
+          locations,
         );
   };
 
-  async function* lines(): AsyncIterable<Head | Part | Floors> {
+  async function* lines(): AsyncIterable<Head | BatchLine | Floors> {
     yield { format: CATALOG_FORMAT, store: sealed[0]!.header.store, segments };
     for (const collection of catalog.names())
-      for (let run = catalog.run(collection, undefined); run;) {
-        const last = run.ends.length === 0 ? run.text : idAtEnd(run);
-        const { text, ends, places } = within(run);
-        if (places.length > 0)
-          yield { collection, text, ends: base64(Uint32Array.from(ends)), places: base64(Float64Array.from(places)) };
+      for (let batch = catalog.nextBatch(collection, undefined); batch;) {
+        const last = batch.ends.length === 0 ? batch.text : lastId(batch);
+        const { text, ends, locations } = selectSealed(batch);
+        if (locations.length > 0)
+          yield {
+            collection,
+            text,
+            ends: encodeBase64(Uint32Array.from(ends)),
+            places: encodeBase64(Float64Array.from(locations)),
+          };
         await nextTurn();
-        run = catalog.run(collection, last);
+        batch = catalog.nextBatch(collection, last);
       }
     yield { floors: catalog.names().map((name) => [name, catalog.floor(name)]) };
   }
@@ -182,56 +191,57 @@ export async function writeCatalog(
   await replaceFile(files, paths.catalog, bytes());
 }
 
-const idAtEnd = ({ text, ends }: Run): string => text.slice(ends.at(-2) ?? 0);
+const lastId = ({ text, ends }: IdBatch): string => text.slice(ends.at(-2) ?? 0);
 
-const base64 = ({ buffer }: Uint32Array | Float64Array): string => Buffer.from(buffer).toString("base64");
+const encodeBase64 = ({ buffer }: Uint32Array | Float64Array): string => Buffer.from(buffer).toString("base64");
 
-/** The bytes in memory of their own, where numbers may begin. */
-const bytesOf = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text, "base64")).buffer;
+/** Decodes bytes into a buffer of their own, aligned for arrays of numbers. */
+const decodeBase64 = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text, "base64")).buffer;
 
 /** Content of a catalog file. */
-export interface KeptCatalog extends Pick<Head, "segments"> {
-  /** How many records are live in each segment, by its number. */
+export interface StoredCatalog extends Pick<Head, "segments"> {
+  /** Number of live records by segment number. */
   live: Map<number, number>;
 }
 
-/** Enters what was written down of a store into an empty catalog; `undefined` when it is not whole, or of another store. */
+/** Reads a catalog file into an empty catalog; undefined when it is incomplete, or of another store. */
 export async function readCatalog(
   files: Files,
   path: string,
   store: string,
   into: Catalog,
-): Promise<KeptCatalog | undefined> {
+): Promise<StoredCatalog | undefined> {
   const fd = await files.open(path, "read").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
   if (fd === undefined) return undefined;
   let head: Head | undefined;
-  let whole = false;
+  let isComplete = false;
   const live = new Map<number, number>();
   const visit = (buffer: Buffer, start: number, end: number): boolean => {
-    if (whole || !isIntact(buffer.subarray(start, end))) return false;
-    const line = JSON.parse(buffer.toString("utf8", start, end)) as Partial<Head & Part & Floors>;
+    if (isComplete || !isIntact(buffer.subarray(start, end))) return false;
+    const line = JSON.parse(buffer.toString("utf8", start, end)) as Partial<Head & BatchLine & Floors>;
     if (!head) return line.format === CATALOG_FORMAT && line.store === store && Boolean((head = line as Head));
-    const { floors, collection, text, ends, places } = line;
-    for (const [name, revision] of floors ?? []) into.bury(name, "", revision);
-    if (places !== undefined) {
-      const run = {
+    const { floors, collection, text, ends, places: locations } = line;
+    for (const [name, revision] of floors ?? []) into.delete(name, "", revision);
+    if (locations !== undefined) {
+      const batch = {
         text: text!,
-        ends: [...new Uint32Array(bytesOf(ends!))],
-        places: [...new Float64Array(bytesOf(places))],
+        ends: [...new Uint32Array(decodeBase64(ends!))],
+        locations: [...new Float64Array(decodeBase64(locations))],
       };
-      into.append(collection!, run);
-      for (const place of run.places) live.set(placeFile(place), (live.get(placeFile(place)) ?? 0) + 1);
+      into.append(collection!, batch);
+      for (const location of batch.locations)
+        live.set(locationFile(location), (live.get(locationFile(location)) ?? 0) + 1);
     }
-    whole = floors !== undefined;
+    isComplete = floors !== undefined;
     return true;
   };
   try {
     const bytes = await files.size(fd);
     const end = await scanLines(files, { fd, bytes }, 0, visit);
-    return whole && end === bytes ? { ...head!, live } : undefined;
+    return isComplete && end === bytes ? { ...head!, live } : undefined;
   } finally {
     await files.close(fd);
   }

@@ -1,26 +1,26 @@
-/** Damage in the journal's sealed files: found by looking at each of them in every cycle, and at a part of what they hold. */
+/** Finds damage in the journal's sealed files: each cycle checks all files, and verifies the checksums of a part of them. */
 import { basename } from "node:path";
 import { sequenceId } from "../../lib/store/collections.ts";
 import type { Log } from "../../lib/kit/platform.ts";
 import type { DamagedFile } from "../../lib/store/faults.ts";
-import { type Catalog, placeFile } from "./catalog.ts";
+import { type Catalog, locationFile } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import { describeRescue } from "./ownership.ts";
-import { lowest } from "./places.ts";
-import { parseBatch, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
-import { whenUnused } from "./uses.ts";
+import { findLowest } from "./places.ts";
+import { parseBatch, openSegment, scanLines, type Segment, SLICE_BYTES } from "./segment.ts";
+import { waitUntilUnused } from "./uses.ts";
 
-/** The damage that is known. */
+/** The known damage. */
 export interface Damage {
   has(segment: Segment): boolean;
-  /** Notes damage that a read found; of a file that is not sealed nothing is noted. */
+  /** Records damage that a read found, if the file is sealed. */
   note(error: StoreDamaged): void;
-  /** The damaged files. */
+  /** Lists the damaged files. */
   list(): readonly DamagedFile[];
-  /** Verifies a file against its checksums, and notes whether it is damaged; false when it is, or was not read to its end. */
+  /** Verifies a file's checksums and records the result; false when it is damaged, or when this was cancelled. */
   verify(segment: Segment): Promise<boolean>;
-  /** Checks each file's presence, then the checksums of damaged files and of a part of the others. */
+  /** Checks that all files are present, then verifies damaged files and a part of the others. */
   inspect(): Promise<void>;
 }
 
@@ -30,89 +30,89 @@ export interface DamageParts {
   log: Log;
   catalog: Catalog;
   sequences: readonly string[];
-  /** The open files of the journal by their numbers. */
+  /** Open files of the journal by number. */
   segments: Map<number, Segment>;
-  /** The sealed ones, in order. */
+  /** Sealed segments in order. */
   sealed: Segment[];
-  /** Asked between pieces: true gives the work up. */
+  /** Called between slices of work; true cancels it. */
   stopped(): boolean;
 }
 
-/** Bytes of sealed files whose checksums a cycle verifies: this many, or this share of them. */
+/** Bytes whose checksums a cycle verifies: at least this many, or this share of all sealed files. */
 const MIN_VERIFIED_BYTES = 4 * 1024 * 1024;
 const VERIFIED_SHARE = 1 / 1000;
 
-/** Nothing is damaged as far as is known. */
+/** Creates the check, without known damage. */
 export function newDamage({ files, log, catalog, sequences, segments, sealed, stopped }: DamageParts): Damage {
-  /** Reasons by the number of the segment. */
+  /** Reasons by segment number. */
   const reasons = new Map<number, string>();
-  /** The segment and offset at which the next cycle goes on. */
+  /** Segment and offset at which the next cycle continues. */
   let cursor: { segment: Segment; offset: number } | undefined;
 
-  const mark = (segment: Segment, reason: string): void => {
+  const markDamaged = (segment: Segment, reason: string): void => {
     const { header, path } = segment;
     if (reasons.get(header.segment) === reason) return;
     reasons.set(header.segment, reason);
-    log.error("a sealed journal file is damaged", { file: path, reason, holds: contentOf(segment) });
+    log.error("a sealed journal file is damaged", { file: path, reason, holds: describeContent(segment) });
   };
-  const clear = ({ header, path }: Segment): void => {
+  const markIntact = ({ header, path }: Segment): void => {
     if (reasons.delete(header.segment)) log.info("a sealed journal file is intact again", { file: path });
   };
 
-  /** The numbers of the first and the last record of a sequence in a segment. */
-  const rangeIn = (name: string, { header }: Segment): [first: number, last: number] => {
+  /** Returns the numbers of the first and last record of a sequence in a segment. */
+  const findSequenceRange = (name: string, { header }: Segment): [first: number, last: number] => {
     const firstFrom = (number: number): number =>
-      lowest(catalog.size(name), (index) => {
-        const place = catalog.place(name, sequenceId(index + 1))!;
-        return segments.get(placeFile(place))!.header.segment >= number;
+      findLowest(catalog.size(name), (index) => {
+        const location = catalog.locate(name, sequenceId(index + 1))!;
+        return segments.get(locationFile(location))!.header.segment >= number;
       });
     return [firstFrom(header.segment) + 1, firstFrom(header.segment + 1)];
   };
 
-  /** The content of a segment in words. */
-  const contentOf = (segment: Segment): string => {
+  /** Describes the content of a segment for people. */
+  const describeContent = (segment: Segment): string => {
     const { header, last, live } = segment;
     const ranges = sequences.flatMap((name) => {
-      const [first, end] = rangeIn(name, segment);
+      const [first, end] = findSequenceRange(name, segment);
       return first > end ? [] : [`${name} entries ${first} to ${end}`];
     });
     return [`commits ${header.after + 1} to ${last}`, ...ranges, `${live} current records in all`].join(", ");
   };
 
-  /** Verifies lines from an offset on, at most so many bytes; returns where to go on. Errors: `StoreDamaged`. */
-  const scan = async (segment: Segment, offset: number, most: number): Promise<number> => {
+  /** Verifies lines from an offset on, up to `maxBytes`; returns the offset to continue at. Errors: `StoreDamaged`. */
+  const scan = async (segment: Segment, offset: number, maxBytes: number): Promise<number> => {
     const visit = (buffer: Buffer, start: number, end: number, at: number): boolean => {
-      if (stopped() || at - offset >= most) return false;
+      if (stopped() || at - offset >= maxBytes) return false;
       parseBatch(segment.path, buffer, start, end, at);
       return true;
     };
-    const reached = await scanLines(files, segment, offset, visit, { piece: SLICE });
-    if (reached < segment.bytes && !stopped() && reached - offset < most)
+    const reached = await scanLines(files, segment, offset, visit, { chunkBytes: SLICE_BYTES });
+    if (reached < segment.bytes && !stopped() && reached - offset < maxBytes)
       throw new StoreDamaged(segment.path, reached, "its last line has no end");
     return reached;
   };
 
   const verify: Damage["verify"] = async (segment) => {
     try {
-      const reached = await scan(segment, segment.begins, Infinity);
+      const reached = await scan(segment, segment.firstOffset, Infinity);
       if (reached < segment.bytes) return false;
-      clear(segment);
+      markIntact(segment);
       return true;
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error;
-      mark(segment, error.message);
+      markDamaged(segment, error.message);
       return false;
     }
   };
 
-  /** Opens the file that stands in the place of one that was gone or replaced; undefined unless it is the same to the byte. */
-  const reopened = async ({ path, file, mark: header, bytes }: Segment): Promise<Segment | undefined> => {
+  /** Opens the file that is now at the path of a replaced one; undefined unless it has the same bytes. */
+  const reopen = async ({ path, file, mark: header, bytes }: Segment): Promise<Segment | undefined> => {
     const opened = await openSegment(files, path, file, "read").catch(() => undefined);
     if (!opened) return undefined;
     const isIntact =
       opened.mark === header &&
       opened.bytes === bytes &&
-      (await scan(opened, opened.begins, Infinity).then(
+      (await scan(opened, opened.firstOffset, Infinity).then(
         (end) => end === bytes,
         () => false,
       ));
@@ -121,26 +121,27 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
     return undefined;
   };
 
-  /** Notes a file that is not where it was, or not as long. */
+  /** Records damage if a file was removed, replaced, or has another length. */
   const checkFile = async (segment: Segment): Promise<void> => {
     const { path, fd, inode, bytes, reserved, header } = segment;
-    const seen = files.seen(path);
+    const stats = files.stat(path);
     const rescue = `Before you stop anything, copy it back: ${describeRescue(fd, path)}.`;
-    if (!seen) return mark(segment, `${path} is gone. ${rescue}`);
-    if (seen.inode !== inode) {
-      const again = await reopened(segment);
-      if (!again) return mark(segment, `${path} was replaced by another file. ${rescue}`);
+    if (!stats) return markDamaged(segment, `${path} is gone. ${rescue}`);
+    if (stats.inode !== inode) {
+      const again = await reopen(segment);
+      if (!again) return markDamaged(segment, `${path} was replaced by another file. ${rescue}`);
       const { puts, live, deletions, last } = segment;
       const current = Object.assign(again, { puts, live, deletions, last });
       sealed[header.segment - 1] = current;
       segments.set(current.file, current);
-      await whenUnused(segment);
+      await waitUntilUnused(segment);
       await files.close(fd);
-      return clear(current);
+      return markIntact(current);
     }
-    if (seen.size < bytes) return mark(segment, `${path} has ${seen.size} bytes of ${bytes}. Restore it from a copy.`);
-    if (seen.size > Math.max(bytes, reserved))
-      return mark(segment, `${path} has ${seen.size} bytes, and was left with ${bytes}.`);
+    if (stats.size < bytes)
+      return markDamaged(segment, `${path} has ${stats.size} bytes of ${bytes}. Restore it from a copy.`);
+    if (stats.size > Math.max(bytes, reserved))
+      return markDamaged(segment, `${path} has ${stats.size} bytes, and was left with ${bytes}.`);
     if (reasons.has(header.segment)) await verify(segment);
   };
 
@@ -150,18 +151,18 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
     let left = Math.max(MIN_VERIFIED_BYTES, total * VERIFIED_SHARE);
     for (let count = 0; count < sealed.length && left > 0 && !stopped(); count++) {
       const at = cursor && sealed.indexOf(cursor.segment) !== -1 ? cursor : undefined;
-      const { segment, offset } = at ?? { segment: sealed[0]!, offset: sealed[0]!.begins };
+      const { segment, offset } = at ?? { segment: sealed[0]!, offset: sealed[0]!.firstOffset };
       let reached = segment.bytes;
       if (!reasons.has(segment.header.segment))
         try {
           reached = await scan(segment, offset, left);
         } catch (error) {
           if (!(error instanceof StoreDamaged)) throw error;
-          mark(segment, error.message);
+          markDamaged(segment, error.message);
         }
       left -= reached - offset;
       const next = sealed[segment.header.segment % sealed.length]!;
-      cursor = reached < segment.bytes ? { segment, offset: reached } : { segment: next, offset: next.begins };
+      cursor = reached < segment.bytes ? { segment, offset: reached } : { segment: next, offset: next.firstOffset };
     }
   };
 
@@ -169,12 +170,12 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
     has: ({ header }) => reasons.has(header.segment),
     note(error) {
       const segment = sealed.find(({ path }) => path === error.file);
-      if (segment) mark(segment, error.message);
+      if (segment) markDamaged(segment, error.message);
     },
     list: () =>
       [...reasons].map(([number, reason]) => {
         const segment = sealed[number - 1]!;
-        return { file: basename(segment.path), reason, holds: contentOf(segment) };
+        return { file: basename(segment.path), reason, holds: describeContent(segment) };
       }),
     verify,
     async inspect() {

@@ -1,4 +1,4 @@
-/** The store of the local program: a journal that is the truth, and `state.json`, which shows where it stands. */
+/** Opens the store of the local program: a journal, which is the source of truth, and `state.json`, derived from it. */
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Adapter, Low } from "lowdb";
@@ -10,29 +10,29 @@ import { serial } from "../../lib/store/engine/serial.ts";
 import { soleWhole } from "../../lib/store/engine/sole_whole.ts";
 import { makeReads, type Version } from "../../lib/store/engine/view.ts";
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
-import { packPlace } from "./catalog.ts";
+import { packLocation } from "./catalog.ts";
 import { type Files, nodeFiles, type Paths, statePaths } from "./files.ts";
 import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
 import { newReader } from "./reader.ts";
 import { newRecent } from "./recent.ts";
 import { newAccepted, newDurable } from "./records.ts";
-import { NotOurs } from "./ownership.ts";
-import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
-import { keepState, type Schedule, type State, stateAdapter } from "./state_file.ts";
-import { whenUnused } from "./uses.ts";
+import { OwnershipLost } from "./ownership.ts";
+import { closeAll, examine, type ExaminedStore, recoverFiles, type RecoveredStore } from "./recover.ts";
+import { openStateFile, type Schedule, type State, stateAdapter } from "./state_file.ts";
+import { waitUntilUnused } from "./uses.ts";
 import { newWrittenBytes } from "./written_bytes.ts";
 import { dumpFiles, removeStore } from "./whole.ts";
 
-/** How a file store is opened. */
+/** Options of a file store. */
 export interface FileStoreOptions {
   /** The state file, `data/state.json`; the store's other files are next to it, and the folder is created. */
   path: string;
   log: Log;
   layout?: Layout;
-  /** A journal file that would grow beyond this is sealed and a new one begun; 32 MiB by default. */
+  /** A journal file that would become larger is sealed, and a new one begun; 32 MiB by default. */
   segmentBytes?: number;
-  /** How much of what was written last stays in memory; 16 MiB by default. */
+  /** Bytes of the newest writes that stay in memory; 16 MiB by default. */
   memoryBytes?: number;
   /** Milliseconds since the epoch, UTC. */
   now?: () => number;
@@ -40,7 +40,7 @@ export interface FileStoreOptions {
   newId?: () => string;
   /** Runs the write of the state file later; by default a timer that keeps no process alive. */
   schedule?: Schedule;
-  /** Called when a sync failed: only a restart makes the store take writes again. */
+  /** Called when a sync failed: the store then accepts no writes until a restart. */
   onReadOnly?: (() => void) | undefined;
   files?: Files;
 }
@@ -49,30 +49,30 @@ export interface FileStoreOptions {
 export interface FileStoreStatus {
   /** The number of the last durable commit. */
   sequence: number;
-  /** Bytes of all journal files, and how many files. */
+  /** Bytes of all journal files, and their number. */
   bytes: number;
   segments: number;
-  /** Why nothing is written at present; absent while all is well. */
+  /** Reason for which writes fail at present; absent while they succeed. */
   failure?: string;
 }
 
-/** A store on files, with what its keeper needs to know. */
+/** A store on files, with its status for operators. */
 export interface FileStore extends Store {
   status(): FileStoreStatus;
-  /** Takes out of the sealed journal files what is superseded. It happens by itself where half of a file is. */
+  /** Removes superseded records from sealed journal files; also happens by itself where half of a file is superseded. */
   compact(): Promise<void>;
 }
 
 const SEGMENT_BYTES = 32 * 1024 * 1024;
-/** More than the log grows by between two checkpoints: what they are made of is in memory then. */
+/** More than the log grows between two checkpoints, so that making a checkpoint reads from memory. */
 const MEMORY_BYTES = 16 * 1024 * 1024;
-/** The part of it, in characters, that records read from the files may take in V8's heap. */
+/** Share of these, in characters, for records that were read from files and are cached in V8's heap. */
 const RECENT_SHARE = 1 / 32;
 const TRIES = 3;
-/** While an erasure waits for a damaged file, the file being written is not sealed for it more often. */
+/** Minimum time between two seals of the active file while an erasure waits for a damaged file. */
 const SEAL_AGAIN_MS = 12 * 3600 * 1000;
 
-/** A close waits for reads that are under way, and not for those that never end. */
+/** Time for which a close waits for reads under way. */
 const LAST_READS_MS = 2000;
 
 const unrefTimer: Schedule = (run, milliseconds) => {
@@ -81,9 +81,8 @@ const unrefTimer: Schedule = (run, milliseconds) => {
 };
 
 /**
- * Opens the store at a path, or makes it. One process at a time: the caller holds the lock. Errors: `StoreDamaged` when
- * the files do not agree with themselves or each other; nothing is changed then. `NotOurs` when somebody goes on writing to
- * them.
+ * Opens the store at a path, or creates it. The caller must hold the lock. Errors: `StoreDamaged` when files are damaged or
+ * contradict each other, with nothing changed; `OwnershipLost` when another process still writes to them.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { layout = LAYOUT, files = nodeFiles, now = Date.now, newId = randomUUID } = options;
@@ -95,21 +94,21 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     return low.data;
   };
   const parts = { files, paths, sequences: layout.sequences, readState, now, newId };
-  const given = { ...options, layout, files, now };
+  const resolved = { ...options, layout, files, now };
   for (let tries = 1; ; tries++) {
-    const found = await examine(parts);
+    const examined = await examine(parts);
     try {
-      const mended = await mend(parts, found, options.log);
-      return await compose(given, paths, low as Low<State>, () => adapter.bytes, found, mended);
+      const recovered = await recoverFiles(parts, examined, options.log);
+      return await compose(resolved, paths, low as Low<State>, () => adapter.bytes, examined, recovered);
     } catch (error) {
-      await closeAll(files, found.segments);
-      // A process that wrote to it during the read writes no more: the store was taken over.
-      if (!(error instanceof NotOurs) || tries === TRIES) throw error;
+      await closeAll(files, examined.segments);
+      // A process that wrote during the read cannot write any more, since the store was taken over: try again.
+      if (!(error instanceof OwnershipLost) || tries === TRIES) throw error;
     }
   }
 }
 
-type Composed = FileStoreOptions & Required<Pick<FileStoreOptions, "layout" | "files" | "now">>;
+type ComposeOptions = FileStoreOptions & Required<Pick<FileStoreOptions, "layout" | "files" | "now">>;
 
 async function compose(
   {
@@ -121,20 +120,20 @@ async function compose(
     segmentBytes = SEGMENT_BYTES,
     memoryBytes = MEMORY_BYTES,
     onReadOnly,
-  }: Composed,
+  }: ComposeOptions,
   paths: Paths,
   low: Low<State>,
   bytes: () => number,
-  found: Found,
-  { store, active, pending }: Mended,
+  examined: ExaminedStore,
+  { store, active, pending }: RecoveredStore,
 ): Promise<FileStore> {
   const { sequences } = layout;
-  const { catalog, segments, sealed, remains, nextFile } = found;
+  const { catalog, segments, sealed, superseded, nextFile } = examined;
 
-  const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
+  const maintenance = newMaintenance({ ...examined, files, paths, log, sequences, now });
   const written = newWrittenBytes(memoryBytes);
   const reader = newReader(files, (file) => segments.get(file)!, sequences, maintenance.damaged, written);
-  const state = keepState({ low, layout, schedule, log, bytes }, store, active.last);
+  const state = openStateFile({ low, layout, schedule, log, bytes }, store, active.last);
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of await reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
       state.enter(version);
@@ -149,30 +148,30 @@ async function compose(
     now,
     nextFile,
     pending,
-    onWrite: (bytes, { file }, offset) => written.add(packPlace(file, offset), bytes),
+    onWrite: (bytes, { file }, offset) => written.add(packLocation(file, offset), bytes),
     onDurable(version, segment, offset) {
       if (version.json) {
         segment.puts++;
         segment.live++;
       } else if (version.id !== "") segment.deletions++;
-      durable.enter(version, packPlace(segment.file, offset));
-      accepted.settle(version);
+      durable.enter(version, packLocation(segment.file, offset));
+      accepted.markDurable(version);
     },
     onBatch: () => state.changed(journal.active.last),
     onSealed(segment, next) {
       segments.set(next.file, next);
-      remains.begin(next.file);
+      superseded.begin(next.file);
       maintenance.sealed(segment);
     },
     onFailed({ message, passing, cause }) {
       log.error("the store takes no writes", { reason: message });
-      // A journal that was removed can be saved as long as this process has it open.
-      if (!passing && !(cause instanceof NotOurs)) onReadOnly?.();
+      // A removed journal can be saved only while this process has it open, so it must not exit.
+      if (!passing && !(cause instanceof OwnershipLost)) onReadOnly?.();
     },
     onRecovered: () => accepted.reset(),
     onWritten: () => log.info("the store takes writes again"),
   });
-  const keep = (writes: readonly Version[]): Promise<void> => {
+  const commit = (writes: readonly Version[]): Promise<void> => {
     if (journal.failure) throw journal.failure;
     if (writes.length === 0) return journal.durable();
     accepted.add(writes);
@@ -180,17 +179,18 @@ async function compose(
   };
   const sole = soleWhole({
     found: await durable.version(MARK_KEY.collection, MARK_KEY.id),
-    keep,
+    keep: commit,
     clock: { now },
     atOneMoment: true,
     dump: () => dumpFiles({ files, paths, sequences }),
     clear: () => (closing ??= close()).then(() => removeStore(files, paths)),
   });
   let isInspected = false;
-  const whyRefused = async (): Promise<Error | undefined> => (await journal.recover(isInspected)) ?? sole.refusal();
+  const findWriteProblem = async (): Promise<Error | undefined> =>
+    (await journal.recover(isInspected)) ?? sole.refusal();
   const transactions = serial(accepted, {
-    keep,
-    failure: () => (journal.failure ? whyRefused() : sole.refusal()),
+    keep: commit,
+    failure: () => (journal.failure ? findWriteProblem() : sole.refusal()),
     nextTurn,
   });
   let freeBytes = await files.freeBytes(paths.folder).catch(() => null);
@@ -205,7 +205,7 @@ async function compose(
     await maintenance.stop();
     await state.stop();
     if (await journal.end()) await state.write();
-    const ended = Promise.all([...segments.values()].map(whenUnused));
+    const ended = Promise.all([...segments.values()].map(waitUntilUnused));
     await runWithTimeLimit(() => ended, LAST_READS_MS).catch(() => undefined);
     await closeAll(files, segments);
   };
@@ -243,7 +243,7 @@ async function compose(
       await maintenance.compact();
     },
     async expunge() {
-      // A file is sealed for it only when compaction can run.
+      // The active file is sealed only if compaction succeeds at all.
       await maintenance.compact();
       const isDue = Math.abs(now() - sealedAt) >= SEAL_AGAIN_MS;
       if (isDue) await journal.seal();
@@ -263,7 +263,7 @@ async function compose(
     faults: () => ({
       writes: journal.failure?.message ?? null,
       damaged: maintenance.damage(),
-      lost: found.lost,
+      lost: examined.lost,
       compaction: maintenance.failure() ?? null,
       free_bytes: freeBytes,
     }),

@@ -1,38 +1,38 @@
-/** The few file-system calls of the file store, so that a test can fail or lose each of them, and the names of its files. */
+/** The file-system calls of the file store, which tests replace to inject faults, and the names of its files. */
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-/** How a file is opened; `create` creates it, and empties an existing one. */
+/** Modes in which a file is opened; `create` also empties an existing file. */
 export type OpenMode = "read" | "write" | "create";
 
-/** File-system calls, named after what they promise. Errors are Node's own, with their `code`. */
+/** File-system calls. Errors are Node's own, with their `code`. */
 export interface Files {
-  /** Makes a folder and those above it; gives the topmost one that was made, if any. */
+  /** Makes a folder and its missing parents; returns the topmost one that was made, if any. */
   makeFolder(path: string): Promise<string | undefined>;
   names(folder: string): Promise<string[]>;
   open(path: string, mode: OpenMode): Promise<number>;
   size(fd: number): Promise<number>;
-  /** The number by which the file system knows an open file, whatever its name. */
+  /** Returns the inode number of an open file. */
   inode(fd: number): Promise<number>;
-  /** Returns the file that has a name now, synchronously; undefined where none does. */
-  seen(path: string): { inode: number; size: number } | undefined;
-  /** Appends one zero to the current content of a file, even while another process writes to it. */
+  /** Returns the file at a path, synchronously; undefined where there is none. */
+  stat(path: string): { inode: number; size: number } | undefined;
+  /** Appends a zero byte to a file, even while another process writes to it. */
   lengthen(path: string): Promise<void>;
-  /** Reads at `position` into the start of `buffer`; gives the number of bytes read, 0 at the end. */
+  /** Reads at `position` into the start of `buffer`; returns the number of bytes read, 0 at the end. */
   read(fd: number, buffer: Buffer, length: number, position: number): Promise<number>;
-  /** As `read`, immediately: for a start, and for what must not change before the next write. */
+  /** As `read`, synchronously. */
   readNow(fd: number, buffer: Buffer, length: number, position: number): number;
-  /** Writes at `position`; gives the number of bytes written, which may be fewer than given. */
+  /** Writes at `position`; returns the number of bytes written, which may be less than all. */
   write(fd: number, bytes: Buffer, position: number): Promise<number>;
-  /** As `write`, at once: for the little that goes into the system's memory before a sync. */
+  /** As `write`, synchronously. */
   writeNow(fd: number, bytes: Buffer, position: number): number;
   /** Makes the file's content durable (fdatasync). */
   sync(fd: number): Promise<void>;
   truncate(fd: number, size: number): Promise<void>;
   close(fd: number): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file; one that is not there is no error. */
+  /** Removes a file, if it exists. */
   remove(path: string): Promise<void>;
   /** Makes the names in a folder durable. */
   syncFolder(path: string): Promise<void>;
@@ -41,11 +41,11 @@ export interface Files {
 }
 
 const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "w+" };
-/** File mode for the service's own user only: the files hold chat, notes and answers. */
+/** File mode for the service's own user only: the files contain chats and notes. */
 const OWN_FILE = 0o600;
 const OWN_FOLDER = 0o700;
 
-// Plain descriptors with callbacks: the promise API costs a FileHandle and more turns for every call.
+// Calls with descriptors: each call of the promise API needs a FileHandle and more turns of the event loop.
 const open = promisify(fs.open);
 const close = promisify(fs.close);
 const fchmod = promisify(fs.fchmod);
@@ -60,13 +60,13 @@ export const nodeFiles: Files = {
   names: (folder) => fs.promises.readdir(folder),
   async open(path, mode) {
     const fd = await open(path, FLAGS[mode], OWN_FILE);
-    // A copy that was put back may be open to everybody; a file that is somebody else's stays as it is.
+    // A restored copy may be readable by everybody. The mode of another user's file cannot be changed.
     if (mode === "write") await fchmod(fd, OWN_FILE).catch(() => undefined);
     return fd;
   },
   size: async (fd) => (await fstat(fd)).size,
   inode: async (fd) => (await fstat(fd)).ino,
-  seen(path) {
+  stat(path) {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     return stats && { inode: stats.ino, size: stats.size };
   },
@@ -107,24 +107,24 @@ export const nodeFiles: Files = {
   },
 };
 
-/** Writes all the bytes, in as many calls as it takes. */
+/** Writes all bytes, with as many calls as necessary. */
 export async function writeAll(files: Files, fd: number, bytes: Buffer, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;)
-    done += something(await files.write(fd, done === 0 ? bytes : bytes.subarray(done), position + done));
+    done += requireProgress(await files.write(fd, done === 0 ? bytes : bytes.subarray(done), position + done));
 }
 
-/** As `writeAll`, at once. */
+/** As `writeAll`, synchronously. */
 export function writeAllNow(files: Files, fd: number, bytes: Buffer, position: number): void {
   for (let done = 0; done < bytes.length;)
-    done += something(files.writeNow(fd, done === 0 ? bytes : bytes.subarray(done), position + done));
+    done += requireProgress(files.writeNow(fd, done === 0 ? bytes : bytes.subarray(done), position + done));
 }
 
-function something(written: number): number {
+function requireProgress(written: number): number {
   if (written === 0) throw new Error("the file system wrote nothing and gave no reason");
   return written;
 }
 
-/** Up to `length` bytes at `position`, fewer only at the end of the file. */
+/** Reads `length` bytes at `position`, fewer only at the end of the file. */
 export function readBytes(files: Files, fd: number, length: number, position: number): Buffer {
   const bytes = Buffer.alloc(length);
   let done = 0;
@@ -136,7 +136,7 @@ export function readBytes(files: Files, fd: number, length: number, position: nu
   return bytes.subarray(0, done);
 }
 
-/** The whole content of a file, or `undefined` when there is none. */
+/** Reads a file; undefined when there is none. */
 export async function readFile(files: Files, path: string): Promise<Buffer | undefined> {
   const fd = await files.open(path, "read").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -150,32 +150,32 @@ export async function readFile(files: Files, path: string): Promise<Buffer | und
   }
 }
 
-/** The name under which a file is written before it takes its place. */
+/** Returns the path under which a file is written before it is renamed. */
 export const temporaryPath = (path: string): string => `${path}.tmp`;
 
-/** Puts a durable file in place at once: written aside, synced, renamed, the folder synced. */
+/** Replaces a file atomically and durably: writes a temporary file, syncs it, renames it, syncs the folder. */
 export async function replaceFile(
   files: Files,
   path: string,
-  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<void> {
-  const aside = temporaryPath(path);
-  const fd = await files.open(aside, "create");
+  const temporary = temporaryPath(path);
+  const fd = await files.open(temporary, "create");
   let end = 0;
   try {
-    for await (const piece of pieces) {
-      await writeAll(files, fd, piece, end);
-      end += piece.length;
+    for await (const chunk of chunks) {
+      await writeAll(files, fd, chunk, end);
+      end += chunk.length;
     }
     await files.sync(fd);
   } finally {
     await files.close(fd);
   }
-  await files.rename(aside, path);
+  await files.rename(temporary, path);
   await files.syncFolder(dirname(path));
 }
 
-/** Makes a folder that survives a power cut: each new name is synced in the folder above it. */
+/** Makes a folder durably: syncs each folder in which a name was created. */
 export async function makeDurableFolder(files: Files, path: string): Promise<void> {
   const topmost = await files.makeFolder(path);
   if (topmost === undefined) return;
@@ -188,19 +188,19 @@ export async function makeDurableFolder(files: Files, path: string): Promise<voi
 /** Paths of the files of one store. */
 export interface Paths {
   folder: string;
-  /** The snapshot: the state file itself. */
+  /** The state file. */
   state: string;
   /** The journal that is being written. */
   journal: string;
-  /** A sealed part of the journal, by its number. */
+  /** A sealed segment of the journal, by its number. */
   segment(number: number): string;
-  /** Data derived from the sealed parts, so that a start need not read them. */
+  /** The catalog file: derived from sealed segments, so that a start need not read them. */
   catalog: string;
-  /** Path to which a torn end is moved. */
+  /** A copy of the journal's end after a torn write. */
   torn(number: number): string;
 }
 
-/** The files of the store whose state file is `state`. */
+/** Returns the paths of the store whose state file is `state`. */
 export function statePaths(state: string): Paths {
   return {
     folder: dirname(state),
@@ -212,21 +212,21 @@ export function statePaths(state: string): Paths {
   };
 }
 
-/** Files of one store in a folder: the numbers of its sealed segments and torn ends, in order, and leftovers. */
+/** Files of one store in a folder: sorted numbers of its sealed segments and torn ends, and leftovers. */
 export interface Listing {
   segments: number[];
   torn: number[];
-  /** Files written aside whose rename never came. */
+  /** Temporary files that were never renamed. */
   leftovers: string[];
 }
 
-/** Sorts the names in a folder by what they are to this store; other files are not looked at. */
+/** Lists the files of a store among the names in its folder. */
 export function makeListing(paths: Paths, names: readonly string[]): Listing {
-  const own = basename(paths.state);
+  const stateName = basename(paths.state);
   const listing: Listing = { segments: [], torn: [], leftovers: [] };
   for (const name of names) {
-    if (!name.startsWith(`${own}.`)) continue;
-    const rest = name.slice(own.length + 1);
+    if (!name.startsWith(`${stateName}.`)) continue;
+    const rest = name.slice(stateName.length + 1);
     const segment = /^journal\.(\d{6,})\.jsonl$/.exec(rest);
     const torn = /^torn-(\d+)$/.exec(rest);
     if (segment) listing.segments.push(Number(segment[1]));

@@ -1,34 +1,34 @@
-/** Appends commits to the journal. What is accepted while a sync runs shares the next line, the next write and the next sync. */
+/** Appends commits to the journal. Commits that are accepted during a sync share the next line, write and sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Version } from "../../lib/store/engine/view.ts";
 import { temporaryPath, type Files, type Paths, writeAllNow } from "./files.ts";
-import { type Batch, newBatch, type Placed } from "./journal_batch.ts";
-import { lineWriter } from "./journal_format.ts";
-import { NotOurs, requireFree, requireSame, requireUntouched } from "./ownership.ts";
+import { type Batch, newBatch, type LocatedVersion } from "./journal_batch.ts";
+import { createLineWriter } from "./journal_format.ts";
+import { OwnershipLost, requireFree, requireSame, requireUntouched } from "./ownership.ts";
 import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
-import { synced } from "./sync_failure.ts";
+import { wrapSyncError } from "./sync_failure.ts";
 import { makeWriteFailure, type WriteFailure } from "./write_failure.ts";
 
 /** The end of the journal that commits are appended to. */
 export interface Journal {
   /** The segment being written. */
   readonly active: Segment;
-  /** Why nothing is written at present. */
+  /** Reason for which writes fail at present. */
   readonly failure: WriteFailure | undefined;
   /**
-   * Tries again what failed, unless that was less than a second ago (`force`: also then) or will not pass; returns why
-   * nothing is written still. No decision may be under way.
+   * Tries again after a failure, unless it is permanent or less than a second old (`force`: also then); returns the failure if
+   * writes still fail. No decision may be under way.
    */
   recover(force: boolean): Promise<WriteFailure | undefined>;
   /** Accepts a commit; resolves when it is durable, rejects when it never will be. */
   append(writes: readonly Version[]): Promise<void>;
-  /** Resolves when all that was accepted so far is durable. */
+  /** Resolves when all accepted commits are durable. */
   durable(): Promise<void>;
-  /** Seals the segment that is being written, if anything stands in it. */
+  /** Seals the active segment, unless it is empty. */
   seal(): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
-  /** Cuts off what is reserved behind the last line, unless the file is another's by now; false then, or when it failed. */
+  /** Removes the reserved zeros after the last line; false if writes fail or another process owns the file. */
   end(): Promise<boolean>;
 }
 
@@ -44,78 +44,77 @@ export interface JournalParts {
   now(): number;
   /** The next number for a file. */
   nextFile(): number;
-  /** Bytes are durable; they lie at `offset` in `segment`. */
+  /** Called when bytes at `offset` in `segment` are durable. */
   onWrite(bytes: Buffer, segment: Segment, offset: number): void;
-  /** A version is durable; it lies at `offset` in `segment`. */
+  /** Called when a version at `offset` in `segment` is durable. */
   onDurable(version: Version, segment: Segment, offset: number): void;
-  /** All operations of a batch have been reported. */
+  /** Called after all versions of a batch. */
   onBatch(): void;
   onSealed(sealed: Segment, next: Segment): void;
-  /** Nothing that was accepted and not yet durable will be; called once until writes are taken again. */
+  /** Called when accepted commits failed; once until writes succeed again. */
   onFailed(error: WriteFailure): void;
-  /** The fault has passed: decisions start from what is durable. */
+  /** Called when a fault has passed: decisions start again from durable records. */
   onRecovered(): void;
-  /** The first batch after a fault is durable. */
+  /** Called when the first batch after a fault is durable. */
   onWritten(): void;
-  /** A takeover that the start could not finish. */
-  pending?: Pending | undefined;
+  /** A takeover of the journal that the start could not finish. */
+  pending?: PendingTakeover | undefined;
 }
 
-/** A takeover that failed, and how to try it again. */
-export interface Pending {
+/** A failed takeover of the journal, and a function that tries it again. */
+export interface PendingTakeover {
   cause: unknown;
   finish(): Promise<Segment>;
 }
 
-/** A fault is tried again this much later at the earliest. */
+/** Minimum time before a retry after a fault. */
 const RETRY_MS = 1000;
 
-/** Number of commits that wait for no others. */
-const TOGETHER = 48;
-/** Zeros that are written ahead at a time. */
-const AHEAD = Buffer.alloc(256 * 1024);
+/** A batch of so many commits does not wait for more. */
+const FULL_BATCH_COMMITS = 48;
+/** Zeros that are written ahead of the content. */
+const RESERVED_ZEROS = Buffer.alloc(256 * 1024);
 
-/** A journal that goes on at the end of its active segment. */
+/** Creates a journal that continues at the end of its active segment. */
 export function newJournal(parts: JournalParts): Journal {
   const { files, paths, sequences, segmentBytes } = parts;
   let active = parts.active;
-  let gathering = newBatch(sequences);
+  let nextBatch = newBatch(sequences);
   let writing: Batch | undefined;
   let pending = parts.pending;
   let failure: WriteFailure | undefined;
   let failedAt = 0;
   let reported = false;
   let running: Promise<void> | undefined;
-  const line = lineWriter();
+  const line = createLineWriter();
 
-  const write = async (batch: Batch): Promise<readonly Placed[]> => {
+  const write = async (batch: Batch): Promise<readonly LocatedVersion[]> => {
     line.clear();
-    const placed = batch.writeTo(line, active.last);
+    const located = batch.writeTo(line, active.last);
     const { bytes } = line;
     requireFree(files, paths.journal, active);
     if (active.bytes + bytes.length > segmentBytes && active.last > active.header.after) await rotate();
     const end = active.bytes + bytes.length;
     writeAllNow(files, active.fd, bytes, active.bytes);
     if (end > active.reserved) reserve(end);
-    await synced(files.sync(active.fd));
-    // Data that another process saw when it took the journal over must not be reported as durable.
+    await wrapSyncError(files.sync(active.fd));
+    // If another process took the journal over meanwhile, it may have missed this write, which then is not durable.
     requireUntouched(files, paths.journal, active);
-    return placed;
+    return located;
   };
 
-  // A sync that has no new length to make durable takes half as long. Where there is no room it is done without.
+  // A sync takes half as long if the length of the file did not change, so zeros are written ahead if there is room.
   const reserve = (end: number): void => {
     active.reserved = end;
     try {
-      const zeros = AHEAD.subarray(0, Math.max(0, segmentBytes - end));
+      const zeros = RESERVED_ZEROS.subarray(0, Math.max(0, segmentBytes - end));
       if (zeros.length > 0) active.reserved += files.writeNow(active.fd, zeros, end);
     } catch {
-      // The next batch that needs room tries again, and is refused if there is none for itself.
+      // The next batch tries again, and fails only if there is no room for itself.
     }
   };
 
-  // Each step is durable before the next: without the new file's name, a start could not tell a journal that was being sealed
-  // from one that was removed.
+  // Each step is durable before the next, so that a start can distinguish an interrupted seal from a removed journal.
   const rotate = async (): Promise<void> => {
     const sealed = active;
     const { store, segment } = sealed.header;
@@ -128,13 +127,13 @@ export function newJournal(parts: JournalParts): Journal {
     } as const;
     const next = await createSegment(files, paths.journal, parts.nextFile(), header);
     try {
-      await synced(files.syncFolder(paths.folder));
+      await wrapSyncError(files.syncFolder(paths.folder));
       await files.truncate(sealed.fd, sealed.bytes);
       sealed.reserved = sealed.bytes;
       await files.rename(paths.journal, paths.segment(segment));
-      await synced(files.syncFolder(paths.folder));
+      await wrapSyncError(files.syncFolder(paths.folder));
       await files.rename(temporaryPath(paths.journal), paths.journal);
-      await synced(files.syncFolder(paths.folder));
+      await wrapSyncError(files.syncFolder(paths.folder));
     } catch (error) {
       await files.close(next.fd);
       throw error;
@@ -144,19 +143,19 @@ export function newJournal(parts: JournalParts): Journal {
     parts.onSealed(sealed, next);
   };
 
-  const keep = (batch: Batch, placed: readonly Placed[]): void => {
+  const acknowledge = (batch: Batch, located: readonly LocatedVersion[]): void => {
     const start = active.bytes;
     active.bytes += line.bytes.length;
     active.last += batch.commits;
     parts.onWrite(line.bytes, active, start);
-    for (const [version, offset] of placed) parts.onDurable(version, active, start + offset);
+    for (const [version, offset] of located) parts.onDurable(version, active, start + offset);
     parts.onBatch();
     if (reported) parts.onWritten();
     reported = false;
     for (const { durable } of batch.waiters) durable();
   };
 
-  const refuse = (cause: unknown): WriteFailure => {
+  const recordFailure = (cause: unknown): WriteFailure => {
     failure = makeWriteFailure(paths.journal, cause);
     failedAt = parts.now();
     if (!reported) parts.onFailed(failure);
@@ -165,8 +164,8 @@ export function newJournal(parts: JournalParts): Journal {
   };
 
   /**
-   * Brings the files back to what was acknowledged, so that none of what failed is found at the next start. Where this fails
-   * too and the process ends, the next start finds a torn line, or commits that were answered with an error: never a half.
+   * Restores the files to the acknowledged commits, so that the next start finds none of those that failed. If this fails too and
+   * the process ends, the next start finds a torn line, or complete commits that were answered with an error.
    */
   const undo = async (): Promise<void> => {
     if (pending) {
@@ -175,9 +174,9 @@ export function newJournal(parts: JournalParts): Journal {
       return;
     }
     const sealed = paths.segment(active.header.segment);
-    if (!files.seen(paths.journal) && files.seen(sealed)?.inode === active.inode) {
+    if (!files.stat(paths.journal) && files.stat(sealed)?.inode === active.inode) {
       await files.rename(sealed, paths.journal);
-      await synced(files.syncFolder(paths.folder));
+      await wrapSyncError(files.syncFolder(paths.folder));
     }
     requireSame(files, paths.journal, active);
     await files.truncate(active.fd, active.bytes);
@@ -185,13 +184,13 @@ export function newJournal(parts: JournalParts): Journal {
   };
 
   const fail = async (cause: unknown): Promise<void> => {
-    const waiters = [...(writing?.waiters ?? []), ...gathering.waiters];
+    const waiters = [...(writing?.waiters ?? []), ...nextBatch.waiters];
     writing = undefined;
-    gathering = newBatch(sequences);
-    const refused = refuse(cause);
-    for (const { failed } of waiters) failed(refused);
-    // A file that belongs to another process is not cut.
-    if (cause instanceof NotOurs) return;
+    nextBatch = newBatch(sequences);
+    const recorded = recordFailure(cause);
+    for (const { failed } of waiters) failed(recorded);
+    // Another process owns the file: it must not be truncated.
+    if (cause instanceof OwnershipLost) return;
     await undo().catch(() => undefined);
   };
 
@@ -203,44 +202,44 @@ export function newJournal(parts: JournalParts): Journal {
       failure = undefined;
       parts.onRecovered();
     } catch (error) {
-      refuse(error);
+      recordFailure(error);
     }
     return failure;
   };
 
-  /** Lets commits of successive turns of the event loop share a sync, which costs as much as a decision or two. */
-  const comeTogether = async (): Promise<void> => {
+  /** Waits while each turn of the event loop adds commits, so that they share a sync. */
+  const waitForCommits = async (): Promise<void> => {
     let known: number;
     do {
-      known = gathering.commits;
+      known = nextBatch.commits;
       await nextTurn();
-    } while (gathering.commits > known && gathering.commits < TOGETHER);
+    } while (nextBatch.commits > known && nextBatch.commits < FULL_BATCH_COMMITS);
   };
 
   const run = async (): Promise<void> => {
-    while (gathering.commits > 0) {
-      await comeTogether();
-      writing = gathering;
-      gathering = newBatch(sequences);
-      let placed: readonly Placed[];
+    while (nextBatch.commits > 0) {
+      await waitForCommits();
+      writing = nextBatch;
+      nextBatch = newBatch(sequences);
+      let located: readonly LocatedVersion[];
       try {
-        placed = await write(writing);
+        located = await write(writing);
       } catch (error) {
         return fail(error);
       }
       const batch = writing;
       writing = undefined;
-      keep(batch, placed);
+      acknowledge(batch, located);
     }
   };
 
-  if (pending) refuse(pending.cause);
+  if (pending) recordFailure(pending.cause);
 
-  const go = (): void => void (running ??= run().finally(ended));
-  /** Writes the commits that were gathered meanwhile. */
-  const ended = (): void => {
+  const startRun = (): void => void (running ??= run().finally(onRunEnd));
+  /** Starts another run if commits were added meanwhile. */
+  const onRunEnd = (): void => {
     running = undefined;
-    if (gathering.commits > 0) go();
+    if (nextBatch.commits > 0) startRun();
   };
 
   return {
@@ -252,12 +251,12 @@ export function newJournal(parts: JournalParts): Journal {
     },
     recover,
     append(writes) {
-      gathering.add(writes);
-      go();
-      return gathering.done();
+      nextBatch.add(writes);
+      startRun();
+      return nextBatch.done();
     },
     durable() {
-      const last = gathering.commits > 0 ? gathering : writing;
+      const last = nextBatch.commits > 0 ? nextBatch : writing;
       return last ? last.done() : Promise.resolve();
     },
     async seal() {
@@ -271,7 +270,7 @@ export function newJournal(parts: JournalParts): Journal {
           await fail(error);
         }
       };
-      await (running = sealing().finally(ended));
+      await (running = sealing().finally(onRunEnd));
       if (failure) throw failure;
     },
     idle: async () => {
@@ -282,7 +281,7 @@ export function newJournal(parts: JournalParts): Journal {
       try {
         requireFree(files, paths.journal, active);
       } catch (error) {
-        refuse(error);
+        recordFailure(error);
         return false;
       }
       await files.truncate(active.fd, active.bytes).catch(() => undefined);

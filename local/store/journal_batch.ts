@@ -1,9 +1,9 @@
 /** Batches of commits, each written as one line of the journal and synced once. */
 import { inner, type Version } from "../../lib/store/engine/view.ts";
-import { type lineWriter, operationText } from "./journal_format.ts";
+import { type createLineWriter, operationText } from "./journal_format.ts";
 
 /** A version, and its offset in the line of its batch. */
-export type Placed = readonly [version: Version, offset: number];
+export type LocatedVersion = readonly [version: Version, offset: number];
 
 /** Callbacks of a caller that waits for the write; exactly one of the two is called. */
 interface Waiter {
@@ -17,7 +17,7 @@ export interface Batch {
   readonly waiters: readonly Waiter[];
   add(writes: readonly Version[]): void;
   /** Writes the line of the batch, which continues the commit `previous`. */
-  writeTo(line: ReturnType<typeof lineWriter>, previous: number): Placed[];
+  writeTo(line: ReturnType<typeof createLineWriter>, previous: number): LocatedVersion[];
   /** Resolves when the write is durable. */
   done(): Promise<void>;
 }
@@ -40,31 +40,31 @@ export function newBatch(sequences: readonly string[]): Batch {
       for (const version of writes) {
         const byId = inner(changed, version.collection);
         const before = byId.get(version.id);
-        // A replaced deletion still sets the revision above which a new record of the collection begins.
+        // New records of the collection must still begin above the revision of the replaced deletion.
         if (before && !before.json)
           floors.set(version.collection, Math.max(floors.get(version.collection) ?? 0, before.revision));
         byId.set(version.id, version);
       }
     },
     writeTo(line, previous) {
-      const placed: Placed[] = [];
+      const located: LocatedVersion[] = [];
       line.begin({ sequence: previous + commits, previous });
       for (const name of sequences) {
         const records = [...(changed.get(name)?.values() ?? [])];
         if (records.length === 0) continue;
         line.sequence(name, Number(records[0]!.id));
-        for (const version of records) placed.push([version, line.add(version.json!.text)]);
+        for (const version of records) located.push([version, line.add(version.json!.text)]);
         changed.delete(name);
       }
       if (changed.size > 0) line.operations();
       for (const [collection, revision] of floors) {
         const floor = { collection, id: "", revision, json: undefined };
-        placed.push([floor, line.add(operationText(floor))]);
+        located.push([floor, line.add(operationText(floor))]);
       }
       for (const byId of changed.values())
-        for (const version of byId.values()) placed.push([version, line.add(operationText(version))]);
+        for (const version of byId.values()) located.push([version, line.add(operationText(version))]);
       line.end();
-      return placed;
+      return located;
     },
     done: () => new Promise((durable, failed) => void waiters.push({ durable, failed })),
   };

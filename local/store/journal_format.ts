@@ -1,13 +1,13 @@
-/** The journal's lines: JSON with a checksum, each batch one line whose values need not be parsed to find what is in it. */
+/** Reads and writes the journal's lines: one batch a line, in JSON with a checksum. Ids are found without parsing values. */
 import { crc32 } from "node:zlib";
 import { sequenceId } from "../../lib/store/collections.ts";
 import type { Version } from "../../lib/store/engine/view.ts";
 import { RecordDamaged } from "../../lib/store/store.ts";
 
-/** A file of the store does not hold what the store wrote: nothing is guessed, the start is refused. */
+/** A file of the store does not contain what the store wrote; the store does not start then. */
 export class StoreDamaged extends RecordDamaged {
   override readonly name = "StoreDamaged";
-  /** `offset`: bytes from the start of the file. `remedy`: what its keeper can do. */
+  /** `offset`: bytes from the start of the file. `remedy`: advice for the operator. */
   constructor(
     readonly file: string,
     readonly offset: number,
@@ -23,48 +23,47 @@ export const TRAILER_BYTES = 18;
 /** The byte that ends a line. */
 export const NEWLINE = 10;
 
-/** Returns the end of a line after these bytes. */
+/** Returns the trailer of a line: the checksum of these bytes. */
 export const makeTrailer = (body: Buffer): string => `,"crc":"${crc32(body).toString(16).padStart(8, "0")}"}`;
 
-/** The line, with its line end, of an object that has at least one member. */
+/** Formats an object with at least one member as a line, with its line end. */
 export function makeLine(object: object): string {
   const body = JSON.stringify(object).slice(0, -1);
   return `${body}${makeTrailer(Buffer.from(body))}\n`;
 }
 
-/** Returns whether a line, without its line end, is unchanged. */
+/** Checks the checksum of a line, without its line end. */
 export function isIntact(line: Buffer): boolean {
   const end = line.length - TRAILER_BYTES;
   return end > 0 && line.toString("latin1", end) === makeTrailer(line.subarray(0, end));
 }
 
 /**
- * A batch, that is the commits which shared a write and a sync, is one line:
+ * A batch, the commits that share a write and a sync, is one line:
  * `{"n":12,"prev":7,"audit":[41,⇥{…}⇥,⇥{…}⇥],"ops":[⇥["changes","…",1,{…}]⇥,⇥["waiting","…",1]⇥],"crc":"…"}`.
- * `n` is the number of its last commit, `prev` of the one before its first, named where more than one lies between. A
- * sequence has its records bare, behind the number of the first, so that a page of them is read and sent as it lies. An
- * operation is `[collection, id, revision, value]`, a deletion without the value; a deletion of no id at all tells only that
- * revisions up to this one were used. The tabs are raw: JSON ignores them here and never has them within a string, so what
- * begins behind one ends at the next. The format before this had a line for each commit, and sequences among the operations.
+ * `n` is the number of its last commit, `prev` the number before its first one (absent for a batch of one commit). A sequence
+ * has the number of its first record, then the records alone. An operation is `[collection, id, revision, value]`; a deletion has
+ * no value, and a deletion with an empty id only states that revisions up to this one were used. The tabs are raw characters: JSON
+ * allows them between values and never within a string, so a record or operation extends from one tab to the next.
  */
 export interface Line {
   sequence: number;
   previous: number;
-  /** Offset of its body. */
+  /** Offset of the body after the head. */
   body: number;
 }
 
-/** The text of an operation. */
+/** Formats an operation. */
 export function operationText({ collection, id, revision, json }: Version): string {
   const key = `${keyText(collection, id)}${revision}`;
   return json ? `${key},${json.text}]` : `${key}]`;
 }
 
-/** Returns the beginning of operations on a record. */
+/** Formats the beginning of an operation on a record. */
 export const keyText = (collection: string, id: string): string =>
   `[${JSON.stringify(collection)},${JSON.stringify(id)},`;
 
-/** The subject of an operation, and its offsets in the buffer it was read from. */
+/** The key of an operation, and its offsets in the buffer from which it was read. */
 export interface Operation {
   collection: string;
   id: string;
@@ -84,39 +83,44 @@ const START = '{"n":';
 const PREVIOUS = ',"prev":';
 const OPERATIONS = "ops";
 
-/** Reads the head of the line that begins at `start`; `undefined` when it has another form. */
+/** Reads the head of the line that begins at `start`; undefined when it has another form. */
 export function readHead(buffer: Buffer, start: number): Line | undefined {
-  if (!follows(buffer, start, START)) return undefined;
-  const sequence = digits(buffer, start + START.length);
-  if (!follows(buffer, sequence.end, PREVIOUS))
+  if (!matchesAt(buffer, start, START)) return undefined;
+  const sequence = readDigits(buffer, start + START.length);
+  if (!matchesAt(buffer, sequence.end, PREVIOUS))
     return { sequence: sequence.value, previous: sequence.value - 1, body: sequence.end };
-  const previous = digits(buffer, sequence.end + PREVIOUS.length);
+  const previous = readDigits(buffer, sequence.end + PREVIOUS.length);
   return { sequence: sequence.value, previous: previous.value, body: previous.end };
 }
 
-/** Returns the beginning of a line of a journal. */
+/** Formats the head of a line. */
 export const headText = ({ sequence, previous }: Omit<Line, "body">): string =>
   previous === sequence - 1 ? `${START}${sequence}` : `${START}${sequence}${PREVIOUS}${previous}`;
 
-/** Visits each operation of a line, in order; the line ends before `end`. */
-export function eachOperation(buffer: Buffer, body: number, end: number, visit: (operation: Operation) => void): void {
-  eachText(buffer, body, end, (start, close, name, number) => {
-    if (name === undefined) visit(readKey(buffer, start, close));
+/** Visits the operations and records of a line in order; the line ends before `end`. */
+export function visitOperations(
+  buffer: Buffer,
+  body: number,
+  end: number,
+  visit: (operation: Operation) => void,
+): void {
+  visitTexts(buffer, body, end, (start, close, name, number) => {
+    if (name === undefined) visit(readOperation(buffer, start, close));
     else visit({ collection: name, id: sequenceId(number), revision: 1, deleted: false, start, end: close });
   });
 }
 
-/** Sees where an operation lies in the buffer, or a record of the sequence `name`, bare, with its number. */
+/** Receives the offsets of an operation, or of a record of the sequence `name` and its number. */
 export type TextVisitor = (start: number, end: number, name: string | undefined, number: number) => void;
 
-/** As `eachOperation`, without reading what it is about. */
-export function eachText(buffer: Buffer, body: number, end: number, visit: TextVisitor): void {
+/** As `visitOperations`, without reading keys. */
+export function visitTexts(buffer: Buffer, body: number, end: number, visit: TextVisitor): void {
   for (let at = body; ;) {
     const nameEnd = buffer.indexOf(QUOTE, at + 2);
-    if (!follows(buffer, nameEnd, '":[')) return;
+    if (!matchesAt(buffer, nameEnd, '":[')) return;
     const member = buffer.toString("utf8", at + 2, nameEnd);
     const name = member === OPERATIONS ? undefined : member;
-    const first = digits(buffer, nameEnd + 3);
+    const first = readDigits(buffer, nameEnd + 3);
     at = first.end;
     for (let number = first.value; ; number++) {
       if (buffer[at] === COMMA) at++;
@@ -127,12 +131,12 @@ export function eachText(buffer: Buffer, body: number, end: number, visit: TextV
       visit(start, close, name, number);
       at = close + 1;
     }
-    // The bracket that closes it.
+    // The closing bracket.
     at++;
   }
 }
 
-/** Makes lines, in memory that is used again. */
+/** Formats lines in a reused buffer. */
 export interface LineWriter {
   readonly bytes: Buffer;
   /** Begins a line. */
@@ -141,19 +145,19 @@ export interface LineWriter {
   sequence(name: string, first: number): void;
   /** Begins the operations. */
   operations(): void;
-  /** Adds a record of the sequence or an operation; gives where it lies among the bytes. */
+  /** Adds a record or an operation; returns its offset in `bytes`. */
   add(text: string): number;
-  /** As `add`, of one that is bytes already: those of `from` between `begin` and `end`. */
+  /** As `add`, for the bytes of `from` between `begin` and `end`. */
   addBytes(from: Buffer, begin: number, end: number): number;
   end(): void;
   clear(): void;
 }
 
-const FIRST_BYTES = 64 * 1024;
+const INITIAL_BUFFER_BYTES = 64 * 1024;
 
-/** A writer of lines. */
-export function lineWriter(): LineWriter {
-  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
+/** Creates a writer of lines. */
+export function createLineWriter(): LineWriter {
+  let buffer = Buffer.allocUnsafe(INITIAL_BUFFER_BYTES);
   let length = 0;
   let start = 0;
   let close = "";
@@ -170,14 +174,14 @@ export function lineWriter(): LineWriter {
     makeRoom(text.length);
     length += buffer.write(text, length);
   };
-  const open = (text: string): void => {
+  const openMember = (text: string): void => {
     append(`${close}${text}`);
     close = "]";
     isFirst = true;
   };
 
   /** Returns the offset of the next record or operation. */
-  const behindTab = (): number => {
+  const beginOperation = (): number => {
     if (!isFirst) buffer[length++] = COMMA;
     isFirst = false;
     buffer[length++] = TAB;
@@ -194,20 +198,20 @@ export function lineWriter(): LineWriter {
       append(headText(line));
     },
     sequence(name, first) {
-      open(`,"${name}":[${first}`);
+      openMember(`,"${name}":[${first}`);
       isFirst = false;
     },
-    operations: () => open(`,"${OPERATIONS}":[`),
+    operations: () => openMember(`,"${OPERATIONS}":[`),
     add(text) {
       makeRoom(text.length + 1);
-      const at = behindTab();
+      const at = beginOperation();
       length += buffer.write(text, length);
       buffer[length++] = TAB;
       return at;
     },
     addBytes(from, begin, end) {
       makeRoom(end - begin + 3, 1);
-      const at = behindTab();
+      const at = beginOperation();
       length += from.copy(buffer, length, begin, end);
       buffer[length++] = TAB;
       return at;
@@ -218,15 +222,15 @@ export function lineWriter(): LineWriter {
     },
     clear() {
       length = 0;
-      if (buffer.length > FIRST_BYTES * 16) buffer = Buffer.allocUnsafe(FIRST_BYTES);
+      if (buffer.length > INITIAL_BUFFER_BYTES * 16) buffer = Buffer.allocUnsafe(INITIAL_BUFFER_BYTES);
     },
   };
 }
 
-/** Reads what the operation that begins at `start` is about; it ends before `end`. */
-export function readKey(buffer: Buffer, start: number, end: number): Operation {
-  const collectionEnd = plainEnd(buffer, start + 2);
-  const idEnd = collectionEnd === -1 ? -1 : plainEnd(buffer, collectionEnd + 3);
+/** Reads the key and kind of the operation that begins at `start` and ends before `end`. */
+export function readOperation(buffer: Buffer, start: number, end: number): Operation {
+  const collectionEnd = findStringEnd(buffer, start + 2);
+  const idEnd = collectionEnd === -1 ? -1 : findStringEnd(buffer, collectionEnd + 3);
   if (idEnd === -1) {
     const [collection, id, revision, ...value] = JSON.parse(buffer.toString("utf8", start, end)) as [
       string,
@@ -235,7 +239,7 @@ export function readKey(buffer: Buffer, start: number, end: number): Operation {
     ];
     return { collection, id, revision, deleted: value.length === 0, start, end };
   }
-  const revision = digits(buffer, idEnd + 2);
+  const revision = readDigits(buffer, idEnd + 2);
   return {
     collection: buffer.toString("utf8", start + 2, collectionEnd),
     id: buffer.toString("utf8", collectionEnd + 3, idEnd),
@@ -246,7 +250,7 @@ export function readKey(buffer: Buffer, start: number, end: number): Operation {
   };
 }
 
-/** Returns whether an operation that ends before `end` is a deletion: no other ends with a number right behind the id. */
+/** Checks that the operation which ends before `end` is a deletion: only these end with a number right after the id. */
 export function isDeletion(buffer: Buffer, end: number): boolean {
   let at = end - 2;
   while (buffer[at]! >= ZERO && buffer[at]! <= NINE) at--;
@@ -254,7 +258,7 @@ export function isDeletion(buffer: Buffer, end: number): boolean {
 }
 
 /** Returns the end of the string that begins at `start`, or -1 when it has an escape. */
-function plainEnd(buffer: Buffer, start: number): number {
+function findStringEnd(buffer: Buffer, start: number): number {
   for (let at = start; at < buffer.length; at++) {
     if (buffer[at] === QUOTE) return at;
     if (buffer[at] === BACKSLASH) return -1;
@@ -262,12 +266,14 @@ function plainEnd(buffer: Buffer, start: number): number {
   return -1;
 }
 
-function follows(buffer: Buffer, start: number, text: string): boolean {
+/** Checks that a buffer has an ASCII text at `start`. */
+function matchesAt(buffer: Buffer, start: number, text: string): boolean {
   for (let index = 0; index < text.length; index++) if (buffer[start + index] !== text.charCodeAt(index)) return false;
   return true;
 }
 
-function digits(buffer: Buffer, start: number): { value: number; end: number } {
+/** Reads a decimal number, and returns the offset after it. */
+function readDigits(buffer: Buffer, start: number): { value: number; end: number } {
   let value = 0;
   let end = start;
   for (let digit = buffer[end]! - 48; digit >= 0 && digit <= 9; digit = buffer[++end]! - 48) value = value * 10 + digit;

@@ -1,4 +1,4 @@
-/** Work on sealed segments in the background: checks them, compacts them and keeps the catalog file, in small pieces. */
+/** Maintains sealed segments in the background, in small steps: verifies and compacts them, and writes the catalog file. */
 import type { Log } from "../../lib/kit/platform.ts";
 import type { DamagedFile } from "../../lib/store/faults.ts";
 import { type Catalog, writeCatalog } from "./catalog.ts";
@@ -6,32 +6,32 @@ import { moveRecords, writeCompacted } from "./compaction.ts";
 import { newDamage } from "./damage.ts";
 import { temporaryPath, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
-import type { Remains } from "./remains.ts";
+import type { SupersededRecords } from "./remains.ts";
 import { isClean, type Segment } from "./segment.ts";
-import { whenUnused } from "./uses.ts";
+import { waitUntilUnused } from "./uses.ts";
 
-/** Background work; it never fails what waits in the foreground. */
+/** Background work; its failures never fail reads or writes. */
 export interface Maintenance {
   /**
-   * Looks at the sealed segments soon: verifies those that the start did not read against their checksums, compacts where half
-   * is superseded, and writes the catalog file when it is some segments behind.
+   * Soon verifies the checksums of segments that the start did not read, compacts segments of which half is superseded, and writes
+   * the catalog file if it lacks more than three segments.
    */
   wake(): void;
-  /** A segment was sealed. */
+  /** Adds a segment that was sealed. */
   sealed(segment: Segment): void;
   /**
-   * Compacts wherever anything is superseded, and returns the paths of damaged files, which are left out. Errors: what went
-   * wrong; the next call tries again.
+   * Compacts all segments with superseded records; returns the paths of damaged files, which are skipped. Errors: those of the
+   * file system; the next call tries again.
    */
   compact(): Promise<readonly string[]>;
-  /** Checks the sealed files, a part of their content included, and tries again what failed. */
+  /** Checks the sealed files and a part of their content, and tries failed work again. */
   inspect(): Promise<void>;
-  /** A read found damage. */
+  /** Records damage that a read found. */
   damaged(error: StoreDamaged): void;
   damage(): readonly DamagedFile[];
-  /** Why the last compaction failed; undefined when it did not. */
+  /** Returns why the last work failed; undefined when it succeeded. */
   failure(): string | undefined;
-  /** Gives up what is under way, waits for that, and brings the catalog file up to date. */
+  /** Cancels work under way, waits for its end, and writes the catalog file if necessary. */
   stop(): Promise<void>;
 }
 
@@ -42,23 +42,23 @@ export interface MaintenanceParts {
   log: Log;
   catalog: Catalog;
   sequences: readonly string[];
-  /** The open files of the journal by their numbers. */
+  /** Open files of the journal by number. */
   segments: Map<number, Segment>;
-  /** The sealed ones, in order. */
+  /** Sealed segments in order. */
   sealed: Segment[];
-  /** Sealed segments that nobody has read yet. */
+  /** Sealed segments that this process has not read yet. */
   unread: Set<Segment>;
-  /** True if the catalog file covers all of them. */
+  /** True if the catalog file covers all sealed segments. */
   covered: boolean;
-  remains: Remains;
+  superseded: SupersededRecords;
   now(): number;
   nextFile(): number;
 }
 
-/** A start reads so many segments, of which the catalog file does not tell as they are, in about half a second. */
+/** Segments that the catalog file may lack; a start reads so many in about half a second. */
 const MAX_UNINDEXED = 3;
 
-/** The work of one pass: the files that it compacts, and how many the catalog file may lack afterwards. */
+/** One pass: which segments it compacts, and how many the catalog file may lack afterwards. */
 interface Pass {
   worthwhile(superseded: number, all: number): boolean;
   maxUnindexed: number;
@@ -68,12 +68,12 @@ const HALF_SUPERSEDED: Pass = {
   worthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
   maxUnindexed: MAX_UNINDEXED,
 };
-/** The catalog file, too, has the ids of what is removed. */
+/** Also writes the catalog file, which has the ids of removed records. */
 const ANY_SUPERSEDED: Pass = { worthwhile: (superseded) => superseded > 0, maxUnindexed: 0 };
 
-/** Maintenance over the sealed segments of a journal. */
+/** Creates the maintenance of the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
-  const { files, paths, log, catalog, segments, sealed, unread, remains } = parts;
+  const { files, paths, log, catalog, segments, sealed, unread, superseded } = parts;
   let unindexed = parts.covered ? 0 : MAX_UNINDEXED + 1;
   let stopping = false;
   let failure: { reason: string; pass: Pass } | undefined;
@@ -81,13 +81,13 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
   const damage = newDamage({ ...parts, stopped });
-  /** Segments whose deletions were checked, with the newest older file at that time: until another is written none can go. */
+  /** Newest older file when a segment's deletions were last checked: without a newer one, none of them can be removed. */
   const checked = new WeakMap<Segment, number>();
 
   const recordCatalog = async (): Promise<void> => {
     const before = unindexed;
     if (sealed.length > 0) await writeCatalog(files, paths, catalog, sealed);
-    // Others may have been sealed meanwhile.
+    // Further segments may have been sealed meanwhile.
     unindexed -= before;
   };
 
@@ -96,14 +96,14 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     isUnsynced = false;
   };
 
-  /** `older`: those before it in which something is superseded. */
+  /** Compacts a segment; `older`: segments before it with superseded records. */
   const compactOne = async (segment: Segment, older: readonly Segment[]): Promise<void> => {
     const writtenAt = new Date(parts.now()).toISOString();
-    // Nobody can say what lies in a damaged one, so that each deletion stays.
-    const under = older.some(damage.has)
+    // The content of a damaged segment is not known, so all deletions stay.
+    const isInOlderSegment = older.some(damage.has)
       ? () => true
-      : await remains.under(segment, segment.deletions > 0 ? older : [], { files, catalog, stopped });
-    const to = { file: parts.nextFile(), writtenAt, remains: under };
+      : await superseded.findDeletedIn(segment, segment.deletions > 0 ? older : [], { files, catalog, stopped });
+    const to = { file: parts.nextFile(), writtenAt, isInOlderSegment };
     const written = await writeCompacted({ files, catalog, stopped }, segment, to);
     if (!written) return;
     const { segment: compacted } = written;
@@ -118,12 +118,11 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     sealed[sealed.indexOf(segment)] = compacted;
     unread.delete(segment);
     unindexed++;
-    // Until all of it has moved, what lay in the file before is read there. It is not stopped in the middle: the catalog file
-    // would lack the rest.
+    // Records that have not moved yet are read from the former file. Moving is never cancelled: the catalog file would lack the rest.
     await moveRecords(catalog, written, segment.file);
     segments.delete(segment.file);
-    remains.forget(segment.file);
-    await whenUnused(segment);
+    superseded.remove(segment.file);
+    await waitUntilUnused(segment);
     await files.close(segment.fd);
     await syncNames();
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
@@ -136,14 +135,14 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
-      const superseded = puts - live + (checked.get(segment) === newest ? 0 : deletions);
+      const supersededCount = puts - live + (checked.get(segment) === newest ? 0 : deletions);
       const index = segment.header.segment - 1;
-      if (!stopping && !damage.has(segment) && worthwhile(superseded, puts + deletions))
+      if (!stopping && !damage.has(segment) && worthwhile(supersededCount, puts + deletions))
         try {
           await compactOne(segment, unclean);
           checked.set(sealed[index]!, newest);
         } catch (error) {
-          // This segment or an earlier one is damaged; the others are compacted all the same.
+          // This segment or an earlier one is damaged; the others are still compacted.
           if (!(error instanceof StoreDamaged)) throw error;
           damage.note(error);
         }
@@ -153,7 +152,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     if (!stopping && unindexed > maxUnindexed) await recordCatalog();
   };
 
-  /** After a failure only `isRetry` runs; and a retry does at least what failed. */
+  /** Queues a pass. After a failure only passes with `isRetry` run. */
   const enqueue = (pass: Pass, isRetry = true): Promise<void> => {
     const done = work.then(async () => {
       if (stopping || (failure !== undefined && !isRetry)) return;

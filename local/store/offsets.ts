@@ -1,18 +1,18 @@
 /** A set of offsets in a file. */
 
 /** Offsets in a file. */
-export interface Offsets {
+export interface OffsetSet {
   readonly size: number;
-  /** One that lies in the file. */
+  /** Adds an offset within the file. */
   add(offset: number): void;
-  /** Returns whether it was there. */
+  /** Removes an offset; true if it was in the set. */
   delete(offset: number): boolean;
-  /** The lowest, of some. */
+  /** Returns the lowest offset of a set that is not empty. */
   first(): number;
 }
 
-/** None yet, in a file of so many bytes: a bit for each of them, so that a hundred thousand need not be sorted at once. */
-export function offsetsWithin(bytes: number): Offsets {
+/** Creates an empty set for a file of `bytes`: one bit for each byte. */
+export function createOffsetSet(bytes: number): OffsetSet {
   const bits = new Uint8Array(Math.ceil(bytes / 8));
   let size = 0;
   const has = (offset: number): boolean => (bits[offset >> 3]! & (1 << (offset & 7))) !== 0;

@@ -1,92 +1,91 @@
 /**
- * One process writes to a journal. A lock says so; but a lock can be taken away, and a file put in another's place. So the file
- * itself tells: its next owner makes it longer and puts a copy in its place, and before and after each batch its writer sees
- * whether it is as it left it.
+ * Ensures that only one process writes to a journal, also if its lock file was removed. A new owner lengthens the file and then
+ * replaces it by a copy. Before and after each batch, a writer checks that the file has the inode and length that it left.
  */
 import { StoreUnavailable } from "../../lib/store/store.ts";
 import { temporaryPath, type Files, readBytes, writeAll } from "./files.ts";
-import { contentEnd, type Segment } from "./segment.ts";
-import { synced } from "./sync_failure.ts";
+import { findContentEnd, type Segment } from "./segment.ts";
+import { wrapSyncError } from "./sync_failure.ts";
 
-const SHOWN =
+const CLIENT_MESSAGE =
   "another process writes to it, or its files were removed or replaced; only one may run; before you stop anything, see the service's log";
 
-/** The journal is not the file that this process opened, as it left it. */
-export class NotOurs extends StoreUnavailable {
+/** The journal is not the file that this process opened, or has another length. */
+export class OwnershipLost extends StoreUnavailable {
   constructor(path: string, reason: string, remedy: string) {
-    super(`${path} ${reason}. ${remedy}`, { shown: SHOWN });
+    super(`${path} ${reason}. ${remedy}`, { shown: CLIENT_MESSAGE });
   }
 }
 
 const STOP_ALL = "Another process writes to it, or it was changed. Stop all that use it, and start one.";
 
-/** How to save the content of a file that this process still has open, as a command or where to export it. */
+/** Returns advice on how to save a removed file that this process still has open. */
 export const describeRescue = (fd: number, to: string): string =>
   process.platform === "linux"
     ? `cp /proc/${process.pid}/fd/${fd} '${to}'`
     : "export it, with GET /api/product/export or countersign backup";
 
-/** Throws `NotOurs` where another file stands at `path`, or none; returns the size of the file. */
+/** Returns the size of the file at `path`. Errors: `OwnershipLost` if it is missing or another file. */
 export function requireSame(files: Files, path: string, { inode, fd }: Segment): number {
-  const seen = files.seen(path);
-  if (!seen) {
+  const stats = files.stat(path);
+  if (!stats) {
     const remedy = `This process still has it open. Before you stop anything, copy it back: ${describeRescue(fd, path)}. Then restart the service.`;
-    throw new NotOurs(path, "is gone", remedy);
+    throw new OwnershipLost(path, "is gone", remedy);
   }
-  if (seen.inode !== inode) {
+  if (stats.inode !== inode) {
     const remedy = `It was replaced, or another process took it over. Before you stop this process, save what it has open: ${describeRescue(fd, `${path}.saved`)}. Then stop all that use it, leave the right file in place, and start one.`;
-    throw new NotOurs(path, "is another file than the one that was opened", remedy);
+    throw new OwnershipLost(path, "is another file than the one that was opened", remedy);
   }
-  return seen.size;
+  return stats.size;
 }
 
-/** As `requireSame`, and the file has the length that this process gave it. */
+/** As `requireSame`, and requires the length that this process gave the file. */
 export function requireUntouched(files: Files, path: string, segment: Segment): void {
   const size = requireSame(files, path, segment);
   const { reserved } = segment;
-  if (size !== reserved) throw new NotOurs(path, `has ${size} bytes, and was left with ${reserved}`, STOP_ALL);
+  if (size !== reserved) throw new OwnershipLost(path, `has ${size} bytes, and was left with ${reserved}`, STOP_ALL);
 }
 
-/** As `requireUntouched`, and nothing may stand where the next line will. */
+/** As `requireUntouched`, and requires that nothing was written where the next line begins. */
 export function requireFree(files: Files, path: string, segment: Segment): void {
   requireUntouched(files, path, segment);
   const { fd, bytes, reserved } = segment;
   if (bytes < reserved && readBytes(files, fd, 1, bytes)[0] !== 0)
-    throw new NotOurs(path, `has something at byte ${bytes} that this process did not write`, STOP_ALL);
+    throw new OwnershipLost(path, `has something at byte ${bytes} that this process did not write`, STOP_ALL);
 }
 
 /**
- * Makes the journal this process's own, after `bytes` of it were read: its former owner finds another length from now on, and
- * writes nothing more. Errors: `NotOurs` where another process wrote to it meanwhile.
+ * Makes this process the owner of the journal after it read `bytes`: the former owner finds another length and stops writing.
+ * Errors: `OwnershipLost` where another process wrote to it meanwhile.
  */
 export async function claimJournal(files: Files, path: string, segment: Segment, bytes: number): Promise<void> {
   await files.lengthen(path);
   segment.reserved = await files.size(segment.fd);
   requireUntouched(files, path, segment);
-  if (contentEnd(files, segment.fd, segment.reserved) !== bytes)
-    throw new NotOurs(path, "was written to while it was read", STOP_ALL);
+  if (findContentEnd(files, segment.fd, segment.reserved) !== bytes)
+    throw new OwnershipLost(path, "was written to while it was read", STOP_ALL);
 }
 
-const PIECE = 1 << 20;
+const COPY_BYTES = 1 << 20;
 
 /**
- * Puts a durable copy of a journal file in its place, up to its `bytes`: what its former owner writes late lands in the old
- * file, which has no name any more. It also makes durable what a killed process left to the system's memory. The caller
- * syncs the folder and closes the old file.
+ * Replaces a journal file by a durable copy of its `bytes`: late writes of the former owner go to the old file, which has no name
+ * any more. The copy also makes data durable that a killed process left in the system's cache. The caller syncs the folder and
+ * closes the old file.
  */
 export async function renewFile(files: Files, path: string, segment: Segment): Promise<Segment> {
-  const aside = temporaryPath(path);
-  const fd = await files.open(aside, "create");
+  const temporary = temporaryPath(path);
+  const fd = await files.open(temporary, "create");
   try {
     for (let at = 0; at < segment.bytes;) {
-      const piece = readBytes(files, segment.fd, Math.min(PIECE, segment.bytes - at), at);
-      if (piece.length === 0) throw new Error(`${path} ends at byte ${at}, before its ${segment.bytes} bytes`);
-      await writeAll(files, fd, piece, at);
-      at += piece.length;
+      const chunk = readBytes(files, segment.fd, Math.min(COPY_BYTES, segment.bytes - at), at);
+      if (chunk.length === 0) throw new Error(`${path} ends at byte ${at}, before its ${segment.bytes} bytes`);
+      await writeAll(files, fd, chunk, at);
+      at += chunk.length;
     }
-    await synced(files.sync(fd));
+    await wrapSyncError(files.sync(fd));
     const inode = await files.inode(fd);
-    await files.rename(aside, path);
+    await files.rename(temporary, path);
     return { ...segment, fd, inode, reserved: segment.bytes };
   } catch (error) {
     await files.close(fd);

@@ -1,56 +1,56 @@
-/** Maps from ids to places that hold a million in little memory: no object a record. */
+/** Maps from ids to locations that need little memory for a million records: no object for each record. */
 import { sequenceId } from "../../lib/store/collections.ts";
 import { behindPrefix } from "../../lib/store/engine/sorted_map.ts";
 import type { ListOptions } from "../../lib/store/store.ts";
 
-/** Places by id, in order of ids. `set` and `delete` give the place that was there. */
-export interface Places {
+/** Locations by id, in order of ids. `set` and `delete` return the former location. */
+export interface LocationMap {
   readonly size: number;
   get(id: string): number | undefined;
-  set(id: string, place: number): number | undefined;
+  set(id: string, location: number): number | undefined;
   delete(id: string): number | undefined;
   page(range: ListOptions<boolean>): [id: string, place: number][];
-  /** The next few behind an id, or the first; `undefined` when there are none. */
-  run(after: string | undefined): Run | undefined;
-  /** Takes such a run in, behind all that is there. */
-  append(run: Run): void;
+  /** Returns the next records after an id, or the first ones; undefined when there are none. */
+  nextBatch(after: string | undefined): IdBatch | undefined;
+  /** Appends a batch after all records. */
+  append(batch: IdBatch): void;
   /**
-   * Shows places as they are kept, some thousands, those behind `from` on, or the first: they may be written to. Gives where to
-   * go on; `undefined` at the end. What comes and goes between two calls makes it show some twice, and pass over none that stays.
+   * Visits some thousand locations from `from` on, in arrays that the visitor may change. Returns the id to continue at, undefined
+   * at the end. Changes between two calls can cause a location to be visited twice, but none that stays to be skipped.
    */
-  sweep(from: string | undefined, visit: (places: number[] | Float64Array) => void): string | undefined;
+  visitSome(from: string | undefined, visit: (locations: number[] | Float64Array) => void): string | undefined;
 }
 
-/** Some ids in order, as one text, and their places: a million are few objects for the collector of garbage. */
-export interface Run {
+/** Some ids in order, joined to one text, and their locations: few objects for the garbage collector. */
+export interface IdBatch {
   text: string;
   /** End of each id in the text; empty for a sequence, where the text is the last id. */
   ends: number[];
-  places: number[];
+  locations: number[];
 }
 
-/** The ids of a run. */
-export const listIds = ({ text, ends }: Pick<Run, "text" | "ends">): string[] =>
+/** Lists the ids of a batch. */
+export const listIds = ({ text, ends }: Pick<IdBatch, "text" | "ends">): string[] =>
   ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end));
 
-/** A run of some ids. */
-export function makeRun(ids: readonly string[], places: number[]): Run {
+/** Creates a batch of ids. */
+export function makeBatch(ids: readonly string[], locations: number[]): IdBatch {
   let end = 0;
-  return { text: ids.join(""), ends: ids.map((id) => (end += id.length)), places };
+  return { text: ids.join(""), ends: ids.map((id) => (end += id.length)), locations };
 }
 
-/** A run that ids come to and go from. */
-interface Block extends Run {
+/** A batch that changes. */
+interface Block extends IdBatch {
   first: string;
 }
 
-const MOST_IDS = 64;
-const SWEPT_BLOCKS = 128;
+const MAX_BLOCK_IDS = 64;
+const VISITED_BLOCKS = 128;
 
-const idAt = ({ text, ends }: Run, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
+const idAt = ({ text, ends }: IdBatch, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
-/** The lowest number from 0 to `count` that `reached` says yes to, as it does to all above it. */
-export function lowest(count: number, reached: (index: number) => boolean): number {
+/** Finds by bisection the lowest number from 0 to `count` for which `reached` is true; it is true for all above. */
+export function findLowest(count: number, reached: (index: number) => boolean): number {
   let low = 0;
   let high = count;
   while (low < high) {
@@ -61,59 +61,60 @@ export function lowest(count: number, reached: (index: number) => boolean): numb
   return low;
 }
 
-/** Puts an id into a block in place of `count` others, which are one or none. */
-function splice(block: Block, rank: number, count: number, id?: string, place?: number): void {
-  const { text, ends, places } = block;
+/** Replaces `count` ids of a block (0 or 1) by an id, or removes them. */
+function splice(block: Block, rank: number, count: number, id?: string, location?: number): void {
+  const { text, ends, locations } = block;
   const start = ends[rank - 1] ?? 0;
   const end = count === 0 ? start : ends[rank]!;
   block.text = text.slice(0, start) + (id ?? "") + text.slice(end);
-  const grown = (id?.length ?? 0) - (end - start);
+  const addedLength = (id?.length ?? 0) - (end - start);
   ends.splice(rank, count, ...(id === undefined ? [] : [start]));
-  places.splice(rank, count, ...(place === undefined ? [] : [place]));
+  locations.splice(rank, count, ...(location === undefined ? [] : [location]));
   for (let index = rank; index < ends.length; index++)
-    ends[index]! += index === rank && id !== undefined ? id.length : grown;
+    ends[index]! += index === rank && id !== undefined ? id.length : addedLength;
   block.first = block.text.slice(0, ends[0]);
 }
 
-/** An empty map for ids of any kind. */
-export function sortedPlaces(): Places {
+/** Creates an empty map for ids of any kind. */
+export function createLocationMap(): LocationMap {
   const blocks: Block[] = [];
   let size = 0;
   let last = "";
 
-  /** The block in which an id lies or would lie; -1 before the first. */
-  const blockOf = (id: string): number => lowest(blocks.length, (index) => blocks[index]!.first > id) - 1;
-  const rankOf = (block: Block, id: string): number => lowest(block.places.length, (index) => idAt(block, index) >= id);
-  const insertBlock = (at: number, ids: string[], places: number[]): void =>
-    void blocks.splice(at, 0, { first: ids[0]!, ...makeRun(ids, places) });
+  /** Returns the index of the block for an id; -1 before the first. */
+  const findBlock = (id: string): number => findLowest(blocks.length, (index) => blocks[index]!.first > id) - 1;
+  const findRank = (block: Block, id: string): number =>
+    findLowest(block.locations.length, (index) => idAt(block, index) >= id);
+  const insertBlock = (at: number, ids: string[], locations: number[]): void =>
+    void blocks.splice(at, 0, { first: ids[0]!, ...makeBatch(ids, locations) });
 
-  /** Ids that rise with time leave full blocks behind, and none of their text is looked at. */
-  const push = (id: string, place: number): void => {
+  /** Appends the highest id; ascending ids fill blocks completely. */
+  const push = (id: string, location: number): void => {
     const block = blocks.at(-1);
     last = id;
-    if (!block || block.places.length >= MOST_IDS) return insertBlock(blocks.length, [id], [place]);
+    if (!block || block.locations.length >= MAX_BLOCK_IDS) return insertBlock(blocks.length, [id], [location]);
     block.ends.push(block.text.length + id.length);
     block.text += id;
-    block.places.push(place);
+    block.locations.push(location);
   };
 
-  const insert = (id: string, place: number): void => {
-    const at = Math.max(0, blockOf(id));
+  const insert = (id: string, location: number): void => {
+    const at = Math.max(0, findBlock(id));
     const block = blocks[at]!;
-    splice(block, rankOf(block, id), 0, id, place);
-    if (block.places.length <= MOST_IDS) return;
+    splice(block, findRank(block, id), 0, id, location);
+    if (block.locations.length <= MAX_BLOCK_IDS) return;
     const ids = listIds(block);
-    insertBlock(at + 1, ids.slice(MOST_IDS / 2), block.places.slice(MOST_IDS / 2));
-    Object.assign(block, makeRun(ids.slice(0, MOST_IDS / 2), block.places.slice(0, MOST_IDS / 2)));
+    insertBlock(at + 1, ids.slice(MAX_BLOCK_IDS / 2), block.locations.slice(MAX_BLOCK_IDS / 2));
+    Object.assign(block, makeBatch(ids.slice(0, MAX_BLOCK_IDS / 2), block.locations.slice(0, MAX_BLOCK_IDS / 2)));
   };
 
-  /** The block and the index within it of an id that is there. */
-  const find = (id: string): [block: Block, rank: number, at: number] | undefined => {
-    const at = blockOf(id);
+  /** Finds the block of an id, the index within it, and the index of the block. */
+  const findEntry = (id: string): [block: Block, rank: number, at: number] | undefined => {
+    const at = findBlock(id);
     if (at < 0) return undefined;
     const block = blocks[at]!;
-    const rank = rankOf(block, id);
-    return rank < block.places.length && idAt(block, rank) === id ? [block, rank, at] : undefined;
+    const rank = findRank(block, id);
+    return rank < block.locations.length && idAt(block, rank) === id ? [block, rank, at] : undefined;
   };
 
   return {
@@ -121,128 +122,133 @@ export function sortedPlaces(): Places {
       return size;
     },
     get(id) {
-      const found = find(id);
-      return found && found[0].places[found[1]];
+      const found = findEntry(id);
+      return found && found[0].locations[found[1]];
     },
-    set(id, place) {
-      const found = id > last ? undefined : find(id);
+    set(id, location) {
+      const found = id > last ? undefined : findEntry(id);
       if (!found) {
         size++;
-        return void (id > last ? push(id, place) : insert(id, place));
+        return void (id > last ? push(id, location) : insert(id, location));
       }
-      const [{ places }, rank] = found;
-      const before = places[rank];
-      places[rank] = place;
+      const [{ locations }, rank] = found;
+      const before = locations[rank];
+      locations[rank] = location;
       return before;
     },
     delete(id) {
-      const found = find(id);
+      const found = findEntry(id);
       if (!found) return undefined;
       const [block, rank, at] = found;
-      const before = block.places[rank];
+      const before = block.locations[rank];
       size--;
-      if (block.places.length === 1) blocks.splice(at, 1);
+      if (block.locations.length === 1) blocks.splice(at, 1);
       else splice(block, rank, 1);
-      if (id === last) last = blocks.length === 0 ? "" : idAt(blocks.at(-1)!, blocks.at(-1)!.places.length - 1);
+      if (id === last) last = blocks.length === 0 ? "" : idAt(blocks.at(-1)!, blocks.at(-1)!.locations.length - 1);
       return before;
     },
     page({ after, limit, reverse = false, prefix = "" }) {
       const found: [string, number][] = [];
       const behind = behindPrefix(prefix);
       const step = reverse ? -1 : 1;
-      const from = reverse ? lower(after, behind) : after !== undefined && after >= prefix ? after : prefix;
-      let at = from === undefined ? blocks.length - 1 : Math.max(0, blockOf(from));
+      const from = reverse ? minDefined(after, behind) : after !== undefined && after >= prefix ? after : prefix;
+      let at = from === undefined ? blocks.length - 1 : Math.max(0, findBlock(from));
       let block = blocks[at];
-      let rank = block ? (from === undefined ? block.places.length - 1 : rankOf(block, from) - (reverse ? 1 : 0)) : 0;
+      let rank = block
+        ? from === undefined
+          ? block.locations.length - 1
+          : findRank(block, from) - (reverse ? 1 : 0)
+        : 0;
       while (block && found.length < limit) {
-        if (rank < 0 || rank >= block.places.length) {
+        if (rank < 0 || rank >= block.locations.length) {
           block = blocks[(at += step)];
-          rank = reverse && block ? block.places.length - 1 : 0;
+          rank = reverse && block ? block.locations.length - 1 : 0;
           continue;
         }
         const id = idAt(block, rank);
         if (id !== after) {
           if (!id.startsWith(prefix)) break;
-          found.push([id, block.places[rank]!]);
+          found.push([id, block.locations[rank]!]);
         }
         rank += step;
       }
       return found;
     },
-    run(after) {
-      const at = after === undefined ? 0 : Math.max(0, blockOf(after));
+    nextBatch(after) {
+      const at = after === undefined ? 0 : Math.max(0, findBlock(after));
       for (const block of blocks.slice(at, at + 2)) {
-        const { places } = block;
-        const from = after === undefined ? 0 : lowest(places.length, (index) => idAt(block, index) > after);
-        if (from < places.length) return from === 0 ? block : makeRun(listIds(block).slice(from), places.slice(from));
+        const { locations } = block;
+        const from = after === undefined ? 0 : findLowest(locations.length, (index) => idAt(block, index) > after);
+        if (from < locations.length)
+          return from === 0 ? block : makeBatch(listIds(block).slice(from), locations.slice(from));
       }
       return undefined;
     },
-    append({ text, ends, places }) {
-      blocks.push({ first: text.slice(0, ends[0]), text, ends, places });
-      size += places.length;
+    append({ text, ends, locations }) {
+      blocks.push({ first: text.slice(0, ends[0]), text, ends, locations });
+      size += locations.length;
       last = text.slice(ends.at(-2) ?? 0);
     },
-    sweep(from, visit) {
-      const at = from === undefined ? 0 : Math.max(0, blockOf(from));
-      const end = at + SWEPT_BLOCKS;
-      for (const { places } of blocks.slice(at, end)) visit(places);
+    visitSome(from, visit) {
+      const at = from === undefined ? 0 : Math.max(0, findBlock(from));
+      const end = at + VISITED_BLOCKS;
+      for (const { locations } of blocks.slice(at, end)) visit(locations);
       return blocks[end]?.first;
     },
   };
 }
 
-const lower = (a: string | undefined, b: string | undefined): string | undefined =>
+const minDefined = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-const CHUNK = 2 ** 14;
+const CHUNK_LENGTH = 2 ** 14;
 const SEQUENCE_ID = /^\d{16}$/;
 
 /**
- * Places of records that are only appended, whose ids count up from 1: eight bytes each. `set` takes the next id, or one
- * that is there; nothing is ever deleted.
+ * Creates a map for records of a sequence, whose ids count up from 1: eight bytes each. `set` takes the next id or an existing one;
+ * nothing is ever deleted.
  */
-export function sequencePlaces(): Places {
+export function createSequenceMap(): LocationMap {
   const chunks: Float64Array[] = [];
   let size = 0;
 
-  const numberOf = (id: string): number => {
+  const parseSequenceId = (id: string): number => {
     const number = Number(id);
     return number >= 1 && number <= size && sequenceId(number) === id ? number : 0;
   };
-  const push = (place: number): undefined => {
-    (chunks[Math.floor(size / CHUNK)] ??= new Float64Array(CHUNK))[size % CHUNK] = place;
+  const push = (location: number): undefined => {
+    (chunks[Math.floor(size / CHUNK_LENGTH)] ??= new Float64Array(CHUNK_LENGTH))[size % CHUNK_LENGTH] = location;
     size++;
   };
-  const placeAt = (index: number): number => chunks[Math.floor(index / CHUNK)]![index % CHUNK]!;
+  const locationAt = (index: number): number => chunks[Math.floor(index / CHUNK_LENGTH)]![index % CHUNK_LENGTH]!;
 
   return {
     get size() {
       return size;
     },
     get(id) {
-      const number = numberOf(id);
-      return number === 0 ? undefined : placeAt(number - 1);
+      const number = parseSequenceId(id);
+      return number === 0 ? undefined : locationAt(number - 1);
     },
-    set(id, place) {
-      const number = numberOf(id);
+    set(id, location) {
+      const number = parseSequenceId(id);
       if (number === 0 && id !== sequenceId(size + 1)) throw new Error(`${id} does not follow ${sequenceId(size)}`);
-      if (number === 0) return push(place);
-      const before = placeAt(number - 1);
-      chunks[Math.floor((number - 1) / CHUNK)]![(number - 1) % CHUNK] = place;
+      if (number === 0) return push(location);
+      const before = locationAt(number - 1);
+      chunks[Math.floor((number - 1) / CHUNK_LENGTH)]![(number - 1) % CHUNK_LENGTH] = location;
       return before;
     },
     delete(id) {
-      if (numberOf(id) === 0) return undefined;
+      if (parseSequenceId(id) === 0) return undefined;
       throw new Error(`${id} is in a sequence, of which nothing is deleted`);
     },
     page({ after, limit, reverse = false, prefix = "" }) {
       const behind = behindPrefix(prefix);
-      /** How many ids come before a text, itself counted when `inclusive`. */
+      /** Counts the ids before a text; `inclusive`: also an equal one. */
       const before = (text: string, inclusive = false): number =>
         SEQUENCE_ID.test(text)
           ? Math.min(size, Math.max(0, Number(text) - (inclusive ? 0 : 1)))
-          : lowest(size, (index) => (inclusive ? sequenceId(index + 1) > text : sequenceId(index + 1) >= text));
+          : findLowest(size, (index) => (inclusive ? sequenceId(index + 1) > text : sequenceId(index + 1) >= text));
       const first = prefix === "" ? 0 : before(prefix);
       const last = (behind === undefined ? size : before(behind)) - 1;
       let index = reverse ? last : first;
@@ -250,23 +256,26 @@ export function sequencePlaces(): Places {
         index = reverse ? Math.min(last, before(after) - 1) : Math.max(first, before(after, true));
       const found: [string, number][] = [];
       for (; index >= first && index <= last && found.length < limit; index += reverse ? -1 : 1)
-        found.push([sequenceId(index + 1), placeAt(index)]);
+        found.push([sequenceId(index + 1), locationAt(index)]);
       return found;
     },
-    run(after) {
+    nextBatch(after) {
       const from = after === undefined ? 0 : Number(after);
       if (from >= size) return undefined;
-      const end = Math.min(size, (Math.floor(from / CHUNK) + 1) * CHUNK);
-      const places = chunks[Math.floor(from / CHUNK)]!.slice(from % CHUNK, ((end - 1) % CHUNK) + 1);
-      return { text: sequenceId(end), ends: [], places: [...places] };
+      const end = Math.min(size, (Math.floor(from / CHUNK_LENGTH) + 1) * CHUNK_LENGTH);
+      const locations = chunks[Math.floor(from / CHUNK_LENGTH)]!.slice(
+        from % CHUNK_LENGTH,
+        ((end - 1) % CHUNK_LENGTH) + 1,
+      );
+      return { text: sequenceId(end), ends: [], locations: [...locations] };
     },
-    append({ places }) {
-      for (const place of places) push(place);
+    append({ locations }) {
+      for (const location of locations) push(location);
     },
-    sweep(from, visit) {
-      const chunk = from === undefined ? 0 : Math.floor((Number(from) - 1) / CHUNK);
-      const next = (chunk + 1) * CHUNK;
-      if (size > chunk * CHUNK) visit(chunks[chunk]!.subarray(0, size - chunk * CHUNK));
+    visitSome(from, visit) {
+      const chunk = from === undefined ? 0 : Math.floor((Number(from) - 1) / CHUNK_LENGTH);
+      const next = (chunk + 1) * CHUNK_LENGTH;
+      if (size > chunk * CHUNK_LENGTH) visit(chunks[chunk]!.subarray(0, size - chunk * CHUNK_LENGTH));
       return next < size ? sequenceId(next + 1) : undefined;
     },
   };

@@ -1,41 +1,41 @@
-/** Reads records from the journal's files by their places. */
+/** Reads records from the journal's files by their locations. */
 import type { Version } from "../../lib/store/engine/view.ts";
 import { Json } from "../../lib/store/json.ts";
 import { StoreUnreadable } from "../../lib/store/store.ts";
-import { placeFile, placeOffset } from "./catalog.ts";
+import { locationFile, locationOffset } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
-import { whileUsed } from "./uses.ts";
+import { keepOpenWhile } from "./uses.ts";
 import type { WrittenBytes } from "./written_bytes.ts";
 
 type Page = readonly (readonly [id: string, place: number])[];
 
-/** Reads of records. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
+/** Reads records. Errors: `StoreDamaged`, and `StoreUnreadable` where a file cannot be read now. */
 export interface Reader {
-  /** Returns a record from the bytes that were written last; undefined where it is not among them. */
-  readWritten(collection: string, id: string, place: number): Version | undefined;
-  /** As `readWritten`, of a page; undefined where one of its records is not in memory. */
+  /** Returns a record from the newest writes in memory; undefined where it is not among them. */
+  readWritten(collection: string, id: string, location: number): Version | undefined;
+  /** As `readWritten`, for a page; undefined where one of its records is not in memory. */
   readAllWritten(collection: string, page: Page): Version[] | undefined;
   /** Reads one record from its file. */
-  read(collection: string, id: string, place: number): Promise<Version>;
-  /** Reads a page from the files, operations that lie near each other in one call. */
+  read(collection: string, id: string, location: number): Promise<Version>;
+  /** Reads a page from the files; nearby operations are read in one call. */
   readAll(collection: string, page: Page): Promise<Version[]>;
 }
 
 const TAB = 9;
-/** How much is read for one operation whose length is not known. */
-const GUESS = 4 * 1024;
-/** Operations at most this far apart are read in one call, up to so many bytes. */
-const GAP = 16 * 1024;
+/** Bytes that are read first for an operation of unknown length. */
+const FIRST_READ_BYTES = 4 * 1024;
+/** Operations up to this far apart are read in one call, up to `MAX_READ_BYTES`. */
+const MAX_GAP_BYTES = 16 * 1024;
 const MAX_READ_BYTES = 256 * 1024;
 
-/** The value of a record as its file has it, read when it is asked for. */
-class ReadJson extends Json {
+/** The value of a record, parsed at its first use. */
+class LazyJson extends Json {
   readonly #damaged: () => StoreDamaged;
-  constructor(text: string, damaged: () => StoreDamaged) {
+  constructor(text: string, reportDamage: () => StoreDamaged) {
     super(text);
-    this.#damaged = damaged;
+    this.#damaged = reportDamage;
   }
   override get value(): unknown {
     try {
@@ -47,8 +47,8 @@ class ReadJson extends Json {
 }
 
 /**
- * A reader over the open files of a journal. `sequences`: collections whose records have no key in front of them. `onDamaged`
- * learns of each record that is not as it was written. `written`: the bytes that are in memory still.
+ * Creates a reader of the open files of a journal. `sequences`: collections whose records are stored without a key. `onDamaged` is
+ * called for each damaged record. `written`: the newest writes in memory.
  */
 export function newReader(
   files: Files,
@@ -57,14 +57,14 @@ export function newReader(
   onDamaged: (error: StoreDamaged) => void = () => undefined,
   written?: Pick<WrittenBytes, "find">,
 ): Reader {
-  const damaged = ({ path }: Segment, place: number): StoreDamaged => {
-    const error = new StoreDamaged(path, placeOffset(place), "a record is not where the journal had it");
+  const reportDamage = ({ path }: Segment, location: number): StoreDamaged => {
+    const error = new StoreDamaged(path, locationOffset(location), "a record is not where the journal had it");
     onDamaged(error);
     return error;
   };
 
-  /** Errors: `StoreUnreadable` where the file cannot be read now (EIO, ENOMEM): that says nothing about what is in it. */
-  const readFrom: Files["read"] = async (...args) => {
+  /** Reads bytes. Errors: `StoreUnreadable` where the file cannot be read now (EIO, ENOMEM); it need not be damaged. */
+  const readBytes: Files["read"] = async (...args) => {
     try {
       return await files.read(...args);
     } catch (cause) {
@@ -75,13 +75,13 @@ export function newReader(
   };
 
   /** Reads one operation into the start of a buffer; `end` is its length. */
-  const fetch = async (segment: Segment, place: number): Promise<{ buffer: Buffer; end: number }> => {
-    for (let length = GUESS; ; length *= 8) {
+  const readOperation = async (segment: Segment, location: number): Promise<{ buffer: Buffer; end: number }> => {
+    for (let length = FIRST_READ_BYTES; ; length *= 8) {
       const buffer = Buffer.allocUnsafe(length);
-      const got = await readFrom(segment.fd, buffer, length, placeOffset(place));
+      const got = await readBytes(segment.fd, buffer, length, locationOffset(location));
       const end = buffer.indexOf(TAB);
       if (end !== -1 && end < got) return { buffer, end };
-      if (got < length) throw damaged(segment, place);
+      if (got < length) throw reportDamage(segment, location);
     }
   };
 
@@ -89,73 +89,76 @@ export function newReader(
     segment: Segment,
     collection: string,
     id: string,
-    place: number,
+    location: number,
     buffer: Buffer,
     start: number,
     end: number,
   ): Version => {
     const text = buffer.toString("utf8", start, end);
-    const broken = (): StoreDamaged => damaged(segment, place);
-    if (sequences.includes(collection)) return { collection, id, revision: 1, json: new ReadJson(text, broken) };
+    const broken = (): StoreDamaged => reportDamage(segment, location);
+    if (sequences.includes(collection)) return { collection, id, revision: 1, json: new LazyJson(text, broken) };
     const plain = `["${collection}","${id}",`;
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
     const comma = text.indexOf(",", key.length);
     if (!text.startsWith(key) || comma === -1) throw broken();
-    const json = new ReadJson(text.slice(comma + 1, -1), broken);
+    const json = new LazyJson(text.slice(comma + 1, -1), broken);
     return { collection, id, revision: Number(text.slice(key.length, comma)), json };
   };
 
-  const readOne = async (segment: Segment, collection: string, id: string, place: number): Promise<Version> => {
-    const { buffer, end } = await fetch(segment, place);
-    return parse(segment, collection, id, place, buffer, 0, end);
+  const readOne = async (segment: Segment, collection: string, id: string, location: number): Promise<Version> => {
+    const { buffer, end } = await readOperation(segment, location);
+    return parse(segment, collection, id, location, buffer, 0, end);
   };
 
-  const readWritten: Reader["readWritten"] = (collection, id, place) => {
-    const recent = written?.find(place);
-    return recent && parse(segmentOf(placeFile(place)), collection, id, place, recent.buffer, recent.start, recent.end);
+  const readWritten: Reader["readWritten"] = (collection, id, location) => {
+    const recent = written?.find(location);
+    return (
+      recent &&
+      parse(segmentOf(locationFile(location)), collection, id, location, recent.buffer, recent.start, recent.end)
+    );
   };
 
   return {
     readWritten,
     readAllWritten(collection, page) {
       const versions: Version[] = [];
-      for (const [id, place] of page) {
-        const version = readWritten(collection, id, place);
+      for (const [id, location] of page) {
+        const version = readWritten(collection, id, location);
         if (!version) return undefined;
         versions.push(version);
       }
       return versions;
     },
-    async read(collection, id, place) {
-      const segment = segmentOf(placeFile(place));
-      return whileUsed([segment], () => readOne(segment, collection, id, place));
+    async read(collection, id, location) {
+      const segment = segmentOf(locationFile(location));
+      return keepOpenWhile([segment], () => readOne(segment, collection, id, location));
     },
     async readAll(collection, page) {
-      // Compaction may move what is read meanwhile: it is read where it lies now.
-      const segments = new Map(page.map(([, place]) => [placeFile(place), segmentOf(placeFile(place))]));
-      return whileUsed(segments.values(), async () => {
+      // Compaction may move records meanwhile: they are still read from the former files.
+      const segments = new Map(page.map(([, location]) => [locationFile(location), segmentOf(locationFile(location))]));
+      return keepOpenWhile(segments.values(), async () => {
         const versions = new Array<Version>(page.length);
-        const order = inPlaceOrder(page);
+        const order = sortByLocation(page);
         for (let from = 0; from < order.length;) {
           const first = page[order[from]!]![1];
-          const segment = segments.get(placeFile(first))!;
+          const segment = segments.get(locationFile(first))!;
           let last = first;
           let to = from + 1;
           for (; to < order.length; to++) {
-            const place = page[order[to]!]![1];
-            if (place - last > GAP || place - first > MAX_READ_BYTES - GUESS) break;
-            last = place;
+            const location = page[order[to]!]![1];
+            if (location - last > MAX_GAP_BYTES || location - first > MAX_READ_BYTES - FIRST_READ_BYTES) break;
+            last = location;
           }
-          const buffer = Buffer.allocUnsafe(last - first + GUESS);
-          const got = await readFrom(segment.fd, buffer, buffer.length, placeOffset(first));
+          const buffer = Buffer.allocUnsafe(last - first + FIRST_READ_BYTES);
+          const got = await readBytes(segment.fd, buffer, buffer.length, locationOffset(first));
           for (const index of order.slice(from, to)) {
-            const [id, place] = page[index]!;
-            const end = buffer.indexOf(TAB, place - first);
-            // The last of a run may be longer than what was read, and so may one that has lost its end.
+            const [id, location] = page[index]!;
+            const end = buffer.indexOf(TAB, location - first);
+            // An operation that does not end within these bytes is long, or damaged.
             versions[index] =
               end === -1 || end >= got
-                ? await readOne(segment, collection, id, place)
-                : parse(segment, collection, id, place, buffer, place - first, end);
+                ? await readOne(segment, collection, id, location)
+                : parse(segment, collection, id, location, buffer, location - first, end);
           }
           from = to;
         }
@@ -165,8 +168,8 @@ export function newReader(
   };
 }
 
-/** The indexes of a page, by rising places. */
-function inPlaceOrder(page: readonly (readonly [string, number])[]): number[] {
+/** Returns the indexes of a page, by ascending location. */
+function sortByLocation(page: readonly (readonly [string, number])[]): number[] {
   const order = page.map((_, index) => index);
   return order.sort((a, b) => page[a]![1] - page[b]![1]);
 }

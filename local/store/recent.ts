@@ -1,50 +1,49 @@
-/** Records that were read from the files last, in memory: a page is read again, and so is a change at its next step. */
+/** Caches the records that were read from files last. */
 import { inner, type Key, type Version } from "../../lib/store/engine/view.ts";
 
-/** The records read last. */
-export interface Recent {
+/** A cache of records. */
+export interface RecentRecords {
   get(key: Key): Version | undefined;
   add(version: Version): void;
   remove(key: Key): void;
 }
 
-/** Counted for each record, however short it is. */
+/** Counted for each record in addition to its text. */
 const RECORD_CHARACTERS = 128;
-/** The part of the memory that a single record may take. */
-const LARGEST_SHARE = 1 / 8;
+/** Share of the cache that one record may take. */
+const MAX_RECORD_SHARE = 1 / 8;
 
-/** Records by collection and id, so that no name of both is made for each look-up. */
+/** Records by collection, then by id, so that a look-up joins no strings. */
 interface Generation {
   versions: Map<string, Map<string, Version>>;
   characters: number;
 }
 
-const generation = (): Generation => ({ versions: new Map(), characters: 0 });
+const newGeneration = (): Generation => ({ versions: new Map(), characters: 0 });
 
 /**
- * Creates it empty. Records lie in two generations: what is used is in the young one, and when that is half of what may stay,
- * it replaces the old one. More characters than some hundred thousand grow old in V8's heap and cost more to collect than a
- * record costs to read again.
+ * Creates an empty cache of two generations. A used record moves to the young generation; when that has half of `maxCharacters`, it
+ * becomes the old one, which is dropped. A larger cache would cost more in garbage collection than it saves in reads.
  */
-export function newRecent(maxCharacters: number): Recent {
-  let young = generation();
-  let old = generation();
+export function newRecent(maxCharacters: number): RecentRecords {
+  let young = newGeneration();
+  let old = newGeneration();
 
   const find = ({ versions }: Generation, { collection, id }: Key): Version | undefined =>
     versions.get(collection)?.get(id);
 
-  const remove: Recent["remove"] = ({ collection, id }) => {
+  const remove: RecentRecords["remove"] = ({ collection, id }) => {
     for (const { versions } of [young, old]) versions.get(collection)?.delete(id);
   };
 
-  const add: Recent["add"] = (version) => {
+  const add: RecentRecords["add"] = (version) => {
     const { length } = version.json?.text ?? "";
-    if (length > maxCharacters * LARGEST_SHARE) return remove(version);
+    if (length > maxCharacters * MAX_RECORD_SHARE) return remove(version);
     inner(young.versions, version.collection).set(version.id, version);
     young.characters += length + RECORD_CHARACTERS;
     if (young.characters < maxCharacters / 2) return;
     old = young;
-    young = generation();
+    young = newGeneration();
   };
 
   return {

@@ -1,34 +1,38 @@
-/** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
+/** Views of the store's records: the durable ones, and those with accepted writes that are not durable yet. */
 import { createTransientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
 import { allThere, type Awaitable, type Key, onceThere, type Version, type View } from "../../lib/store/engine/view.ts";
 import { mergeList } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
-import type { Recent } from "./recent.ts";
-import type { Hot } from "./state_file.ts";
+import type { RecentRecords } from "./recent.ts";
+import type { HotRecords } from "./state_file.ts";
 
-/** The durable records: those of the state file from memory, everything else from the journal's files. */
-export interface Durable extends View {
+/** The durable records: those of the state file in memory, all others in the journal's files. */
+export interface DurableRecords extends View {
   version(collection: string, id: string): Awaitable<Version | undefined>;
-  /** Enters a version that has become durable at a place. */
-  enter(version: Version, place: number): void;
+  /** Adds a version that has become durable at a location. */
+  enter(version: Version, location: number): void;
 }
 
-/** Returns the durable records of a catalog; `hot` are those of the state file. */
-export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, recent: Recent): Durable {
-  const version: Durable["version"] = (collection, id) => {
-    const held = hot.get(collection);
-    if (held) return held.get(id);
-    const place = catalog.place(collection, id);
-    if (place === undefined) return undefined;
-    return reader.readWritten(collection, id, place) ?? recent.get({ collection, id }) ?? cold(collection, id, place);
+/** Creates the view of durable records; `hot` are those of the state file. */
+export function newDurable(catalog: Catalog, reader: Reader, hot: HotRecords, recent: RecentRecords): DurableRecords {
+  const version: DurableRecords["version"] = (collection, id) => {
+    const hotRecords = hot.get(collection);
+    if (hotRecords) return hotRecords.get(id);
+    const location = catalog.locate(collection, id);
+    if (location === undefined) return undefined;
+    return (
+      reader.readWritten(collection, id, location) ??
+      recent.get({ collection, id }) ??
+      readFromFile(collection, id, location)
+    );
   };
 
-  const cold = async (collection: string, id: string, place: number): Promise<Version> => {
-    const read = await reader.read(collection, id, place);
-    // It may have been written again meanwhile.
-    if (catalog.place(collection, id) === place) recent.add(read);
+  const readFromFile = async (collection: string, id: string, location: number): Promise<Version> => {
+    const read = await reader.read(collection, id, location);
+    // The record may have been written again meanwhile.
+    if (catalog.locate(collection, id) === location) recent.add(read);
     return read;
   };
 
@@ -36,45 +40,45 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, recent: R
     version,
     versions: (keys) => allThere(keys.map(({ collection, id }) => version(collection, id))),
     list(collection, options) {
-      const held = hot.get(collection);
-      if (held) return held.page(options).map(([, version]) => version);
+      const hotRecords = hot.get(collection);
+      if (hotRecords) return hotRecords.page(options).map(([, version]) => version);
       const page = catalog.page(collection, options);
       if (options.keysOnly) return page.map(([id]) => ({ id }));
       const written = options.uncached ? undefined : reader.readAllWritten(collection, page);
       return written ?? reader.readAll(collection, page);
     },
-    enter(version, place) {
+    enter(version, location) {
       const { collection, id, revision, json } = version;
-      if (json) catalog.put(collection, id, place);
-      else catalog.bury(collection, id, revision);
+      if (json) catalog.put(collection, id, location);
+      else catalog.delete(collection, id, revision);
       if (hot.get(collection)) hot.enter(version);
       else recent.remove(version);
     },
   };
 }
 
-/** Everything accepted, as decisions see it. */
-export interface Accepted extends View {
-  /** Takes writes on. Errors: when a sequence would not only grow; then none is taken. */
+/** The records with all accepted writes, as decisions read them. */
+export interface AcceptedRecords extends View {
+  /** Accepts writes. Errors: where a write to a sequence is not an append; no write is accepted then. */
   add(writes: readonly Version[]): void;
-  /** This has become durable. */
-  settle(version: Version): void;
-  /** Drops all that is not durable: it never will be. */
+  /** Removes a version that has become durable. */
+  markDurable(version: Version): void;
+  /** Drops all accepted writes that are not durable, after a failure. */
   reset(): void;
 }
 
-/** Nothing accepted yet. `sequences`: collections that are only appended to. */
+/** Creates the view without accepted writes. `sequences`: collections that are only appended to. */
 export function newAccepted(
-  durable: Pick<Durable, "version" | "list">,
+  durable: Pick<DurableRecords, "version" | "list">,
   catalog: Pick<Catalog, "size" | "floor">,
   sequences: readonly string[],
-): Accepted {
+): AcceptedRecords {
   const accepted = new Map<string, TransientMap<string, Version>>();
   const sizes = () => sequences.map((name) => [name, catalog.size(name)] as const);
   const appended = new Map(sizes());
   const floors = new Map<string, number>();
 
-  /** Returns the version of an absent record: its revision is the one above which all in its collection begin. */
+  /** Returns the version of an absent record: its revision is the floor of the collection. */
   const absent = ({ collection, id }: Key): Version | undefined => {
     const revision = Math.max(catalog.floor(collection), floors.get(collection) ?? 0);
     return revision === 0 ? undefined : { collection, id, revision, json: undefined };
@@ -111,16 +115,16 @@ export function newAccepted(
       checkSequences(writes);
       for (const version of writes) {
         const { collection, id, revision, json } = version;
-        let known = accepted.get(collection);
-        if (!known) accepted.set(collection, (known = createTransientMap()));
-        known.set(id, version);
+        let records = accepted.get(collection);
+        if (!records) accepted.set(collection, (records = createTransientMap()));
+        records.set(id, version);
         if (!json) floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       }
     },
-    settle(version) {
-      const known = accepted.get(version.collection);
+    markDurable(version) {
+      const records = accepted.get(version.collection);
       // A later transaction may have written the record again.
-      if (known?.get(version.id) === version) known.delete(version.id);
+      if (records?.get(version.id) === version) records.delete(version.id);
     },
     reset() {
       accepted.clear();

@@ -1,122 +1,125 @@
-/** Superseded records that are still in the journal's files: as long as they are, a later deletion of them must stay. */
+/** Tracks superseded records that are still in the journal's files: their deletions must stay as long as they are. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { type Catalog, packPlace } from "./catalog.ts";
+import { type Catalog, packLocation } from "./catalog.ts";
 import type { Files } from "./files.ts";
-import { eachOperation, eachText, isDeletion, readKey, StoreDamaged } from "./journal_format.ts";
-import { parseBatch, scanLines, type Segment, SLICE } from "./segment.ts";
+import { visitOperations, visitTexts, isDeletion, readOperation, StoreDamaged } from "./journal_format.ts";
+import { parseBatch, scanLines, type Segment, SLICE_BYTES } from "./segment.ts";
 
-/** Superseded records by file, noted as that happens: no file need be read for it repeatedly. */
-export interface Remains {
-  /** Notes from now on what is superseded in a file, in which nothing is yet. */
+/** Superseded records by file, recorded as they are superseded, so that files need not be read repeatedly. */
+export interface SupersededRecords {
+  /** Begins to record for a new file. */
   begin(file: number): void;
-  /** A record in a file is superseded. */
-  note(file: number, collection: string, id: string): void;
-  forget(file: number): void;
+  /** Records that a record in a file was superseded. */
+  add(file: number, collection: string, id: string): void;
+  remove(file: number): void;
   /**
-   * Returns whether the subject of a deletion in a segment is in an older one; also true for a few others, which keeps their
-   * deletions without need. Those that are not noted from their beginning are read. Errors: `StoreDamaged`.
+   * Returns a function that checks if an older segment contains a record that a segment deletes. It works by hashes, so it may be
+   * true for a few others. Segments that were not recorded from their beginning are read. Errors: `StoreDamaged`.
    */
-  under(
+  findDeletedIn(
     segment: Segment,
     older: readonly Segment[],
-    reading: RemainsReading,
+    reading: ReadingParts,
   ): Promise<(collection: string, id: string) => boolean>;
 }
 
-/** Dependencies of reading files; `stopped` is called between pieces: true cancels, and the result is then invalid. */
-export interface RemainsReading {
+/** Dependencies of reading files. `stopped` is called between slices; true cancels, and the result is then invalid. */
+export interface ReadingParts {
   files: Files;
   catalog: Catalog;
   stopped(): boolean;
 }
 
-/** Nothing is known of any file yet. */
-export function newRemains(): Remains {
+/** Creates the tracking, without files. */
+export function newSupersededRecords(): SupersededRecords {
   const known = new Map<number, Hashes>();
 
-  const read = async (segment: Segment, reading: RemainsReading): Promise<Hashes> => {
+  const read = async (segment: Segment, reading: ReadingParts): Promise<Hashes> => {
     const { file } = segment;
     const found = newHashes();
-    // Records that are superseded meanwhile are noted too.
+    // Records that are superseded meanwhile are recorded too.
     known.set(file, found);
-    const whole = await eachLine(segment, reading, (buffer, body, end, offset) =>
-      eachOperation(buffer, body, end, ({ collection, id, deleted, start }) => {
-        if (deleted || reading.catalog.place(collection, id) === packPlace(file, offset + start)) return;
+    const isComplete = await visitLines(segment, reading, (buffer, body, end, offset) =>
+      visitOperations(buffer, body, end, ({ collection, id, deleted, start }) => {
+        if (deleted || reading.catalog.locate(collection, id) === packLocation(file, offset + start)) return;
         found.add(hashOf(collection, id));
       }),
     );
-    if (!whole) known.delete(file);
+    if (!isComplete) known.delete(file);
     return found;
   };
 
   return {
     begin: (file) => void known.set(file, newHashes()),
-    note: (file, collection, id) => known.get(file)?.add(hashOf(collection, id)),
-    forget: (file) => void known.delete(file),
-    async under(segment, older, reading) {
-      const asked = new Set<number>();
-      const held = new Set<number>();
+    add: (file, collection, id) => known.get(file)?.add(hashOf(collection, id)),
+    remove: (file) => void known.delete(file),
+    async findDeletedIn(segment, older, reading) {
+      const deletedHashes = new Set<number>();
+      const foundHashes = new Set<number>();
       if (older.length > 0)
-        await eachLine(segment, reading, (buffer, body, end) =>
-          eachText(buffer, body, end, (start, close, sequence) => {
+        await visitLines(segment, reading, (buffer, body, end) =>
+          visitTexts(buffer, body, end, (start, close, sequence) => {
             if (sequence !== undefined || !isDeletion(buffer, close)) return;
-            const { collection, id } = readKey(buffer, start, close);
-            asked.add(hashOf(collection, id));
+            const { collection, id } = readOperation(buffer, start, close);
+            deletedHashes.add(hashOf(collection, id));
           }),
         );
       for (const one of older) {
         if (reading.stopped()) break;
-        (known.get(one.file) ?? (await read(one, reading))).each((hash) => asked.has(hash) && held.add(hash));
+        (known.get(one.file) ?? (await read(one, reading))).each(
+          (hash) => deletedHashes.has(hash) && foundHashes.add(hash),
+        );
         await nextTurn();
       }
-      return (collection, id) => held.has(hashOf(collection, id));
+      return (collection, id) => foundHashes.has(hashOf(collection, id));
     },
   };
 }
 
-/** Visits the lines of a sealed segment; `offset` is what places in the buffer are to be raised by. False: it was stopped. */
-async function eachLine(
+/** Visits the lines of a sealed segment; `offset` is to be added to offsets in the buffer. False: it was cancelled. */
+async function visitLines(
   segment: Segment,
-  { files, stopped }: RemainsReading,
+  { files, stopped }: ReadingParts,
   visit: (buffer: Buffer, body: number, end: number, offset: number) => void,
 ): Promise<boolean> {
   const end = await scanLines(
     files,
     segment,
-    segment.begins,
+    segment.firstOffset,
     (buffer, start, end, offset) => {
       if (stopped()) return false;
       visit(buffer, parseBatch(segment.path, buffer, start, end, offset).body, end, offset - start);
       return true;
     },
-    { piece: SLICE },
+    { chunkBytes: SLICE_BYTES },
   );
   if (end < segment.bytes && !stopped()) throw new StoreDamaged(segment.path, end, "its last line has no end");
   return end === segment.bytes;
 }
 
-/** As a small integer, which takes four bytes. */
+/** Hashes a key to a 32-bit integer. */
 const hashOf = (collection: string, id: string): number => crc32(`${collection}\n${id}`) | 0;
 
-/** Small integers, some of them perhaps more than once. */
+/** A list of hashes, which may have duplicates. */
 interface Hashes {
   add(hash: number): void;
   each(visit: (hash: number) => void): void;
 }
 
-const PIECE = 1024;
+const CHUNK_LENGTH = 1024;
 
 function newHashes(): Hashes {
-  const pieces: Int32Array[] = [];
+  const chunks: Int32Array[] = [];
   let size = 0;
   return {
     add(hash) {
-      (pieces[Math.floor(size / PIECE)] ??= new Int32Array(PIECE))[size % PIECE] = hash;
+      (chunks[Math.floor(size / CHUNK_LENGTH)] ??= new Int32Array(CHUNK_LENGTH))[size % CHUNK_LENGTH] = hash;
       size++;
     },
     each(visit) {
-      for (let index = 0; index < size; index++) visit(pieces[Math.floor(index / PIECE)]![index % PIECE]!);
+      for (let index = 0; index < size; index++)
+        visit(chunks[Math.floor(index / CHUNK_LENGTH)]![index % CHUNK_LENGTH]!);
     },
   };
 }

@@ -1,10 +1,10 @@
-/** Reads the files of a journal in order and enters what they say into a catalog. */
-import { type Catalog, type Covered, placeFile, type KeptCatalog, packPlace } from "./catalog.ts";
+/** Reads the files of a journal in order into a catalog. */
+import { type Catalog, type CatalogedSegment, locationFile, type StoredCatalog, packLocation } from "./catalog.ts";
 import type { Files } from "./files.ts";
-import { eachOperation, isIntact, type Operation, readHead, StoreDamaged } from "./journal_format.ts";
-import { parseBatch, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
+import { visitOperations, isIntact, type Operation, readHead, StoreDamaged } from "./journal_format.ts";
+import { parseBatch, openSegment, scanLines, type Segment, SLICE_BYTES } from "./segment.ts";
 
-/** The journal's last file as it was found. */
+/** The journal's last file. */
 export interface LastSegment {
   segment: Segment;
   /** End of the last complete line; bytes after it are a torn write. */
@@ -17,13 +17,13 @@ export interface ReplayParts {
   catalog: Catalog;
   /** The open files by their numbers. */
   segments: Map<number, Segment>;
-  /** Content of the catalog file, which is in the catalog already. */
-  kept: KeptCatalog | undefined;
+  /** Content of the catalog file, which was read into the catalog already. */
+  stored: StoredCatalog | undefined;
   nextFile(): number;
 }
 
-/** A replay from the beginning. */
-export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayParts) {
+/** Creates a replay from the first file on. */
+export function newReplay({ files, catalog, segments, stored, nextFile }: ReplayParts) {
   const unread = new Set<Segment>();
   let covered = true;
   let last = 0;
@@ -43,22 +43,22 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
     return segment;
   };
 
-  /** Enters every batch up to the first line that is none; returns where that begins. */
+  /** Reads all batches up to the first damaged line; returns its offset. */
   const read = (segment: Segment): Promise<number> => {
     const { path, file } = segment;
     const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
       if (!isIntact(buffer.subarray(start, end))) return false;
       const head = readHead(buffer, start);
       if (head?.previous !== last) {
-        const what = head ? `commit ${head.previous + 1}` : "something else";
-        throw new StoreDamaged(path, offset, `${what} stands where commit ${last + 1} should`);
+        const found = head ? `commit ${head.previous + 1}` : "something else";
+        throw new StoreDamaged(path, offset, `${found} stands where commit ${last + 1} should`);
       }
       try {
-        eachOperation(buffer, head.body, end, (operation) => {
+        visitOperations(buffer, head.body, end, (operation) => {
           const { collection, id, revision, deleted } = operation;
-          countIn(segment, operation);
-          if (deleted) return catalog.bury(collection, id, revision);
-          catalog.put(collection, id, packPlace(file, offset + operation.start - start));
+          countOperation(segment, operation);
+          if (deleted) return catalog.delete(collection, id, revision);
+          catalog.put(collection, id, packLocation(file, offset + operation.start - start));
           segment.live++;
         });
       } catch (error) {
@@ -67,26 +67,26 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
       last = segment.last = head.sequence;
       return true;
     };
-    return scanLines(files, segment, segment.begins, visit);
+    return scanLines(files, segment, segment.firstOffset, visit);
   };
 
-  const refuse = (path: string, offset: number): never => {
+  const rejectLine = (path: string, offset: number): never => {
     throw new StoreDamaged(path, offset, "the line does not match its checksum");
   };
 
-  /** Takes over what the catalog file says of a segment, or of what was compacted since, what lies in it now. */
-  const adopt = async (segment: Segment, known: Covered, number: number): Promise<void> => {
+  /** Takes a segment from the catalog file; reads it if it was compacted after that file was written. */
+  const adoptSegment = async (segment: Segment, known: CatalogedSegment, number: number): Promise<void> => {
     if (known.mark === segment.mark && known.bytes === segment.bytes) {
       const { last: end, puts, deletions } = known;
-      Object.assign(segment, { last: end, puts, deletions, live: kept!.live.get(number) ?? 0 });
+      Object.assign(segment, { last: end, puts, deletions, live: stored!.live.get(number) ?? 0 });
       unread.add(segment);
     } else {
       covered = false;
       segments.delete(number);
       segments.set((segment.file = nextFile()), segment);
       await relocate(files, catalog, segment, number);
-      const isGone = segment.live < (kept!.live.get(number) ?? 0);
-      if (isGone && !catalog.forget(number))
+      const isGone = segment.live < (stored!.live.get(number) ?? 0);
+      if (isGone && !catalog.removeFile(number))
         throw new StoreDamaged(segment.path, 0, "records that were in it are missing");
     }
     last = segment.last;
@@ -110,12 +110,12 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
     /** Reads the next sealed segment, unless the catalog file covers it. Errors: `StoreDamaged`. */
     async sealed(path: string, number: number): Promise<Segment> {
       const segment = await open(path, number, "read");
-      const known = kept?.segments[number - 1];
-      if (known) await adopt(segment, known, number);
+      const known = stored?.segments[number - 1];
+      if (known) await adoptSegment(segment, known, number);
       else {
         covered = false;
         const end = await read(segment);
-        if (end < segment.bytes) refuse(path, end);
+        if (end < segment.bytes) rejectLine(path, end);
       }
       return segment;
     },
@@ -123,36 +123,36 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
     async active(path: string, number: number): Promise<LastSegment> {
       const segment = await open(path, number, "write");
       const end = await read(segment);
-      // A batch is written when the one before it is durable. So what an intact line follows was acknowledged: it is damaged,
-      // while a bad line at the end was torn. Zeros, lost sectors and whatever else may stand in one have no intact line.
+      // A batch is written only after the one before it is durable. So a bad line before an intact one was durable, and is damaged;
+      // a bad line at the end is a torn write.
       await scanLines(files, segment, end, (buffer, from, to) => {
-        if (isIntact(buffer.subarray(from, to))) refuse(path, end);
+        if (isIntact(buffer.subarray(from, to))) rejectLine(path, end);
       });
       return { segment, end };
     },
   };
 }
 
-/** Counts an operation that is read in a segment. */
-function countIn(segment: Segment, { id, deleted }: Pick<Operation, "id" | "deleted">): void {
+/** Counts an operation of a segment. */
+function countOperation(segment: Segment, { id, deleted }: Pick<Operation, "id" | "deleted">): void {
   if (!deleted) segment.puts++;
   else if (id !== "") segment.deletions++;
 }
 
-/** Finds the records that lay in a file, `from`, in the one that took its place, and moves them there in the catalog. */
+/** Changes the locations of records in the file `from` to those in its compacted replacement. */
 async function relocate(files: Files, catalog: Catalog, segment: Segment, from: number): Promise<void> {
   const visit = (buffer: Buffer, start: number, end: number, offset: number): void => {
     const head = parseBatch(segment.path, buffer, start, end, offset);
-    eachOperation(buffer, head.body, end, (operation) => {
-      countIn(segment, operation);
+    visitOperations(buffer, head.body, end, (operation) => {
+      countOperation(segment, operation);
       const { collection, id, deleted } = operation;
-      const latest = deleted ? undefined : catalog.place(collection, id);
-      if (latest === undefined || placeFile(latest) !== from) return;
-      catalog.put(collection, id, packPlace(segment.file, offset + operation.start - start));
+      const latest = deleted ? undefined : catalog.locate(collection, id);
+      if (latest === undefined || locationFile(latest) !== from) return;
+      catalog.put(collection, id, packLocation(segment.file, offset + operation.start - start));
       segment.live++;
     });
     segment.last = head.sequence;
   };
-  const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
+  const end = await scanLines(files, segment, segment.firstOffset, visit, { chunkBytes: SLICE_BYTES });
   if (end < segment.bytes) throw new StoreDamaged(segment.path, end, "its last line has no end");
 }

@@ -1,4 +1,4 @@
-/** One file of the journal: its header, what is known of it, and the reading of its lines. */
+/** Opens, creates and scans the files of the journal. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LostRecords } from "../../lib/store/faults.ts";
 import { temporaryPath, type Files, writeAll } from "./files.ts";
@@ -10,62 +10,62 @@ export const JOURNAL_FORMAT = "countersign-journal/1";
 /** The first line of a journal file. */
 export interface Header {
   format: typeof JOURNAL_FORMAT;
-  /** Random, made once with the store: files of two stores are never taken for one. */
+  /** Random id of the store, so that files of two stores are never mixed. */
   store: string;
   /** Counts the journal's files from 1. */
   segment: number;
   /** The number of the last commit before this file, 0 at the beginning. */
   after: number;
   written_at: string;
-  /** Present when superseded operations were taken out. */
+  /** Present after a compaction. */
   compacted?: true;
-  /** Present in a file that was made where the file with the newest records was missing. */
+  /** Present in a file that was created because the file with the newest records was missing. */
   lost?: LostRecords;
 }
 
 /** An open file of the journal. */
 export interface Segment {
   readonly header: Header;
-  /** The checksum of the header line: tells this content from an earlier one under the same name. */
+  /** The checksum of the header line, which differs after a compaction. */
   readonly mark: string;
-  /** The number under which places speak of this file; another one when it has been rewritten. */
+  /** Number of this file in locations; a compacted file has a new one. */
   file: number;
   readonly fd: number;
   readonly inode: number;
   path: string;
   /** Offset of its first commit. */
-  readonly begins: number;
-  /** Length of what is durable. */
+  readonly firstOffset: number;
+  /** Length of the durable content. */
   bytes: number;
-  /** Length of the file: behind what is durable lie zeros, so that a sync need not make a new length durable. */
+  /** Length of the file with the zeros after its content, which make syncs faster. */
   reserved: number;
   /** The number of its last commit, `header.after` while it has none. */
   last: number;
-  /** Records that were put, how many of them are not superseded by a later one, and how many were deleted. */
+  /** Counts of records, of those that are not superseded, and of deletions. */
   puts: number;
   live: number;
   deletions: number;
 }
 
-/** Returns whether nothing in a segment is superseded: then nothing in it comes back when a later deletion of it is forgotten. */
+/** Checks that no record of a segment is superseded: then it needs no later deletions. */
 export const isClean = ({ puts, live }: Segment): boolean => live === puts;
 
-const LONGEST_HEADER = 4096;
+const MAX_HEADER_BYTES = 4096;
 
 /** Opens a journal file and reads its header. Errors: `StoreDamaged`. */
 export async function openSegment(files: Files, path: string, file: number, mode: "read" | "write"): Promise<Segment> {
   const fd = await files.open(path, mode);
   try {
-    const buffer = Buffer.allocUnsafe(LONGEST_HEADER);
-    const start = buffer.subarray(0, files.readNow(fd, buffer, LONGEST_HEADER, 0));
+    const buffer = Buffer.allocUnsafe(MAX_HEADER_BYTES);
+    const start = buffer.subarray(0, files.readNow(fd, buffer, MAX_HEADER_BYTES, 0));
     const end = start.indexOf(NEWLINE);
     if (end === -1 || !isIntact(start.subarray(0, end)))
       throw new StoreDamaged(path, 0, "this is not the first line of a journal");
-    const segment = segmentOf(path, file, { fd, inode: await files.inode(fd) }, start.subarray(0, end + 1));
+    const segment = parseSegment(path, file, { fd, inode: await files.inode(fd) }, start.subarray(0, end + 1));
     if (segment.header.format !== JOURNAL_FORMAT)
       throw new StoreDamaged(path, 0, `it is not of the format ${JOURNAL_FORMAT}`, "Use the version that wrote it.");
     segment.reserved = await files.size(fd);
-    segment.bytes = contentEnd(files, fd, segment.reserved);
+    segment.bytes = findContentEnd(files, fd, segment.reserved);
     return segment;
   } catch (error) {
     await files.close(fd);
@@ -73,8 +73,8 @@ export async function openSegment(files: Files, path: string, file: number, mode
   }
 }
 
-/** Returns the offset of the zeros that a file ends with. */
-export function contentEnd(files: Files, fd: number, size: number): number {
+/** Returns the offset of the zeros at the end of a file. */
+export function findContentEnd(files: Files, fd: number, size: number): number {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
     const from = Math.max(0, end - buffer.length);
@@ -84,21 +84,21 @@ export function contentEnd(files: Files, fd: number, size: number): number {
   return 0;
 }
 
-/** Writes the file of a segment with only its header, aside and durable; who calls renames it to `path`. */
+/** Creates a durable segment with only its header, under a temporary name; the caller renames it to `path`. */
 export async function createSegment(files: Files, path: string, file: number, header: Header): Promise<Segment> {
   const line = Buffer.from(makeLine(header));
   const fd = await files.open(temporaryPath(path), "create");
   try {
     await writeAll(files, fd, line, 0);
     await files.sync(fd);
-    return segmentOf(path, file, { fd, inode: await files.inode(fd) }, line);
+    return parseSegment(path, file, { fd, inode: await files.inode(fd) }, line);
   } catch (error) {
     await files.close(fd);
     throw error;
   }
 }
 
-function segmentOf(path: string, file: number, opened: Pick<Segment, "fd" | "inode">, line: Buffer): Segment {
+function parseSegment(path: string, file: number, opened: Pick<Segment, "fd" | "inode">, line: Buffer): Segment {
   const { crc, ...header } = JSON.parse(line.toString()) as Header & { crc: string };
   const { length } = line;
   return {
@@ -107,7 +107,7 @@ function segmentOf(path: string, file: number, opened: Pick<Segment, "fd" | "ino
     file,
     ...opened,
     path,
-    begins: length,
+    firstOffset: length,
     bytes: length,
     reserved: length,
     last: header.after,
@@ -117,54 +117,54 @@ function segmentOf(path: string, file: number, opened: Pick<Segment, "fd" | "ino
   };
 }
 
-/** Sees a line in `buffer` from `start` to `end` (without its line end), which lies at `offset` in the file; false stops. */
+/** Receives a line in `buffer` from `start` to `end` (without its line end), and its `offset` in the file; false stops the scan. */
 export type LineVisitor = (buffer: Buffer, start: number, end: number, offset: number) => boolean | void;
 
-/** A piece of work between two turns of the event loop, in bytes: about a millisecond. */
-export const SLICE = 64 * 1024;
+/** Bytes that are processed in one turn of the event loop: about a millisecond. */
+export const SLICE_BYTES = 64 * 1024;
 
-/** How a file is scanned. */
+/** Options of a scan. */
 export interface ScanOptions {
   /** Bytes read at a time. */
-  piece?: number;
-  /** Runs after each piece; by default other work gets its turn. */
+  chunkBytes?: number;
+  /** Runs after each chunk; by default it yields to the event loop. */
   between?: () => Promise<unknown>;
 }
 
 /**
- * Visits the lines of a file from `offset` up to its `bytes`, and gives the offset after the last line that was visited
- * and not stopped at. What follows the last line end is not visited.
+ * Visits the complete lines of a file from `offset` up to its `bytes`. Returns the offset after the last one, or of the line at
+ * which the visitor stopped.
  */
 export async function scanLines(
   files: Files,
   { fd, bytes }: { fd: number; bytes: number },
   offset: number,
   visit: LineVisitor,
-  { piece = 1 << 20, between = nextTurn }: ScanOptions = {},
+  { chunkBytes: piece = 1 << 20, between = nextTurn }: ScanOptions = {},
 ): Promise<number> {
   let buffer = Buffer.allocUnsafe(Math.min(piece, bytes - offset));
-  let kept = 0;
+  let carried = 0;
   let base = offset;
-  while (base + kept < bytes) {
-    if (kept === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2);
-    const wanted = Math.min(buffer.length - kept, bytes - base - kept);
-    const got = await files.read(fd, buffer.subarray(kept), wanted, base + kept);
+  while (base + carried < bytes) {
+    if (carried === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2);
+    const wanted = Math.min(buffer.length - carried, bytes - base - carried);
+    const got = await files.read(fd, buffer.subarray(carried), wanted, base + carried);
     if (got === 0) return base;
-    const length = kept + got;
+    const length = carried + got;
     let start = 0;
-    for (let end = buffer.indexOf(NEWLINE, kept); end !== -1 && end < length; end = buffer.indexOf(NEWLINE, start)) {
+    for (let end = buffer.indexOf(NEWLINE, carried); end !== -1 && end < length; end = buffer.indexOf(NEWLINE, start)) {
       if (visit(buffer, start, end, base + start) === false) return base + start;
       start = end + 1;
     }
     buffer.copy(buffer, 0, start, length);
-    kept = length - start;
+    carried = length - start;
     base += start;
     await between();
   }
   return base;
 }
 
-/** The head of a visited line of the file `path`. Errors: `StoreDamaged` when it is not as it was written. */
+/** Reads the head of a visited line of the file `path`. Errors: `StoreDamaged` where the checksum does not match. */
 export function parseBatch(path: string, buffer: Buffer, start: number, end: number, offset: number): Line {
   if (!isIntact(buffer.subarray(start, end)))
     throw new StoreDamaged(path, offset, "the line does not match its checksum");

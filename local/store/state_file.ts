@@ -1,7 +1,6 @@
 /**
- * `state.json`, kept with lowdb: its data are the small records that the service needs all the time, by block. They are read
- * at open, changed by each commit that is durable, and written a moment later. The journal is the truth; losing this loses
- * nothing.
+ * Maintains `state.json` with lowdb: the small records that the service always needs, grouped in blocks. They are read at start,
+ * changed by each durable commit, and written a moment later. The file is derived from the journal; its loss loses nothing.
  */
 import { crc32 } from "node:zlib";
 import { type Adapter, Low } from "lowdb";
@@ -19,19 +18,19 @@ export interface State {
   format: typeof STATE_FORMAT;
   /** The store's random id, as in the journal's first line. */
   store: string;
-  /** The number of the last commit it shows. */
+  /** The number of the last commit in it. */
   sequence: number;
   [block: string]: unknown;
 }
 
 const REMEDY = "The journal next to it is the truth: remove this file, and the next start rebuilds it.";
 
-/** An adapter that knows how much it last wrote. */
+/** An adapter of lowdb, with the size of its last write. */
 interface StateAdapter extends Adapter<State> {
   readonly bytes: number;
 }
 
-/** lowdb's port over a file that is never seen half written. Errors: `StoreDamaged` when it is not as it was written. */
+/** Creates lowdb's adapter for a file that is replaced atomically. Errors: `StoreDamaged` when it was changed after it was written. */
 export function stateAdapter(files: Files, path: string): StateAdapter {
   let bytes = 0;
   return {
@@ -40,20 +39,20 @@ export function stateAdapter(files: Files, path: string): StateAdapter {
     },
     async read() {
       const text = (await readFile(files, path))?.toString("utf8");
-      return text === undefined || text.trim() === "" ? null : parsed(path, text);
+      return text === undefined || text.trim() === "" ? null : parseState(path, text);
     },
     async write(state) {
-      const content = Buffer.from(`${JSON.stringify({ ...state, checksum: checksumOf(state) }, null, 2)}\n`);
+      const content = Buffer.from(`${JSON.stringify({ ...state, checksum: computeChecksum(state) }, null, 2)}\n`);
       bytes = content.length;
       await replaceFile(files, path, [content]);
     },
   };
 }
 
-/** Spaces and line breaks do not count: a file that was only reformatted is the same. */
-const checksumOf = (state: State): string => crc32(JSON.stringify(state)).toString(16).padStart(8, "0");
+/** Computes a checksum that ignores white space, so that a reformatted file is still valid. */
+const computeChecksum = (state: State): string => crc32(JSON.stringify(state)).toString(16).padStart(8, "0");
 
-function parsed(path: string, text: string): State {
+function parseState(path: string, text: string): State {
   let value: (State & { checksum?: unknown }) | null;
   try {
     value = JSON.parse(text) as typeof value;
@@ -63,28 +62,29 @@ function parsed(path: string, text: string): State {
   if (value?.format !== STATE_FORMAT || typeof value.store !== "string" || !Number.isSafeInteger(value.sequence))
     throw new StoreDamaged(path, 0, `this is not a state file of the format ${STATE_FORMAT}`, REMEDY);
   const { checksum, ...state } = value;
-  if (checksum !== checksumOf(state)) throw new StoreDamaged(path, 0, "it was changed after it was written", REMEDY);
+  if (checksum !== computeChecksum(state))
+    throw new StoreDamaged(path, 0, "it was changed after it was written", REMEDY);
   return state;
 }
 
-/** Runs something later; gives a function that calls it off. */
+/** Runs a function later; returns a function that cancels it. */
 export type Schedule = (run: () => void, milliseconds: number) => () => void;
 
-/** The records of the blocks. */
-export interface Hot {
-  /** The records of a collection that a block holds. */
+/** The records of the blocks, in memory. */
+export interface HotRecords {
+  /** Returns the records of a collection; undefined where no block has it. */
   get(collection: string): SortedMap<Version> | undefined;
-  /** Enters a version that has become durable, if a block holds its collection. */
+  /** Adds a version that has become durable, if a block has its collection. */
   enter(version: Version): void;
 }
 
 /** The state file of an open store. */
-export interface StateFile extends Hot {
-  /** The commit of this number is durable: a write follows within a second, later when the file is large. */
+export interface StateFile extends HotRecords {
+  /** Records a durable commit; the file is written within a second, later when it is large. */
   changed(sequence: number): void;
   /** Writes now; a failure is logged. */
   write(): Promise<void>;
-  /** No further write follows by itself; resolves when none is under way. */
+  /** Cancels scheduled writes; resolves when none is under way. */
   stop(): Promise<void>;
 }
 
@@ -94,25 +94,25 @@ export interface StateFileParts {
   layout: Layout;
   schedule: Schedule;
   log: Log;
-  /** How large it was when it was last written. */
+  /** Returns the size of the last write. */
   bytes(): number;
 }
 
-const SOONEST_MS = 800;
-const LATEST_MS = 60_000;
-/** The file is written at most once for each of these bytes and `SOONEST_MS`. */
+const MIN_DELAY_MS = 800;
+const MAX_DELAY_MS = 60_000;
+/** The delay of a write is `MIN_DELAY_MS` for each of these bytes that the file has. */
 const SMALL_BYTES = 256 * 1024;
 
 type Records = Record<string, unknown>;
 
-/** Keeps the blocks of a state file, at first empty. */
-export function keepState(
+/** Opens a state file with empty blocks. */
+export function openStateFile(
   { low, layout, schedule, log, bytes }: StateFileParts,
   store: string,
   sequence: number,
 ): StateFile {
   const hot = new Map<string, { versions: SortedMap<Version>; shown: Records }>();
-  // As records have any id, also `__proto__`, what holds them has no prototype.
+  // Records may have any id, also `__proto__`, so these objects have no prototype.
   const empty = (): Records => Object.create(null) as Records;
   low.data = { format: STATE_FORMAT, store, sequence };
   for (const [block, collections] of Object.entries(layout.blocks)) {
@@ -120,10 +120,10 @@ export function keepState(
     for (const [name, records] of shown) hot.set(name, { versions: sortedMap(), shown: records });
     low.data[block] = Object.fromEntries(shown);
   }
-  let callOff: (() => void) | undefined;
+  let cancel: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();
 
-  /** The records whose fields a block shows as its own stand before its collections. */
+  /** Copies the fields of an embedded record into its block, before the block's collections. */
   const embed = ({ collection, id, json }: Version): void => {
     for (const [block, [from, which]] of Object.entries(layout.embedded))
       if (from === collection && which === id) {
@@ -145,29 +145,29 @@ export function keepState(
     get: (collection) => hot.get(collection)?.versions,
     enter(version) {
       const { collection, id, json } = version;
-      const held = hot.get(collection);
-      if (!held) return;
+      const hotRecords = hot.get(collection);
+      if (!hotRecords) return;
       if (json) {
-        held.versions.set(id, version);
-        held.shown[id] = json.value;
+        hotRecords.versions.set(id, version);
+        hotRecords.shown[id] = json.value;
       } else {
-        held.versions.delete(id);
-        delete held.shown[id];
+        hotRecords.versions.delete(id);
+        delete hotRecords.shown[id];
       }
       embed(version);
     },
     changed(reached) {
       low.data.sequence = reached;
-      if (callOff) return;
-      const delay = Math.min(LATEST_MS, SOONEST_MS * Math.max(1, Math.ceil(bytes() / SMALL_BYTES)));
-      callOff = schedule(() => {
-        callOff = undefined;
+      if (cancel) return;
+      const delay = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * Math.max(1, Math.ceil(bytes() / SMALL_BYTES)));
+      cancel = schedule(() => {
+        cancel = undefined;
         void write();
       }, delay);
     },
     write,
     async stop() {
-      callOff?.();
+      cancel?.();
       await writing;
     },
   };

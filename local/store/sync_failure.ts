@@ -1,12 +1,12 @@
-/** Failed syncs. */
+/** Errors of failed syncs. */
 
-/** A sync failed: the system may hold in memory what it will never write, and another sync would not say so. */
+/** A sync failed. It must not be retried: the system may have dropped the data, and a second sync would succeed without it. */
 export class SyncFailed extends Error {
   override readonly name = "SyncFailed";
 }
 
-/** Passes the error of a sync on as one that does not pass; to open the folder of one may be tried again. */
-export const synced = (done: Promise<void>): Promise<void> =>
+/** Turns the error of a sync into `SyncFailed`; a folder that could not be opened may be tried again. */
+export const wrapSyncError = (done: Promise<void>): Promise<void> =>
   done.catch((error: NodeJS.ErrnoException) => {
     throw error.syscall === "open" ? error : new SyncFailed(error.message, { cause: error });
   });

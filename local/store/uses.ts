@@ -1,6 +1,7 @@
-/** Keeps a journal file open while it is read: the number of a closed descriptor may become that of another file. */
+/** Keeps journal files open while they are read: after a close, their descriptor could belong to another file. */
 import type { Segment } from "./segment.ts";
 
+/** Number of reads of a file, and functions to call after the last one. */
 interface Use {
   count: number;
   waiting: (() => void)[];
@@ -8,8 +9,8 @@ interface Use {
 
 const uses = new WeakMap<Segment, Use>();
 
-/** Reads of some files, which stay open until it has ended. */
-export async function whileUsed<T>(segments: Iterable<Segment>, read: () => Promise<T>): Promise<T> {
+/** Runs a read of some files, which stay open until it ends. */
+export async function keepOpenWhile<T>(segments: Iterable<Segment>, read: () => Promise<T>): Promise<T> {
   const used = new Set(segments);
   for (const segment of used) {
     const use = uses.get(segment) ?? { count: 0, waiting: [] };
@@ -28,10 +29,11 @@ export async function whileUsed<T>(segments: Iterable<Segment>, read: () => Prom
   }
 }
 
+/** Checks that a read of a file is under way. */
 export const isUsed = (segment: Segment): boolean => uses.has(segment);
 
 /** Resolves when no read of a file is under way. */
-export async function whenUnused(segment: Segment): Promise<void> {
+export async function waitUntilUnused(segment: Segment): Promise<void> {
   for (let use; (use = uses.get(segment));) {
     const { waiting } = use;
     await new Promise<void>((resolve) => waiting.push(resolve));

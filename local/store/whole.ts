@@ -1,21 +1,21 @@
-/** All of a file store, read from its files alone: also while another process writes to them. */
+/** Reads all records of a file store from its files, also while another process writes to them. */
 import { dumpVersions } from "../../lib/store/engine/dump.ts";
 import { MARK_KEY, readMark } from "../../lib/store/engine/mark.ts";
 import type { Mark } from "../../lib/store/whole.ts";
 import type { Version } from "../../lib/store/version.ts";
 import { type Files, makeListing, type Paths } from "./files.ts";
 import { newReader } from "./reader.ts";
-import { closeAll, examine, type Found, type RecoverParts } from "./recover.ts";
+import { closeAll, examine, type ExaminedStore, type RecoverParts } from "./recover.ts";
 
 /** Dependencies of reading a store's files. */
-export type FilesOfStore = Pick<RecoverParts, "files" | "paths" | "sequences">;
+export type StoreFiles = Pick<RecoverParts, "files" | "paths" | "sequences">;
 
 const TRIES = 10;
 
-/** Every record up to one commit: what is written after this began is not among them. */
-export async function* dumpFiles(parts: FilesOfStore): AsyncGenerator<readonly Version[]> {
+/** Yields all records as of one commit; later writes are not among them. */
+export async function* dumpFiles(parts: StoreFiles): AsyncGenerator<readonly Version[]> {
   const { files, sequences } = parts;
-  const { catalog, segments } = await standing(parts);
+  const { catalog, segments } = await examineUnchanged(parts);
   try {
     const reader = newReader(files, (file) => segments.get(file)!, sequences);
     yield* dumpVersions({
@@ -31,25 +31,25 @@ export async function* dumpFiles(parts: FilesOfStore): AsyncGenerator<readonly V
   }
 }
 
-/** The mark that the files hold. */
-export async function markInFiles(parts: FilesOfStore): Promise<Mark | undefined> {
+/** Reads the store's mark from its files. */
+export async function readMarkFromFiles(parts: StoreFiles): Promise<Mark | undefined> {
   const { files, sequences } = parts;
-  const { catalog, segments } = await standing(parts);
+  const { catalog, segments } = await examineUnchanged(parts);
   try {
-    const place = catalog.place(MARK_KEY.collection, MARK_KEY.id);
-    if (place === undefined) return undefined;
+    const location = catalog.locate(MARK_KEY.collection, MARK_KEY.id);
+    if (location === undefined) return undefined;
     const reader = newReader(files, (file) => segments.get(file)!, sequences);
-    return readMark(await reader.read(MARK_KEY.collection, MARK_KEY.id, place));
+    return readMark(await reader.read(MARK_KEY.collection, MARK_KEY.id, location));
   } finally {
     await closeAll(files, segments);
   }
 }
 
 /**
- * The files as they stand at one moment, open, so that what replaces them later does not matter. What is replaced while they are
- * opened may not fit the others: then they are opened again. Errors: `StoreDamaged`.
+ * Opens and reads all files as of one moment; later replacements do not matter, since the files are open. If one was replaced in
+ * between, all are opened again. Errors: `StoreDamaged`.
  */
-async function standing({ files, paths, sequences }: FilesOfStore): Promise<Found> {
+async function examineUnchanged({ files, paths, sequences }: StoreFiles): Promise<ExaminedStore> {
   const reading: Files = { ...files, open: (path) => files.open(path, "read"), makeFolder: async () => undefined };
   const unknown = (): never => {
     throw new Error("a store that is only read gets no id");
@@ -58,7 +58,7 @@ async function standing({ files, paths, sequences }: FilesOfStore): Promise<Foun
     const parts = { files: reading, paths, sequences, readState: async () => null, now: unknown, newId: unknown };
     try {
       const found = await examine(parts);
-      if (found.sealed.every(({ path, inode }) => files.seen(path)?.inode === inode)) return found;
+      if (found.sealed.every(({ path, inode }) => files.stat(path)?.inode === inode)) return found;
       await closeAll(files, found.segments);
       if (tries === TRIES) throw new Error(`${paths.journal} changed during each of ${TRIES} tries to read it`);
     } catch (error) {
@@ -67,10 +67,10 @@ async function standing({ files, paths, sequences }: FilesOfStore): Promise<Foun
   }
 }
 
-/** Removes the files of a store that nobody has open, those that a crash left with them. */
+/** Removes all files of a store that no process has open, also those that a crash left. */
 export async function removeStore(files: Files, paths: Paths): Promise<void> {
   const { segments, torn, leftovers } = makeListing(paths, await files.names(paths.folder));
-  // The state file goes first, and the journal's first file last: what is left of a broken removal is opened by nobody.
+  // The state file is removed first, and the journal's first file last: the rest of an interrupted removal cannot be opened as a store.
   const gone = [
     paths.state,
     paths.catalog,
@@ -83,6 +83,6 @@ export async function removeStore(files: Files, paths: Paths): Promise<void> {
   await files.syncFolder(paths.folder);
 }
 
-/** Returns whether there is a store at a path. */
-export const isThere = (files: Files, paths: Paths): boolean =>
-  files.seen(paths.journal) !== undefined || files.seen(paths.segment(1)) !== undefined;
+/** Checks that there is a store at a path. */
+export const storeExists = (files: Files, paths: Paths): boolean =>
+  files.stat(paths.journal) !== undefined || files.stat(paths.segment(1)) !== undefined;

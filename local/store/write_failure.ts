@@ -1,9 +1,9 @@
-/** Faults of writes: those that may pass, and those after which nothing more is written until a restart. */
+/** Failures of writes: some may pass, after others nothing is written until a restart. */
 import { StoreUnavailable } from "../../lib/store/store.ts";
-import { NotOurs } from "./ownership.ts";
+import { OwnershipLost } from "./ownership.ts";
 import { SyncFailed } from "./sync_failure.ts";
 
-/** Nothing is written at present. */
+/** Writes fail at present. */
 export class WriteFailure extends StoreUnavailable {
   /** True when the write is tried again without a restart. */
   readonly passing: boolean;
@@ -23,20 +23,20 @@ const REMEDIES: Record<string, readonly [shown: string, remedy: string]> = {
   EFBIG: ["a file would become too large", "Raise the limit of file sizes (LimitFSIZE, ulimit -f)."],
 };
 
-/** The failure of a write to the journal at `path`, for the log and for clients. */
+/** Creates the failure of a write to the journal at `path`, with texts for the log and for clients. */
 export function makeWriteFailure(path: string, cause: unknown): WriteFailure {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  if (cause instanceof NotOurs)
+  if (cause instanceof OwnershipLost)
     return new WriteFailure(`${reason} Nothing more is written until then.`, false, { cause, shown: cause.shown });
-  const of = `${path} cannot be written (${reason})`;
+  const prefix = `${path} cannot be written (${reason})`;
   if (cause instanceof SyncFailed) {
-    const message = `${of}: the disk may have lost what it confirmed, so nothing more is written until a restart. Check the disk, then restart the service.`;
+    const message = `${prefix}: the disk may have lost what it confirmed, so nothing more is written until a restart. Check the disk, then restart the service.`;
     return new WriteFailure(message, false, {
       cause: cause.cause,
       shown: "the disk failed to store a write; the service must be restarted",
     });
   }
   const [shown, remedy] = REMEDIES[(cause as NodeJS.ErrnoException).code ?? ""] ?? [undefined, "Check the disk."];
-  const message = `${of}: writes are refused and tried again until they succeed. ${remedy}`;
+  const message = `${prefix}: writes are refused and tried again until they succeed. ${remedy}`;
   return new WriteFailure(message, true, { cause, shown });
 }

@@ -1,56 +1,56 @@
-/** The bytes that were written last, in memory: most records are read again soon after they were written. */
+/** Caches the newest bytes of the journal: most records are read again soon after they were written. */
 
-/** Finds operations among the bytes written last. */
+/** A cache of bytes, in which operations are found by location. */
 export interface WrittenBytes {
-  /** Takes a copy of what has become durable at a place. */
-  add(place: number, bytes: Buffer): void;
-  /** Returns the operation that begins at a place; undefined where it is no longer in memory. */
-  find(place: number): { buffer: Buffer; start: number; end: number } | undefined;
+  /** Copies bytes that have become durable at a location. */
+  add(location: number, bytes: Buffer): void;
+  /** Returns the operation at a location; undefined where it is no longer in memory. */
+  find(location: number): { buffer: Buffer; start: number; end: number } | undefined;
 }
 
-/** Outside of V8's heap, so that they cost no garbage collection. */
+/** Number of chunks. They are outside V8's heap, and cost no garbage collection. */
 const CHUNKS = 16;
 /** Ends each operation. */
 const TAB = 9;
 
 interface Chunk {
   buffer: Buffer;
-  place: number;
+  location: number;
   length: number;
 }
 
 /**
- * Creates it empty; a chunk is allocated when it is needed, and the oldest is used again. A batch lies in one chunk, so one
- * that is longer than a chunk has a longer chunk.
+ * Creates an empty cache. Chunks are allocated when needed, and the oldest one is reused. A batch lies within one chunk, so a long
+ * batch gets a longer chunk.
  */
 export function newWrittenBytes(maxBytes: number): WrittenBytes {
   const chunkBytes = Math.floor(maxBytes / CHUNKS);
   /** The newest first. */
   const chunks: Chunk[] = [];
 
-  const makeRoom = (place: number, length: number): Chunk => {
+  const makeRoom = (location: number, length: number): Chunk => {
     const [newest] = chunks;
-    const follows = newest && newest.place + newest.length === place;
-    if (follows && newest.length + length <= newest.buffer.length) return newest;
+    const isNext = newest && newest.location + newest.length === location;
+    if (isNext && newest.length + length <= newest.buffer.length) return newest;
     const oldest = chunks.length === CHUNKS ? chunks.pop() : undefined;
     const isReusable = oldest && length <= oldest.buffer.length;
     const buffer = isReusable ? oldest.buffer : Buffer.allocUnsafeSlow(Math.max(chunkBytes, length));
-    chunks.unshift({ buffer, place, length: 0 });
+    chunks.unshift({ buffer, location, length: 0 });
     return chunks[0]!;
   };
 
   return {
-    add(place, bytes) {
+    add(location, bytes) {
       if (maxBytes === 0) return;
-      const chunk = makeRoom(place, bytes.length);
+      const chunk = makeRoom(location, bytes.length);
       bytes.copy(chunk.buffer, chunk.length);
       chunk.length += bytes.length;
     },
-    find(place) {
-      const chunk = chunks.find((one) => place >= one.place && place < one.place + one.length);
+    find(location) {
+      const chunk = chunks.find((one) => location >= one.location && location < one.location + one.length);
       if (!chunk) return undefined;
       const { buffer, length } = chunk;
-      const start = place - chunk.place;
+      const start = location - chunk.location;
       const end = buffer.indexOf(TAB, start);
       return end === -1 || end >= length ? undefined : { buffer, start, end };
     },

@@ -14,7 +14,7 @@ import {
 } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
-import { withoutDriver } from "../open_store.ts";
+import { explainMissingDriver } from "../open_store.ts";
 import { findUnparsedProblem, parseForeignText } from "./foreign_text.ts";
 
 /** The column, and how an entry becomes the key of a row. */
@@ -80,7 +80,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
   const column = `${describeAddress(url)} ${parseTable(options.table).join(".")}(${keyColumn},${valueColumn})`;
 
   const openPool = once(async (): Promise<Pool> => {
-    const { Pool } = await import("pg").catch((error) => withoutDriver(error, `the target system ${name}`));
+    const { Pool } = await import("pg").catch((error) => explainMissingDriver(error, `the target system ${name}`));
     const pool = new Pool({
       connectionString: url,
       application_name: "countersign",

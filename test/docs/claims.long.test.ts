@@ -6,7 +6,7 @@ import { app } from "../../handlers/index.ts";
 import { type ErrorCode, httpStatus } from "../../lib/kit/errors.ts";
 import type { OpenApi } from "../../lib/openapi/document.ts";
 import { makeProgram as commandLine } from "../../local/command_line/program.ts";
-import { TABLE, environmentName } from "../../local/options_table.ts";
+import { TABLE, toVariableName } from "../../local/options_table.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { opened } from "../support/deps.ts";
 import { get } from "../support/requests.ts";
@@ -148,7 +148,7 @@ test("options", () => {
 });
 
 test("variables", () => {
-  const ofOptions = Object.values(TABLE).map(({ flag }) => environmentName(flag));
+  const ofOptions = Object.values(TABLE).map(({ flag }) => toVariableName(flag));
   const secrets = [...text("local/options.ts").matchAll(/\b(?:token|secretOf|readSecret)\((?:env, )?"(SVC_\w+)"/g)];
   const fromFiles = secrets.map(([, name]) => `${name}_FILE`);
   const known = new Set([...ofOptions, ...fromFiles, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);

@@ -22,7 +22,7 @@ import { EXITS } from "../../local/command_line/exit.ts";
 import { FIELD_REFERENCE, GITHUB_FIELDS } from "./reference/target_fields.ts";
 import { githubFields } from "../../local/targets/github.ts";
 import { TYPES } from "../../local/targets/types.ts";
-import { REFUSALS } from "../../local/http_refusal.ts";
+import { REJECTIONS } from "../../local/http_refusal.ts";
 import { checkPage, GENERATED, renderFields, renderTable } from "./generated_tables.ts";
 import { documents, ROOT } from "./markdown.ts";
 import { bare, listRows } from "./tables.ts";
@@ -135,7 +135,7 @@ test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
 test("every error code has its row, with its status, a cause and a remedy", () => {
   const rows = listRows(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
   const statuses = rows.map(([code, status]) => `${status} ${bare(code!)}`);
-  const own = Object.values(REFUSALS).map(([status, code]) => `${status} ${code}`);
+  const own = Object.values(REJECTIONS).map(([status, code]) => `${status} ${code}`);
   const declared = new Set([...Object.entries(STATUS).map(([code, status]) => `${status} ${code}`), ...own]);
   expect(statuses.toSorted()).toEqual([...declared].toSorted());
   expect(rows.filter(([, , ...texts]) => !texts.every((cell) => cell.endsWith(".")))).toEqual([]);

@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { acquireLock, AlreadyRunning, type Lock } from "../../local/lock.ts";
-import type { Hold } from "../../local/lock_hold.ts";
+import type { AcquireFolder } from "../../local/lock_hold.ts";
 import { LONG } from "../support/length.ts";
 import { holdFolderWithin } from "../../local/lock_folder.ts";
 
@@ -46,7 +46,7 @@ async function start(path: string, cwd = base) {
   return { child, said };
 }
 
-async function lock(path: string, hold?: Hold): Promise<Lock> {
+async function lock(path: string, hold?: AcquireFolder): Promise<Lock> {
   const acquired = await acquireLock(path, hold);
   locks.push(acquired);
   return acquired;
@@ -198,7 +198,7 @@ describe("every name of one file is the same lock:", () => {
 });
 
 describe.runIf(process.platform === "linux")("where the file system has no sockets", () => {
-  const noSockets: Hold = () => Promise.reject(Object.assign(new Error("bind EPERM"), { code: "EPERM" }));
+  const noSockets: AcquireFolder = () => Promise.reject(Object.assign(new Error("bind EPERM"), { code: "EPERM" }));
 
   test("one process owns the file, until it releases it", async () => {
     const path = await freshState();
@@ -209,7 +209,7 @@ describe.runIf(process.platform === "linux")("where the file system has no socke
     await lock(join(path, "../other.json"), noSockets);
   });
   test("any other failure is passed on", async () => {
-    const full: Hold = () => Promise.reject(Object.assign(new Error("disk full"), { code: "ENOSPC" }));
+    const full: AcquireFolder = () => Promise.reject(Object.assign(new Error("disk full"), { code: "ENOSPC" }));
     await expect(acquireLock(await freshState(), full)).rejects.toThrow("disk full");
   });
 });

@@ -9,7 +9,7 @@ import { listCapabilities } from "../../local/capabilities.ts";
 import { COSIGNATURE, formatVerifierKey } from "../../lib/audit/note.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { OptionError, parseOptions, type Environment, type Options } from "../../local/options.ts";
-import { helpText, TABLE, environmentName } from "../../local/options_table.ts";
+import { helpText, TABLE, toVariableName } from "../../local/options_table.ts";
 
 function run(argv: string[], env: Environment = {}): Options {
   const parsed = parseOptions(argv, env);
@@ -131,7 +131,7 @@ const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...ALSO_NEEDED };
   const state = key === "storeName" ? DATABASE : {};
   const env = { ...others, ...state, ...(key !== "crossLinkSecretFile" && { SVC_CROSS_LINK_SECRET }) };
-  return { key: key as keyof Options, flag, variable: environmentName(flag), text, value, env };
+  return { key: key as keyof Options, flag, variable: toVariableName(flag), text, value, env };
 });
 
 describe.each(rows)("--$flag", ({ key, flag, variable, text, value, env }) => {
@@ -158,7 +158,7 @@ describe.each(rows)("--$flag", ({ key, flag, variable, text, value, env }) => {
 });
 
 test("the variables are named after the options", () => {
-  expect(["svc-node-id", "svc-instance-id", "cross-link-secret", "port"].map(environmentName)).toEqual([
+  expect(["svc-node-id", "svc-instance-id", "cross-link-secret", "port"].map(toVariableName)).toEqual([
     "SVC_NODE_ID",
     "SVC_INSTANCE_ID",
     "SVC_CROSS_LINK_SECRET",

@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { requestMetrics } from "../../local/request_metrics.ts";
+import { registerRequestMetrics } from "../../local/request_metrics.ts";
 
 test("an answer is counted once by its status, and in each bucket from its duration on", async () => {
   const registry = new Registry();
-  const observe = requestMetrics(registry)("/a");
+  const observe = registerRequestMetrics(registry)("/a");
   observe("GET", 200, 0.001);
   await registry.metrics();
   observe("GET", 404, 0.0011);

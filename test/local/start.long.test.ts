@@ -11,14 +11,14 @@ import type { Log } from "../../lib/kit/platform.ts";
 import { acquireLock } from "../../local/lock.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { parseOptions, type Environment } from "../../local/options.ts";
-import { start, type Running } from "../../local/start.ts";
+import { start, type RunningProgram } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { freePort } from "../support/free_port.ts";
 import { inSlices } from "../support/in_slices.ts";
 import { makeLog } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;
-let running: Running[];
+let running: RunningProgram[];
 let logged: string[];
 let hear: (message: string) => void;
 
@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function begin(argv: string[] = [], env: Environment = {}): Promise<Running> {
+async function begin(argv: string[] = [], env: Environment = {}): Promise<RunningProgram> {
   const note = (message: string) => {
     logged.push(message);
     hear(message);
@@ -51,7 +51,7 @@ async function begin(argv: string[] = [], env: Environment = {}): Promise<Runnin
 
 const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   fetch(url, { method: "POST", body: new URLSearchParams(fields), headers });
-const propose = ({ url }: Running, headers: Record<string, string> = {}, more: Record<string, string> = {}) =>
+const propose = ({ url }: RunningProgram, headers: Record<string, string> = {}, more: Record<string, string> = {}) =>
   post(
     `${url}/api/product/propose-crm-followup`,
     { tenant_id: "t1", affected_users: "40", expected_delta_k: "12", ...more },
@@ -60,7 +60,7 @@ const propose = ({ url }: Running, headers: Record<string, string> = {}, more: R
 
 const answerOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
-async function tick({ url }: Running): Promise<number> {
+async function tick({ url }: RunningProgram): Promise<number> {
   return ((await (await fetch(`${url}/api/state`)).json()) as { tick: number }).tick;
 }
 

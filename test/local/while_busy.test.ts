@@ -1,7 +1,7 @@
 /** A start under contention: it goes on trying for a minute, and ends with what to do. */
 import { expect, test } from "vitest";
 import { StoreBusy, StoreUnavailable } from "../../lib/store/store.ts";
-import { whileBusy } from "../../local/while_busy.ts";
+import { retryWhileBusy } from "../../local/while_busy.ts";
 
 /** A clock on which time passes by sleeping alone. */
 function sleepingClock() {
@@ -23,14 +23,14 @@ function busy(times: number) {
 
 test("a start on a busy store tries again until the store is free, and says so each time", async () => {
   const { work, log, warnings } = busy(3);
-  expect(await whileBusy(work, log, sleepingClock())).toBe("open");
+  expect(await retryWhileBusy(work, log, sleepingClock())).toBe("open");
   expect(warnings).toEqual(Array(3).fill("the store is busy; the start tries again"));
 });
 
 test("a start on a store that stays busy ends after a minute, with what to do", async () => {
   const clock = sleepingClock();
   const { work, log } = busy(Infinity);
-  await expect(whileBusy(work, log, clock)).rejects.toThrow(
+  await expect(retryWhileBusy(work, log, clock)).rejects.toThrow(
     /^other processes kept the store busy for 60 s; start again/,
   );
   expect(clock.now()).toBe(60_000);
@@ -39,6 +39,6 @@ test("a start on a store that stays busy ends after a minute, with what to do", 
 test("another error ends a start immediately", async () => {
   const { log, warnings } = busy(0);
   const work = () => Promise.reject(new StoreUnavailable("no such database"));
-  await expect(whileBusy(work, log, sleepingClock())).rejects.toThrow("no such database");
+  await expect(retryWhileBusy(work, log, sleepingClock())).rejects.toThrow("no such database");
   expect(warnings).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { type Answer, createClient, CountersignError } from "../../../lib/client/client.ts";
-import { OptionError, readSecret, secretInFile } from "../../secrets.ts";
+import { OptionError, readSecret, readSecretFromFile } from "../../secrets.ts";
 import { type Exit, exitFor, UsageError } from "../exit.ts";
 import type { Given, Session, Verb } from "../verb.ts";
 
@@ -73,7 +73,7 @@ function requireDecision(answer: Decision, url: string): Decision {
 
 function readToken({ env }: Session, file: Given["options"][string]): string | undefined {
   try {
-    return typeof file === "string" ? secretInFile(file, "--ci-token-file") : readSecret(env, "SVC_CI_TOKEN");
+    return typeof file === "string" ? readSecretFromFile(file, "--ci-token-file") : readSecret(env, "SVC_CI_TOKEN");
   } catch (error) {
     if (error instanceof OptionError) throw new UsageError(error.message);
     throw error;

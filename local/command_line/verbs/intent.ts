@@ -1,5 +1,5 @@
 /** Product intents as files, without a service: tested by scenarios, and compared. */
-import { about } from "../../about.ts";
+import { prefixErrors } from "../../about.ts";
 import type { LoadedIntent } from "../../../lib/changes/rules/intent.ts";
 import { visible } from "../text.ts";
 import type { Verb } from "../verb.ts";
@@ -15,7 +15,7 @@ export const intentTest: Verb = {
     const { loadIntentFile } = await import("../../intent_file.ts");
     const { testIntent } = await import("../../scenarios/test_intent.ts");
     const { manifest } = await loadIntentFile(intent, intent);
-    const { text, passed } = await about(scenarios, testIntent(manifest, scenarios));
+    const { text, passed } = await prefixErrors(scenarios, testIntent(manifest, scenarios));
     return { text, exit: passed ? "done" : "refused" };
   },
 };

@@ -11,7 +11,7 @@ import { readHead } from "../../../lib/audit/chain.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Io } from "../../../local/command_line/run.ts";
-import { firstSteps } from "../../../local/first_steps.ts";
+import { listFirstSteps } from "../../../local/first_steps.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { rewindingStore } from "../../support/rewinding_store.ts";
@@ -315,7 +315,10 @@ describe.skipIf(!isHere)("with ssh-keygen", () => {
     });
     const principals = { [BO]: keyed(eve), [ANA]: keyed(ana) };
     const line = await commandLine({ intent: { principals, policy: { self_approval: false, approvers: [ANA] } } });
-    const commands = firstSteps("http://127.0.0.1:8420", line.deps.product!.intent, { writes: false, reads: false });
+    const commands = listFirstSteps("http://127.0.0.1:8420", line.deps.product!.intent, {
+      writes: false,
+      reads: false,
+    });
     const [propose, approve] = commands.map((command) => command.split(" "));
     expect([propose![0], approve![0]]).toEqual(["countersign", "countersign"]);
     const called = (words: string[], key: string, id = "") =>

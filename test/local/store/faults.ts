@@ -14,7 +14,7 @@ export function judged(files: Files, judge: Judge): Files {
     return (...args: unknown[]) => {
       const error = judge(call, args);
       if (!error) return made(...args);
-      if (call === "readNow" || call === "writeNow" || call === "seen") throw error;
+      if (call === "readNow" || call === "writeNow" || call === "stat") throw error;
       return Promise.reject(error);
     };
   };

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { toAppError } from "../../../lib/http/error_response.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { NotOurs } from "../../../local/store/ownership.ts";
+import { OwnershipLost } from "../../../local/store/ownership.ts";
 import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
 
 const place = async (): Promise<{ path: string; journal: string }> => {
@@ -96,7 +96,7 @@ test("a journal that somebody goes on writing to is not opened, and nothing of i
       await nodeFiles.lengthen(name);
     },
   };
-  await expect(opened(path, { files })).rejects.toThrow(NotOurs);
+  await expect(opened(path, { files })).rejects.toThrow(OwnershipLost);
   await nodeFiles.close(fd);
   expect((await readFile(journal, "utf8")).replaceAll("\0", "").endsWith("{{{")).toBe(true);
 });

@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
-import { placeFile, newCatalog, placeOffset, packPlace } from "../../../local/store/catalog.ts";
-import { listIds, type Places, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
-import { newRecent, type Recent } from "../../../local/store/recent.ts";
+import { locationFile, newCatalog, locationOffset, packLocation } from "../../../local/store/catalog.ts";
+import { listIds, type LocationMap, createSequenceMap, createLocationMap } from "../../../local/store/places.ts";
+import { newRecent, type RecentRecords } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 import { seeded } from "./model.ts";
 
 describe("a sequence of places", () => {
   const filled = (count: number) => {
-    const places = sequencePlaces();
+    const places = createSequenceMap();
     for (let n = 1; n <= count; n++) places.set(sequenceId(n), n * 10);
     return places;
   };
@@ -26,10 +26,10 @@ describe("a sequence of places", () => {
 
   test("is copied in runs", () => {
     const places = filled(40_000);
-    const copy = sequencePlaces();
+    const copy = createSequenceMap();
     const runs: number[] = [];
-    for (let run = places.run(undefined); run; run = places.run(run.text))
-      runs.push((copy.append(run), run.places.length));
+    for (let run = places.nextBatch(undefined); run; run = places.nextBatch(run.text))
+      runs.push((copy.append(run), run.locations.length));
     expect(runs).toEqual([16_384, 16_384, 40_000 - 2 * 16_384]);
     expect(copy.page({ limit: Infinity })).toEqual(places.page({ limit: Infinity }));
   });
@@ -46,7 +46,7 @@ describe("a sequence of places", () => {
   test("shows all of them to be changed, and none beyond", () => {
     const places = filled(40_000);
     expect(swept(places)).toEqual(Array.from({ length: 40_000 }, (_, index) => (index + 1) * 10));
-    places.sweep(sequenceId(16_385), (some) => void (some[0] = 7));
+    places.visitSome(sequenceId(16_385), (some) => void (some[0] = 7));
     expect(places.get(sequenceId(16_385))).toBe(7);
     expect(swept(filled(16_384))).toHaveLength(16_384);
     expect(swept(filled(0))).toEqual([]);
@@ -76,7 +76,7 @@ describe("places by id", () => {
   test("agree with a plain list, however they came and went", () => {
     const random = seeded(11);
     const upTo = (count: number): number => Math.floor(random() * count);
-    const places = sortedPlaces();
+    const places = createLocationMap();
     const plain = new Map<string, number>();
     const someId = (step: number): string =>
       upTo(3) === 0 ? `rising-${String(step).padStart(7, "0")}` : `${"é字😀".slice(0, upTo(4))}${upTo(3000)}`;
@@ -94,12 +94,16 @@ describe("places by id", () => {
     const all = [...plain].sort(([a], [b]) => (a < b ? -1 : 1));
     expect(places.size).toBe(all.length);
     expect(places.page({ limit: Infinity })).toEqual(all);
-    const copy = sortedPlaces();
-    for (let run = places.run(undefined); run; run = places.run(copy.page({ limit: 1, reverse: true })[0]![0]))
+    const copy = createLocationMap();
+    for (
+      let run = places.nextBatch(undefined);
+      run;
+      run = places.nextBatch(copy.page({ limit: 1, reverse: true })[0]![0])
+    )
       copy.append(run);
     expect([copy.size, copy.page({ limit: Infinity })]).toEqual([all.length, all]);
     const [fifth] = all[4]!;
-    expect(listIds(places.run(fifth)!)[0]).toBe(all[5]![0]);
+    expect(listIds(places.nextBatch(fifth)!)[0]).toBe(all[5]![0]);
     expect(places.page({ limit: Infinity, reverse: true })).toEqual([...all].reverse());
     for (const [id, place] of all) if (places.get(id) !== place) expect.fail(id);
     for (let step = 0; step < 500; step++) {
@@ -120,7 +124,7 @@ describe("places by id", () => {
 describe("places that are gone through", () => {
   const idOf = (n: number): string => `id-${String(n).padStart(6, "0")}`;
   const filled = (count: number, step = 1) => {
-    const places = sortedPlaces();
+    const places = createLocationMap();
     for (let n = 0; n < count; n += step) places.set(idOf(n), n);
     return places;
   };
@@ -129,10 +133,10 @@ describe("places that are gone through", () => {
     expect(swept(filled(30_000))).toEqual(Array.from({ length: 30_000 }, (_, n) => n));
     const places = filled(30_000);
     let from: string | undefined;
-    do from = places.sweep(from, (some) => some.forEach((place, index) => void (some[index] = place + 0.5)));
+    do from = places.visitSome(from, (some) => some.forEach((place, index) => void (some[index] = place + 0.5)));
     while (from !== undefined);
     for (const n of [0, 8191, 8192, 29_999]) expect(places.get(idOf(n))).toBe(n + 0.5);
-    expect(swept(sortedPlaces())).toEqual([]);
+    expect(swept(createLocationMap())).toEqual([]);
   });
 
   test("are passed over only where they went, whatever comes and goes between two looks", () => {
@@ -144,7 +148,7 @@ describe("places that are gone through", () => {
     const shown = new Set<number>();
     let from: string | undefined;
     do {
-      from = places.sweep(from, (some) => some.forEach((place) => shown.add(place)));
+      from = places.visitSome(from, (some) => some.forEach((place) => shown.add(place)));
       for (let count = upTo(4000), first = upTo(60_000); count > 0; count--) {
         const n = (first + count) % 60_000;
         if (n % 2) places.set(idOf(n), n);
@@ -157,10 +161,10 @@ describe("places that are gone through", () => {
 });
 
 /** All places, as they are shown piece by piece. */
-function swept(places: Pick<Places, "sweep">): number[] {
+function swept(places: Pick<LocationMap, "visitSome">): number[] {
   const shown: number[] = [];
   let from: string | undefined;
-  do from = places.sweep(from, (some) => void shown.push(...some));
+  do from = places.visitSome(from, (some) => void shown.push(...some));
   while (from !== undefined);
   return shown;
 }
@@ -171,11 +175,11 @@ test("a new record begins above what was deleted in its collection, also before 
   const revision = async (): Promise<number | undefined> =>
     (await accepted.versions([{ collection: "things", id: "new" }]))[0]?.revision;
   expect(await revision()).toBeUndefined();
-  catalog.bury("things", "gone", 4);
+  catalog.delete("things", "gone", 4);
   expect(await revision()).toBe(4);
   accepted.add([{ collection: "things", id: "other", revision: 7, json: undefined }]);
   expect(await revision()).toBe(7);
-  catalog.bury("things", "gone", 2);
+  catalog.delete("things", "gone", 2);
   expect(catalog.floor("things")).toBe(4);
 });
 
@@ -195,9 +199,9 @@ test("accepted writes show the latest version of a record until that one is dura
     (await accepted.versions([{ collection: "things", id: "a" }]))[0]?.json?.value;
   const versions = [version(2, 2), version(3, 3)];
   for (const one of versions) accepted.add([one]);
-  accepted.settle(versions[0]!);
+  accepted.markDurable(versions[0]!);
   expect(await value()).toBe(3);
-  accepted.settle(versions[1]!);
+  accepted.markDurable(versions[1]!);
   expect(await value()).toBe("durable");
 });
 
@@ -207,8 +211,8 @@ test("a place names a file and an offset up to four gigabytes", () => {
     [3, 2 ** 32 - 1],
     [2 ** 20, 123],
   ] as const) {
-    const place = packPlace(file, offset);
-    expect([placeFile(place), placeOffset(place)]).toEqual([file, offset]);
+    const place = packLocation(file, offset);
+    expect([locationFile(place), locationOffset(place)]).toEqual([file, offset]);
   }
 });
 
@@ -219,7 +223,7 @@ describe("the records read last", () => {
     revision: 1,
     json: json(value),
   });
-  const listStored = (recent: Recent, ids: readonly string[]) =>
+  const listStored = (recent: RecentRecords, ids: readonly string[]) =>
     ids.filter((id) => recent.get({ collection: "c", id })).join("");
   const long = (id: string): Version => version(id, "x".repeat(1000));
 
@@ -250,7 +254,7 @@ describe("the records read last", () => {
   });
 
   test("holds no more than its characters, however short the records, and no long text", () => {
-    const count = (recent: Recent, most: number) =>
+    const count = (recent: RecentRecords, most: number) =>
       Array.from({ length: most }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
     const recent = newRecent(8000);
     recent.add(version("a", "x".repeat(1001)));

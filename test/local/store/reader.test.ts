@@ -1,6 +1,6 @@
 /** A page is read in few calls, and what is damaged of it is reported, wherever it lies. */
 import { expect, test } from "vitest";
-import { packPlace } from "../../../local/store/catalog.ts";
+import { packLocation } from "../../../local/store/catalog.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import { newReader } from "../../../local/store/reader.ts";
@@ -16,7 +16,9 @@ function fileOf(...operations: string[]) {
     calls++;
     return bytes.copy(buffer, 0, position, position + length);
   };
-  const places = operations.map((_, index) => packPlace(FILE, Buffer.byteLength(operations.slice(0, index).join(""))));
+  const places = operations.map((_, index) =>
+    packLocation(FILE, Buffer.byteLength(operations.slice(0, index).join(""))),
+  );
   const reader = newReader({ read } as Files, () => ({ fd: 3, path: "journal" }) as Segment, []);
   return { reader, places, calls: () => calls };
 }

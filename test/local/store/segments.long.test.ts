@@ -3,11 +3,11 @@ import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
-import { eachOperation, readHead, StoreDamaged } from "../../../local/store/journal_format.ts";
+import { visitOperations, readHead, StoreDamaged } from "../../../local/store/journal_format.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
-import { newCatalog, packPlace } from "../../../local/store/catalog.ts";
+import { newCatalog, packLocation } from "../../../local/store/catalog.ts";
 import { writeCompacted } from "../../../local/store/compaction.ts";
-import { newRemains } from "../../../local/store/remains.ts";
+import { newSupersededRecords } from "../../../local/store/remains.ts";
 import { openSegment, scanLines, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
@@ -320,22 +320,22 @@ describe("compaction", () => {
     await store.transact((tx) => tx.delete("things", "kept-1"));
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `more-${n}`, "x".repeat(150)));
     await store.close();
-    const remains = newRemains();
-    const catalog = newCatalog([], remains.note);
+    const remains = newSupersededRecords();
+    const catalog = newCatalog([], remains.add);
     const segments = await Promise.all([1, 2].map((file) => openSegment(nodeFiles, segmentPath(file), file, "read")));
     const [first, second] = segments as [Segment, Segment];
-    await scanLines(nodeFiles, first, first.begins, (buffer, start, end, offset) =>
-      eachOperation(buffer, readHead(buffer, start)!.body, end, ({ collection, id, start: at }) =>
-        catalog.put(collection, id, packPlace(1, offset + at - start)),
+    await scanLines(nodeFiles, first, first.firstOffset, (buffer, start, end, offset) =>
+      visitOperations(buffer, readHead(buffer, start)!.body, end, ({ collection, id, start: at }) =>
+        catalog.put(collection, id, packLocation(1, offset + at - start)),
       ),
     );
-    const place: typeof catalog.place = (collection, id) => {
+    const locate: typeof catalog.locate = (collection, id) => {
       // Earlier files have been checked.
-      if (id === "kept-5") catalog.bury("things", "kept-1", 1);
-      return catalog.place(collection, id);
+      if (id === "kept-5") catalog.delete("things", "kept-1", 1);
+      return catalog.locate(collection, id);
     };
-    const reading = { files: nodeFiles, catalog: { ...catalog, place }, stopped: () => false };
-    const remain = await remains.under(second, [first], reading);
+    const reading = { files: nodeFiles, catalog: { ...catalog, locate }, stopped: () => false };
+    const remain = await remains.findDeletedIn(second, [first], reading);
     expect([remain("things", "kept-1"), remain("things", "kept-2")]).toEqual([true, false]);
     await Promise.all(segments.map(({ fd }) => nodeFiles.close(fd)));
   });
@@ -423,7 +423,11 @@ describe("compaction", () => {
       sequences: ["audit"],
       stopped: () => false,
     };
-    const compacted = await writeCompacted(parts, segment, { file: 2, writtenAt: "2026-01-02", remains: () => false });
+    const compacted = await writeCompacted(parts, segment, {
+      file: 2,
+      writtenAt: "2026-01-02",
+      isInOlderSegment: () => false,
+    });
     const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
     const entries = kept.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
     expect(entries).toEqual([[1, ...lines.map((_, index) => workload(index + 1)[0]!.value)]]);
@@ -431,7 +435,7 @@ describe("compaction", () => {
   });
 
   test.each([
-    ["does not begin there", ({ begins }: Segment) => begins + 10],
+    ["does not begin there", ({ firstOffset: begins }: Segment) => begins + 10],
     ["would lie beyond its end", ({ bytes }: Segment) => bytes + 100],
   ])("leaves everything as it is where the catalog names a record that %s", async (_, offsetIn) => {
     const store = await opened(state, SMALL);
@@ -440,9 +444,9 @@ describe("compaction", () => {
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
     const catalog = newCatalog(["audit"], () => undefined);
     const offset = offsetIn(segment);
-    catalog.put("things", "r1", packPlace(1, offset));
+    catalog.put("things", "r1", packLocation(1, offset));
     const parts = { files: nodeFiles, catalog, stopped: () => false };
-    const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
+    const to = { file: 2, writtenAt: "2026-01-02", isInOlderSegment: () => false };
     const damage = `byte ${offset}: a record should begin here`;
     await expect(writeCompacted(parts, segment, to)).rejects.toThrow(damage);
     expect(await readdir(folder)).not.toContain(basename(`${segmentPath(1)}.tmp`));
@@ -487,7 +491,7 @@ describe("compaction", () => {
       sequences: ["audit"],
       stopped: () => false,
     };
-    const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
+    const to = { file: 2, writtenAt: "2026-01-02", isInOlderSegment: () => false };
     await expect(writeCompacted(parts, segment, to)).rejects.toThrow("1 records are live in it, and 0 are known");
     await nodeFiles.close(segment.fd);
   });

@@ -104,7 +104,7 @@ export function simulatedDisk(): SimulatedDisk {
     },
     size: async (fd) => opened(fd).volatile.length,
     inode: async (fd) => opened(fd).inode,
-    seen(path) {
+    stat(path) {
       const content = names.get(path);
       return content && { inode: content.inode, size: content.volatile.length };
     },

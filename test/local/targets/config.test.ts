@@ -7,7 +7,7 @@ import type { Identity } from "../../../lib/changes/runtime.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { parseOptions } from "../../../local/options.ts";
-import { type Running, start } from "../../../local/start.ts";
+import { type RunningProgram, start } from "../../../local/start.ts";
 import { readTargets } from "../../../local/targets/config.ts";
 import { client } from "../../support/client.ts";
 import { appKeyPem } from "../../support/github_stub.ts";
@@ -227,7 +227,7 @@ async function program() {
   stops.push(stop);
   return { api: client(fetch, url), down, logged };
 }
-let running: Promise<Running>;
+let running: Promise<RunningProgram>;
 
 test("one program carries changes to a flagd file and to a config file, and restores both", async () => {
   const { api } = await program();

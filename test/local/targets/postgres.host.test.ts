@@ -8,7 +8,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { AttemptContext, Entry, TargetValue } from "../../../lib/targets/port.ts";
 import { postgresTarget, type PostgresTargetOptions } from "../../../local/targets/postgres.ts";
-import { withoutDriver } from "../../../local/open_store.ts";
+import { explainMissingDriver } from "../../../local/open_store.ts";
 import { adapterCases } from "../../contract/adapter_cases.ts";
 import { targetCases } from "../../contract/target_system_cases.ts";
 import { startProxy } from "../../support/cut_proxy.ts";
@@ -445,7 +445,7 @@ test.each([["a\0b"], [{ a: ["\ud800"] }], [{ "\0": 1 }], [{ unparsed: "x" }]])(
 
 test("a driver that is not installed is named with the command that installs it", () => {
   const missing = Object.assign(new Error("Cannot find package 'pg'"), { code: "ERR_MODULE_NOT_FOUND" });
-  expect(() => withoutDriver(missing, "the target system settings")).toThrow(
+  expect(() => explainMissingDriver(missing, "the target system settings")).toThrow(
     "the target system settings needs the driver of Postgres in addition to this package: npm install pg",
   );
 });

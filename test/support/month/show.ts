@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { app } from "../../../handlers/index.ts";
 import { serveHttp } from "../../../local/node_http.ts";
-import { openUi, withUi } from "../../../local/ui.ts";
+import { openUi, serveUi } from "../../../local/ui.ts";
 import { simulatedMonth } from "./month.ts";
 import { PERSON } from "./who_and_what.ts";
 
@@ -13,7 +13,7 @@ const [name = "ana"] = process.argv.slice(2);
 const { deps, run } = await simulatedMonth();
 await run("write_report");
 const ui = await openUi(join(process.cwd(), "dist/local/ui"), deps.log);
-const everything = withUi(ui.files, app(deps));
+const everything = serveUi(ui.files, app(deps));
 /** Names the person, like the proxy in front of a real service. */
 const asPerson = ({ url: asked, method, headers, body, signal }: Request): Response | Promise<Response> => {
   const named = new Headers(headers);
