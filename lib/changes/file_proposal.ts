@@ -80,7 +80,7 @@ export async function fileProposal(
       limit_reached,
       not_allowed: values.error ?? not_allowed,
       step_base: values.step_base,
-      asked: requester,
+      requester,
       places: locations,
       signature,
     } as const;
