@@ -1,4 +1,4 @@
-/** The answer to a query. */
+/** Schemas of the answer to a query. */
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
 import { findTimeLimit } from "../changes/rules/current_state.ts";
@@ -76,7 +76,7 @@ export const findSchema = once(() =>
 );
 export type FindAnswer = z.infer<ReturnType<typeof findSchema>>;
 
-/** A row as it is answered. */
+/** Converts a found row to its form in the answer. */
 export function toFindRow(
   { row, duration }: FoundRow,
   { policy, isTimed, ...shown }: Pick<FindRow, "verdict" | "drift"> & { policy: Policy; isTimed: boolean },

@@ -1,6 +1,6 @@
 /**
- * Answers a text from the records: a query is run, the title of a saved question runs its query, and any other text is searched
- * by its words. The answer shows the query that ran; "nothing found" is about that query alone.
+ * Answers a text from the records. A query is run, the title of a saved question runs its query, and any other text is a search
+ * for its words. The answer shows the query, to which "nothing found" refers.
  */
 import type { ChangesDeps } from "../changes/deps.ts";
 import { AppError } from "../kit/errors.ts";
@@ -11,17 +11,17 @@ import { parseQuery, type Query } from "./parse.ts";
 import { runQuery } from "./run.ts";
 import { findSimilarQuestions, findSavedQuestion } from "./saved.ts";
 
-/** Best matches that are listed where a text is no query. */
+/** Maximum number of matches listed for a text that is no query. */
 const MAX_MATCHES = 5;
 const MAX_WORDS = 30;
 const MAX_TEXT = 900;
 
-/** Answers a text. */
+/** Answers a text: as a query, as the title of a saved question, or by a search for its words. */
 export async function askRecords(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer> {
   return (await askQuery(deps, text, caller)) ?? (await searchRecords(deps, text, caller)).answer;
 }
 
-/** Answers a text that is a query, or the title of a saved one; undefined where it is neither. */
+/** Answers a text that is a query or the title of a saved question; undefined for any other text. */
 export async function askQuery(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer | undefined> {
   const query = isQuery(text) ? text : findSavedQuestion(text)?.query;
   if (query === undefined) return undefined;
@@ -34,13 +34,13 @@ export async function askQuery(deps: ChangesDeps, text: string, caller: string |
   }
 }
 
-/** Returns whether a text means to be a query: it names a field, or is an id alone. */
+/** Returns true for a text that names a field, or that is an id and nothing else. */
 function isQuery(text: string): boolean {
   const names = [...text.matchAll(/(?:^|\s)-?([a-z][a-z_-]*)[:：]/gi)].map(([, name]) => name!.toLowerCase());
   return names.some((name) => FIELD_NAMES.includes(name)) || /^\s*-?chg_[0-9a-f-]+\s*$/i.test(text);
 }
 
-/** The changes that hold words of a text, the best first, and the saved questions that fit. */
+/** Searches for changes that contain words of a text, best first, and for similar saved questions. */
 export async function searchRecords(
   deps: ChangesDeps,
   text: string,
@@ -79,7 +79,7 @@ const runText = (
   words: "all" | "any" = "all",
 ): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: MAX_SHOWN_ROWS, zone: "UTC", caller, words });
 
-/** A text as free words alone: nothing in it is a term, a sign or a quotation mark. */
+/** Reduces a text to free words, without terms, signs and quotation marks. */
 const plainWords = (text: string): string =>
   (text.match(/chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*/gu) ?? [])
     .slice(0, MAX_WORDS)

@@ -1,6 +1,6 @@
 /**
- * The changes as rows in memory: read once for each store, then brought up to date by the entries of the log, since every step of
- * a change is an entry. Beyond a number of rows the oldest are read from the store for each query.
+ * Keeps the changes of a store as rows in memory. They are read once and then updated from the entries of the log, since every
+ * step of a change is an entry. Beyond a maximum number of rows, each query reads the oldest changes from the store.
  */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import type { AuditDeps } from "../audit/deps.ts";
@@ -12,22 +12,22 @@ import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store, Text } from "../store/store.ts";
 import { type Row, makeRow } from "./row.ts";
 
-/** Rows in memory, and characters of the records that they are made of. */
+/** Maximum number of rows in memory, and of characters of the records that they are made of. */
 const MAX_ROWS = 50_000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
-/** Records of one read. */
+/** Number of records read together. */
 const READ_RECORDS = 500;
-/** Rows made or tested before other work runs: some milliseconds at most. */
+/** Number of rows that are made or tested before yielding to other work: a few milliseconds. */
 export const SLICE = 100;
-/** A log that grew by more is not followed: the rows are read again. */
+/** When the log grew by more entries, all rows are read again. */
 const MAX_BEHIND = 5000;
 
 /** Rows as of one moment, newest first. */
 export interface Rows {
-  /** Whose rows they are; absent: all. */
+  /** The reader who may see these rows; absent: all rows. */
   reader?: Reader | undefined;
   rows: readonly Row[];
-  /** The id behind which older changes are left in the store; undefined where there are none. */
+  /** Changes with ids below this one are only in the store; undefined where all are in memory. */
   rest: string | undefined;
 }
 
@@ -40,10 +40,10 @@ const cache = new WeakMap<Store, Promise<CachedRows>>();
 
 type IndexDeps = Pick<AuditDeps, "store" | "requestCache"> & { reader?: Reader | undefined };
 
-/** Rows of readers; a list of rows is immutable. */
+/** Visible rows by reader, for each list of rows; lists are immutable. */
 const rowsByReader = new WeakMap<Rows, Map<string, Rows>>();
 
-/** Returns the rows up to the end of the log: those that the reader may see. */
+/** Returns the rows as of the end of the log, limited to those that the reader may see. */
 export async function readCurrentRows(deps: IndexDeps): Promise<Rows> {
   const all = await readAllRows(deps);
   const { reader } = deps;
@@ -64,7 +64,7 @@ async function readAllRows(deps: Pick<AuditDeps, "store" | "requestCache">): Pro
   const chain = await readCurrentHead(deps);
   const [length, head] = [chain?.length ?? 0, chain?.head ?? ""];
   const before = cache.get(store);
-  // One after the other: each goes on from what the one before has read.
+  // One refresh after the other: each continues from the rows of the one before.
   const next = (before ?? Promise.reject(new Error("nothing is read yet")))
     .then((last) => (last.length >= length && last.head !== head ? undefined : last))
     .catch(() => undefined)
@@ -74,7 +74,7 @@ async function readAllRows(deps: Pick<AuditDeps, "store" | "requestCache">): Pro
   return next;
 }
 
-/** All rows in slices, newest first; other work runs between them. */
+/** Reads all rows in slices, newest first, and yields to other work between slices. */
 export async function* readSlices(store: Store, { rows, rest, reader }: Rows): AsyncGenerator<readonly Row[]> {
   for (let begin = 0; begin < rows.length; begin += SLICE) {
     if (begin > 0) await yieldToEventLoop();
@@ -84,7 +84,7 @@ export async function* readSlices(store: Store, { rows, rest, reader }: Rows): A
   for await (const slice of readStoredRows(store, rest)) yield slice.filter(({ change }) => canRead(reader, change));
 }
 
-/** Returns the ids of the changes that the reader may see and that match, newest first. */
+/** Lists the ids of matching changes that the reader may see, newest first. */
 export async function listIds(deps: IndexDeps, matches: (change: Row["change"]) => boolean): Promise<string[]> {
   return runWithScanLimit(deps.store, async () => {
     const ids: string[] = [];
@@ -110,7 +110,7 @@ async function* readStoredRows(store: Store, before: string | undefined): AsyncG
   }
 }
 
-/** The row of a stored record; none where that is no record. */
+/** Makes the row of a stored record; empty for a malformed record. */
 function parseRow(text: Text): Row[] {
   const record = parseRecord(text);
   return isRecord(record) ? [makeRow(record.change)] : [];
@@ -140,7 +140,7 @@ async function refresh(
   return { rows, rest, ...chain };
 }
 
-/** The changes that entries are about since a reading; undefined where the log does not continue it, or grew by too much. */
+/** Lists the changes with new entries; undefined where the log does not continue the cached rows, or grew by too much. */
 async function listChangedIds(
   store: Store,
   { length, head }: CachedRows,
@@ -159,7 +159,7 @@ async function listChangedIds(
   return ids;
 }
 
-/** Puts a row at its place among rows of falling ids, or takes it out. */
+/** Inserts or replaces the row with this id among rows of falling ids, or removes it when `row` is undefined. */
 function updateRow(rows: Row[], id: string, row: Row | undefined): void {
   let [low, high] = [0, rows.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-/** Completions of a query: fields, their words, and the names that are on record. */
+/** Completions of a query: fields, their words, and recorded names. */
 import * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { listGovernedEntries } from "../changes/rules/list_entries.ts";
@@ -14,7 +14,7 @@ import type { Query } from "./parse.ts";
 import { listApprovers, findDenier } from "./row.ts";
 import { listShortNames } from "./values.ts";
 
-/** Values of one field, at most. */
+/** Maximum number of values of one field. */
 const MAX_VALUES = 500;
 
 export const completionSchema = once(() =>
@@ -32,7 +32,7 @@ export const completionSchema = once(() =>
 );
 export type Completion = z.infer<ReturnType<typeof completionSchema>>;
 
-/** Names on record, as they were first written. */
+/** Recorded names, as they were first written. */
 interface Names {
   tenants: ReadonlySet<string>;
   targets: ReadonlySet<string>;
@@ -42,7 +42,7 @@ interface Names {
   systems: ReadonlySet<string>;
 }
 
-/** Rows are immutable and so is a list of them: its names are collected once. */
+/** Names by list of rows. Lists are immutable, so the names of each are collected once. */
 const namesByRows = new WeakMap<Rows, Promise<Names>>();
 
 function findNames(deps: ChangesDeps, all: Rows): Promise<Names> {
@@ -91,8 +91,8 @@ const NAME_SOURCES: Partial<Record<FieldName, keyof Names>> = {
 };
 
 /**
- * Errors: 400 `invalid_field` q for a name that neither the records nor the intent know, with the nearest. Where older changes
- * are not in memory, a name may be theirs.
+ * Requires that the names in a query are known to the records or the intent. Errors: 400 `invalid_field` q with the nearest known
+ * name. It checks nothing where older changes are not in memory, since a name could be theirs.
  */
 export async function requireKnownNames(
   deps: ChangesDeps,
@@ -126,7 +126,7 @@ const VALUE_KINDS: Readonly<Record<Field["type"], Completion[number]["takes"]>> 
   date: "date",
 };
 
-/** The fields with their values. */
+/** Lists the fields with their values. */
 export async function listCompletions(deps: ChangesDeps, all: Rows): Promise<Completion> {
   const names = await findNames(deps, all);
   const fields = Object.entries(FIELDS as Record<string, Field>).map(([field, declared]) => {

@@ -1,13 +1,13 @@
-/** Dates as queries write them, in the time zone of the caller. */
+/** Parses dates of queries in the time zone of the caller. */
 import { DAY_MS } from "../kit/days.ts";
 
-/** Milliseconds since the epoch: `from` inclusive, `to` exclusive. */
+/** A period in milliseconds since the epoch; `from` is inclusive, `to` exclusive. */
 export interface Span {
   from: number;
   to: number;
 }
 
-/** The words and forms that a date may be written in, for completion and errors. */
+/** Words for dates, for completion. */
 export const DATE_WORDS = [
   "today",
   "yesterday",
@@ -26,7 +26,7 @@ export const DATE_WORDS = [
 /** The forms of a date, as errors name them. */
 export const DATE_FORMS = "a date such as 2026-10-26, 2026-10, 2026-W44, today, last-week or last-7-days";
 
-/** Returns whether a text names a time zone that this host knows. */
+/** Returns true for the name of a time zone that this host knows. */
 export function isTimeZone(zone: string): boolean {
   try {
     return findFormat(zone) !== undefined;
@@ -35,17 +35,17 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Parses one date or date word; undefined where it is none. */
+/** Parses a date or a word for one; undefined for any other text. */
 export function parseSpan(text: string, now: number, zone: string): Span | undefined {
   const word = text.toLowerCase();
   return parseDateWord(word, now, zone) ?? parseWrittenDate(text.toUpperCase(), zone);
 }
 
-/** The local day of a moment: `2026-10-26`. */
+/** Returns the local day of a moment: `2026-10-26`. */
 export const localDay = (ms: number, zone: string): string =>
   new Date(ms + utcOffset(ms, zone)).toISOString().slice(0, 10);
 
-/** A moment to the minute, as a zone's clocks show it: `2026-10-26 09:30`. */
+/** Returns the local time of a moment to the minute: `2026-10-26 09:30`. */
 export const localMinute = (ms: number, zone: string): string =>
   new Date(ms + utcOffset(ms, zone)).toISOString().slice(0, 16).replace("T", " ");
 
@@ -71,7 +71,7 @@ function parseDateWord(word: string, now: number, zone: string): Span | undefine
 }
 
 function parseWrittenDate(text: string, zone: string): Span | undefined {
-  // The year after it has five digits.
+  // The period would end in the year 10000, which has five digits.
   if (text.startsWith("9999")) return undefined;
   if (/^\d{4}-\d\d-\d\dT/.test(text)) {
     const at = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
@@ -88,13 +88,13 @@ function parseWrittenDate(text: string, zone: string): Span | undefined {
   if (year === undefined) return undefined;
   const first = `${year}-${month ?? "01"}-${day ?? "01"}`;
   const ms = Date.parse(`${first}T00:00:00.000Z`);
-  // A 31st of June would be read as the first of July.
+  // Date.parse would read June 31 as July 1.
   if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== first) return undefined;
   const end = day !== undefined ? addDays(first, 1) : addMonths(first, month === undefined ? 12 : 1);
   return makeSpan(first, end, zone);
 }
 
-/** The Monday of the first ISO week of a year. */
+/** Returns the Monday of the first ISO week of a year. */
 function firstMonday(year: number): string {
   const fourth = `${String(year).padStart(4, "0")}-01-04`;
   return addDays(fourth, -((new Date(`${fourth}T00:00Z`).getUTCDay() + 6) % 7));
@@ -114,15 +114,15 @@ function addMonths(first: string, months: number): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** The moment at which a day begins in a time zone. */
+/** Returns the moment at which a day begins in a time zone. */
 function startOfDay(day: string, zone: string): number {
   const midnight = Date.parse(`${day}T00:00Z`);
   const guess = midnight - utcOffset(midnight, zone);
-  // The offset at the guess may be another, where clocks changed that night.
+  // The offset at the guess differs when clocks changed that night.
   return midnight - utcOffset(guess, zone);
 }
 
-/** How far a zone's wall clock is ahead of UTC at a moment, in milliseconds. */
+/** Returns the offset of a time zone from UTC at a moment, in milliseconds. */
 function utcOffset(ms: number, zone: string): number {
   if (zone === "UTC") return 0;
   const parts = Object.fromEntries(

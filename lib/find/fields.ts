@@ -1,4 +1,4 @@
-/** The fields of the query language: what each takes, and what a change has of it. */
+/** Fields of the query language: the values that each accepts, and how they are read from a change. */
 import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
 import { isConsentExpected } from "../changes/rules/expected_consent.ts";
@@ -18,17 +18,18 @@ export interface Context {
   now: number;
   zone: string;
   intent: Intent;
-  /** Who asks; null without a name. */
+  /** Name of the caller; null where it is unknown. */
   caller: string | null;
-  /** The changes whose host drifted. */
+  /** Ids of the changes whose targets drifted. */
   drifted: ReadonlySet<string>;
   /** The verdict of each applied change. */
   verdicts: ReadonlyMap<string, OutcomeVerdict>;
 }
 
 /**
- * `words`: one of a closed list; `names` and `text`: what the records know, compared as names or exactly; `pattern`: `*` stands
- * for any characters; `number` and `date` take ranges. `of` returns what a change has; nothing of it matches nothing.
+ * A field by the type of its values. `words`: one of a closed list; `names` and `text`: recorded values, compared as names or
+ * exactly; `pattern`: `*` stands for any characters; `number` and `date` accept ranges. `of` returns the values of a change; a
+ * change without values matches nothing.
  */
 export type Field =
   | { type: "words"; values: readonly string[]; of(row: Row, context: Context): readonly string[] }
@@ -39,7 +40,7 @@ export type Field =
 
 const toList = (value: string | null | undefined): string[] => (value === null || value === undefined ? [] : [value]);
 
-/** A field that nobody stated is no statement of its default. */
+/** Returns null for a field that the proposer left out, instead of its default. */
 const readStated = <K extends "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
   (change as { unstated?: readonly string[] }).unstated?.includes(field) ? null : change[field];
 
@@ -51,7 +52,7 @@ export const PROPOSER_WORDS: Readonly<Record<ProposerKind, string>> = {
   unknown: "unknown",
 };
 
-/** The words of `is:` that are no status. */
+/** Words of `is:` in addition to the statuses. */
 const STATES = ["mine", "waiting", "overdue", "emergency", "drifted", "minor", "automatic"] as const;
 
 function isState(row: Row, value: string, context: Context): boolean {
@@ -77,7 +78,7 @@ function isState(row: Row, value: string, context: Context): boolean {
   }
 }
 
-/** Returns whether N counts a change as overdue, apart from its drift. */
+/** Returns true for a change that N counts as overdue for a reason other than drift. */
 function isOverdue(change: Change, now: number): boolean {
   const { status, created_at, decided_at } = change;
   if (status === "pending_consent") return now - Date.parse(created_at) > TIME_LIMITS.pending_changes;
@@ -141,11 +142,11 @@ export const FIELDS = {
 } as const satisfies Record<string, Field>;
 export type FieldName = keyof typeof FIELDS;
 
-/** A field by its name; undefined for a name that is none. */
+/** Finds a field by its name; undefined for an unknown name. */
 export const findField = (name: string): Field | undefined =>
   Object.hasOwn(FIELDS, name) ? FIELDS[name as FieldName] : undefined;
 
-/** Keys that rows are counted by: a field, or the day, week or month of an event. */
+/** Keys by which rows are grouped: a field, or the day, week or month of an event. */
 export const GROUPS = [
   ...["tenant", "target", "kind", "risk", "tier", "proposer", "approver", "denied-by", "by", "kpi", "verdict"],
   ...["reversible", "reason", "resolution", "status", "day", "week", "month"],
@@ -160,7 +161,7 @@ export const SORTS = [
   ...["tenant", "target", "time", "relevance"],
 ] as const;
 
-/** Every word that may stand before a colon. */
+/** All words that may precede a colon. */
 export const FIELD_NAMES: readonly string[] = [...Object.keys(FIELDS), "sort", "group", "time"];
 
 /** Other spellings of fields and of the words of closed lists. */

@@ -1,4 +1,4 @@
-/** The answer to a query as text: the query, how many match, and the first of them. */
+/** The answer to a query as text: the query, the number of matches, and the first rows. */
 import type { FindAnswer, FindRow } from "./answer.ts";
 import { minuteText } from "../kit/days.ts";
 import { label, quote, shorten } from "../kit/quote.ts";
@@ -19,18 +19,18 @@ export interface Answer {
   isComplete?: boolean;
 }
 
-/** Lines, one below the other; empty ones are left out. */
+/** Joins lines with line breaks; empty lines are left out. */
 export const joinLines = (...parts: readonly (string | readonly string[])[]): string =>
   parts
     .flat()
     .filter((line) => line !== "")
     .join("\n");
 
-/** Citations of records of one kind. */
+/** Makes citations of records of one kind. */
 export const cite = (kind: string, ids: readonly (string | number)[]): Citation[] =>
   ids.map((id) => ({ kind, id: String(id) }));
 
-/** Counts what a query found, lists the first rows and shows the query. */
+/** Describes an answer: the query, the number of matches, and the first rows or the groups. */
 export function describeFound({ query, rows, total, groups, median, max }: FindAnswer): Answer {
   const shown = rows.slice(0, MAX_SHOWN_ROWS);
   const more = total - shown.length;
@@ -53,11 +53,11 @@ export function describeFound({ query, rows, total, groups, median, max }: FindA
   };
 }
 
-/** The query that ran, and how many changes match it. */
+/** Describes a query and the number of its matches. */
 export const describeQuery = (query: string, total: number): string =>
   `Query: ${query === "" ? "(every change)" : query} – ${total === 0 ? "no change matches" : total === 1 ? "1 change" : `${total} changes`}.`;
 
-/** A change in one line. */
+/** Describes a change in one line. */
 export function describeRow(row: FindRow): string {
   const { change_id, proposer, created_at, expires_at, drift, seconds } = row;
   const facts = [
@@ -77,7 +77,7 @@ export function describeRow(row: FindRow): string {
   return `- ${name}: ${facts.filter(Boolean).join(", ")}. ${change_id}`;
 }
 
-/** How a change stands, and since when. */
+/** Describes the status of a change, and since when it has it. */
 export function describeState(
   row: Pick<FindRow, "status" | "resolution" | "decided_at" | "applied_at" | "rolled_back_at">,
 ): string {
@@ -100,7 +100,7 @@ export function describeState(
 
 const dayText = (at: string): string => at.slice(0, 10);
 
-/** A duration in the two largest of its units. */
+/** Formats a duration in its two largest units. */
 export function durationText(seconds: number): string {
   const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24];
   if (days > 0) return `${days} d ${hours} h`;
@@ -108,5 +108,5 @@ export function durationText(seconds: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`;
 }
 
-/** A text of somebody in quotation marks, shortened. */
+/** Shortens a text of a person and puts it in quotation marks. */
 export const quoteShortened = (text: string): string => quote(shorten(text, 300));

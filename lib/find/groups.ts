@@ -1,4 +1,4 @@
-/** Counts of found rows by what they have in common. */
+/** Counts found rows by groups. */
 import { normalizeName } from "../changes/rules/names.ts";
 import { normalizeTarget } from "../changes/rules/target_key.ts";
 import { isoWeek } from "../kit/days.ts";
@@ -7,7 +7,7 @@ import { type Context, type Field, FIELDS, type FieldName } from "./fields.ts";
 import type { Query } from "./parse.ts";
 import { type Event, type FoundRow, type Row, listTimes } from "./row.ts";
 
-/** How many rows have this in common. */
+/** A group, and the number of its rows. */
 export interface Group {
   key: string;
   count: number;
@@ -17,7 +17,7 @@ export type Counts = Map<string, Group>;
 const PERIODS: readonly string[] = ["day", "week", "month"];
 const EVENTS: readonly string[] = ["proposed", "decided", "applied", "rolledback"] satisfies Event[];
 
-/** Adds rows to the counts; a row with two approvers counts with each, one that has nothing of the kind with none. */
+/** Adds rows to the counts. A row with two approvers counts in both groups; a row without a value counts in none. */
 export function countGroups(counts: Counts, found: readonly FoundRow[], query: Query, context: Context): void {
   for (const { row } of found)
     for (const [same, key] of new Map(listKeys(row, query, context).map((key) => [groupKey(query.group!, key), key]))) {
@@ -27,7 +27,7 @@ export function countGroups(counts: Counts, found: readonly FoundRow[], query: Q
     }
 }
 
-/** The groups, the largest first; days, weeks and months in their order. */
+/** Sorts groups by size, largest first; days, weeks and months by time. */
 export function sortGroups(counts: Counts, by: string): Group[] {
   const byKey = (a: Group, b: Group): number => (a.key < b.key ? -1 : 1);
   return [...counts.values()].sort(PERIODS.includes(by) ? byKey : (a, b) => b.count - a.count || byKey(a, b));
@@ -46,11 +46,11 @@ function listKeys(row: Row, query: Query, context: Context): readonly string[] {
   return field.type === "number" || field.type === "is" ? [] : field.of(row, context);
 }
 
-/** The moments that days and weeks are counted by: of the first event that the query dates or sorts by, else the proposal. */
+/** Lists the moments by which a row is grouped: those of the first event that the query filters or sorts by, else of the proposal. */
 function listGroupTimes(row: Row, { terms, sort }: Query): string[] {
   const dated = terms.find(({ field, negated }) => EVENTS.includes(field) && !negated);
   const event = (dated?.field ?? (EVENTS.includes(sort?.by ?? "") ? sort!.by : "proposed")) as Event;
-  // Only the moments that the query asks for.
+  // Only moments inside the requested period.
   return listTimes(row, event).filter((time) => dated?.holdsAt?.(Date.parse(time)) !== false);
 }
 

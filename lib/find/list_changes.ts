@@ -1,4 +1,4 @@
-/** Lists changes as clients narrow a list: by fields, each of which must match. The newest come first. */
+/** Lists changes that match all given filters, newest first. */
 import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { previewExpiry } from "../changes/expiry.ts";
@@ -18,11 +18,11 @@ import { parseQuery } from "./parse.ts";
 import { findDenier, isRule, listApprovers, type Row } from "./row.ts";
 import { runQuery } from "./run.ts";
 
-/** Events of a change that a period is about; `consented`: somebody approved, whether or not that was enough. */
+/** Events to which a period can refer; `consented`: somebody approved, even if that did not reach the quorum. */
 const EVENTS = ["proposed", "consented", "decided", "approved", "denied", "applied", "rolled_back", "closed"] as const;
 type Event = (typeof EVENTS)[number];
 
-/** Parts that a person has in a change; `either`: any of them. */
+/** Roles of a person in a change; `either`: any of them. */
 const ROLES = ["proposer", "asker", "approver", "denier", "decider", "either"] as const;
 type Role = (typeof ROLES)[number];
 
@@ -53,12 +53,12 @@ type Filter = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & {
   tenant_id?: string | undefined;
 };
 
-/** Returns true for a list that is narrowed by more than status. */
+/** Returns true for a list with filters other than status. */
 export const isFiltered = (filter: Filter): boolean =>
   filter.tenant_id !== undefined ||
   (Object.keys(filterFields()) as (keyof Filter)[]).some((name) => filter[name] !== undefined);
 
-/** A page of the changes that match all fields, 1 MiB of them at most; `before` is the `next` of the page before: else 400 `invalid_field`. */
+/** Returns a page of the changes that match all filters, at most 1 MiB. `before` is the `next` of the previous page; otherwise 400 `invalid_field`. */
 export async function findChanges(
   deps: ChangesDeps,
   { before, limit, ...filter }: Filter & { limit: number; before?: string | undefined },
@@ -81,7 +81,7 @@ export async function findChanges(
   return { changes, total: found.total, next: found.next };
 }
 
-/** The terms that need more than the change itself, and the words. */
+/** Builds the query of the words, and of the filters that need more than the change itself. */
 function buildQuery({ verdict, drifted, text }: Filter): string {
   const words = text === undefined ? [] : /^\s*chg_\S+\s*$/.test(text) ? [text.trim()] : toSearchWords(text);
   const terms = [verdict && `verdict:${verdict}`, drifted !== undefined && `${drifted ? "" : "-"}is:drifted`];
@@ -112,7 +112,7 @@ function matchesFilter(row: Row, filter: Filter): boolean {
   );
 }
 
-/** The people who have a part in a change. The intent and mandates are no people. */
+/** Lists the people with a role in a change. The intent and mandates are not people. */
 function listPeople(row: Row, role: Role): string[] {
   const { proposer, asked_by, approver, resolution } = row.change;
   const people: Record<Exclude<Role, "either">, (string | null | undefined)[]> = {
@@ -126,13 +126,13 @@ function listPeople(row: Row, role: Role): string[] {
   return names.filter((name): name is string => typeof name === "string" && name !== "" && !isRule(name));
 }
 
-/** The moments of an event, RFC 3339; of a decision, those of one person where one is named. */
+/** Lists the moments of an event, RFC 3339. `by` limits decisions to those of one person. */
 function listEventTimes({ change }: Row, event: Event, by?: string): string[] {
   const { status, resolution, approvals, approver, created_at, decided_at, applied_at, rolled_back_at } = change;
   const isBy = (name: string | null): boolean => by === undefined || isListedName(name ?? "", by);
   const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);
   const denied = status === "denied" ? decided_at : null;
-  // A change whose approval was revoked or expired was approved by its last consent.
+  // A change whose approval was revoked or expired had been approved with its last consent.
   const undone = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;
   const times: Record<Event, (string | null)[]> = {
     proposed: [created_at],

@@ -1,12 +1,12 @@
-/** The order of rows. */
+/** Orders rows. */
 import { RISKS } from "../changes/rules/change.ts";
 import { type Context, type Field, type FieldName, FIELDS } from "./fields.ts";
 import type { Query, Sort } from "./parse.ts";
 import type { FoundRow } from "./row.ts";
 
 /**
- * Compares rows by the order of a query: by how well they fit where it has free words, else the newest first. What has no value
- * comes last either way; among equals the newest first.
+ * Creates the comparison of rows for the order of a query. Without an order, rows are sorted by relevance where the query has free
+ * words, else newest first. Rows without a value come last in both directions; equal rows are sorted newest first.
  */
 export function createComparator({ sort, words }: Query, context: Context): (a: FoundRow, b: FoundRow) => number {
   const hasWords = words.some(({ negated }) => !negated);

@@ -1,4 +1,4 @@
-/** Parses the text of a query: free words and `field:value` terms, all of which must hold. */
+/** Parses the text of a query: free words and `field:value` terms, all of which must match. */
 import { invalidField } from "../kit/errors.ts";
 import { findNearest } from "../kit/nearest.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";
@@ -16,7 +16,7 @@ export interface Term extends ValueTest {
   negated: boolean;
 }
 
-/** One or several search terms of a free word; `sequence`: they must follow each other. */
+/** A free word with its search terms; `sequence`: the terms must follow each other. */
 export interface Word {
   negated: boolean;
   /** A complete term, or with `*` the beginning of one. */
@@ -35,7 +35,7 @@ export interface Query {
   /** Normalised. */
   text: string;
   words: readonly Word[];
-  /** The ids that stand among the free words. */
+  /** Ids among the free words. */
   ids: readonly { id: string; negated: boolean }[];
   terms: readonly Term[];
   sort?: Sort | undefined;
@@ -43,7 +43,7 @@ export interface Query {
   time?: { name: string; from: Event; to: Event } | undefined;
 }
 
-/** Parses a query. Dates are read at a moment, in a time zone. Errors: 400 `invalid_field` q, naming the nearest word. */
+/** Parses a query; relative dates refer to `moment`. Errors: 400 `invalid_field` q with the nearest known word. */
 export function parseQuery(text: string, moment: Moment): Query {
   const parts = split(text);
   if (parts.length > MAX_PARTS) throw invalidField("q", `must have at most ${MAX_PARTS} words and terms`);
@@ -89,7 +89,7 @@ function addWord(query: { words: Word[]; ids: Query["ids"][number][] }, { value,
     return;
   }
   const isPrefix = !isQuoted && value.length > 1 && value.endsWith("*");
-  // The text has a composed word both whole, with what it is joined to, and in parts.
+  // The index has a composed word such as a target both complete and in parts.
   const isComposed = !/\s/.test(value) && JOINT.test(value) && !CJK.test(value);
   const text = (isPrefix ? value.slice(0, -1) : value).replaceAll(isComposed ? /[._:@/-]+/g : /$^/g, " ");
   const terms = queryTerms(text);
@@ -99,15 +99,15 @@ function addWord(query: { words: Word[]; ids: Query["ids"][number][] }, { value,
   query.words.push({ negated, terms, ...(hasSequence && { sequence: ` ${textTerms(text).join(" ")} ` }) });
 }
 
-/** Characters that join the parts of a composed word, such as a target. */
+/** A composed word, such as a target: parts joined by these characters. */
 const JOINT = /[\p{L}\p{N}][._:@/-]+[\p{L}\p{N}]/u;
 
-/** Characters whose search terms overlap, so that those of a phrase do not stand one after the other. */
+/** Characters whose search terms overlap, so the terms of a phrase do not follow each other. */
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 const quoteWord = ({ value, isQuoted }: Part): string => (isQuoted ? `"${value}"` : value);
 
-/** Reads one of the words that order and count rows, and returns it as it is normalised. */
+/** Parses the value of `sort:`, `group:` or `time:` into `orders`, and returns it normalised. */
 function parseOrder(
   orders: Pick<Query, "sort" | "group" | "time">,
   name: "sort" | "group" | "time",

@@ -1,11 +1,11 @@
-/** Free words: which rows hold them, and how well each fits (BM25). */
+/** Matches rows with free words, and scores their relevance (BM25). */
 import type { Word } from "./parse.ts";
 import type { Row } from "./row.ts";
 
 const K1 = 1.2;
 const B = 0.75;
 
-/** Counts a term in a row; one that ends in `*` counts every term that begins so. */
+/** Counts a term in a row; a term that ends in `*` matches every term that begins with it. */
 export function countTerm({ terms }: Row, term: string): number {
   const pattern = term.endsWith("*") ? ` ${term.slice(0, -1)}` : ` ${term} `;
   let count = 0;
@@ -14,11 +14,11 @@ export function countTerm({ terms }: Row, term: string): number {
   return count;
 }
 
-/** Returns whether a row holds a free word. */
+/** Returns true for a row that contains a free word. */
 export const containsWord = (row: Row, { terms, sequence }: Word): boolean =>
   sequence === undefined ? terms.every((term) => countTerm(row, term) > 0) : row.terms.includes(sequence);
 
-/** Statistics of one search, gathered over all rows before any is scored. */
+/** Statistics of one search, gathered over all rows before the first row is scored. */
 export class Ranking {
   #rows = 0;
   #length = 0;
@@ -30,14 +30,14 @@ export class Ranking {
     this.#among = terms.map(() => 0);
   }
 
-  /** Counts a row. */
+  /** Adds a row to the statistics. */
   add(row: Row): void {
     this.#rows++;
     this.#length += row.length;
     for (const [index, term] of this.#terms.entries()) if (countTerm(row, term) > 0) this.#among[index]!++;
   }
 
-  /** How well a row fits; 0 where it holds none of the terms. */
+  /** Returns the relevance of a row; 0 where it contains none of the terms. */
   score(row: Row): number {
     const norm = K1 * (1 - B + (B * row.length * this.#rows) / (this.#length || 1));
     let score = 0;

@@ -1,4 +1,4 @@
-/** A change as queries see it: everything but its values, with the text that free words are looked for in. */
+/** Rows of the index: a change without its values, and the search terms of its texts. */
 import type { ChangesDeps } from "../changes/deps.ts";
 import { previewExpiry } from "../changes/expiry.ts";
 import type { Change } from "../changes/rules/change.ts";
@@ -11,14 +11,14 @@ export interface Row {
   reasoned: boolean;
   /** The search terms of its texts, each between spaces. */
   terms: string;
-  /** How many terms that are. */
+  /** Number of terms. */
   length: number;
 }
 
 /** A row that was found. */
 export interface FoundRow {
   row: Row;
-  /** How well it fits the free words; 0 without any. */
+  /** Relevance for the free words; 0 without free words. */
   score: number;
   /** With `time`: milliseconds between its events; null where one of them did not happen. */
   duration: number | null;
@@ -39,7 +39,7 @@ export function makeRow({ value: _, rationale, sets, ...stored }: Change): Row {
   };
 }
 
-/** Returns rows as time has left their changes; the texts of an expiry are found as if it were recorded. */
+/** Returns rows with expiries applied. The texts of an expiry can be found as if it were recorded already. */
 export async function showRowsAtTime(deps: ChangesDeps, rows: readonly Row[]): Promise<readonly Row[]> {
   const shown = await previewExpiry(deps, rows);
   return shown.map((row, index) => {
@@ -77,7 +77,7 @@ function listTexts(change: Row["change"], rationale: unknown): string[] {
 
 const isTime = (value: unknown): value is string => typeof value === "string" && !Number.isNaN(Date.parse(value));
 
-/** The people who consented, each once; a policy or a mandate is nobody. */
+/** Lists the people who consented, each once; policies and mandates are left out. */
 export const listApprovers = ({ change }: Row): string[] => [
   ...new Map(
     change.approvals
@@ -86,18 +86,18 @@ export const listApprovers = ({ change }: Row): string[] => [
   ).values(),
 ];
 
-/** The person who denied it; a change that expired or was withdrawn was denied by nobody. */
+/** Returns the person who denied a change; null for a change that expired or was withdrawn. */
 export const findDenier = ({ change: { resolution, approver } }: Row): string | null =>
   resolution === "denied" && approver !== null && !isRule(approver) ? approver : null;
 
-/** Returns whether a name stands for the intent or a mandate and for no person. */
+/** Returns true for a name of the intent or of a mandate. */
 export const isRule = (name: string | null): boolean => name !== null && /^(?:policy|mandate):/.test(name);
 
 /** Events in the life of a change that have a time. */
 export type Event = "proposed" | "decided" | "applied" | "rolledback";
 
 /**
- * The moments of an event, RFC 3339, oldest first. A change that was approved and then revoked or lapsed was decided twice.
+ * Lists the moments of an event, RFC 3339, oldest first. A change that was approved and then revoked or lapsed was decided twice.
  */
 export function listTimes({ change }: Row, event: Event): string[] {
   const { resolution, approvals, created_at, decided_at, applied_at, rolled_back_at } = change;

@@ -21,22 +21,22 @@ import { countTerm, containsWord, Ranking } from "./rank.ts";
 import { type FoundRow, type Row, makeRow, listTimes, showRowsAtTime } from "./row.ts";
 import { listRecords } from "../store/pages.ts";
 
-/** How a query is run. */
+/** Options of a query. */
 export interface RunOptions {
   limit: number;
-  /** The last row of the page before. */
+  /** Id of the last row of the previous page. */
   after?: string | undefined;
-  /** The request's name for `after`, which the error gives. */
+  /** Name of the request's field for `after`, for errors. */
   cursorField?: "after" | "before" | undefined;
   zone: string;
   caller: string | null;
-  /** `any`: rows that hold one of the free words are found too; otherwise each must hold all. */
+  /** `any`: a row must contain one of the free words; otherwise all of them. */
   words?: "all" | "any" | undefined;
-  /** A further condition, of the service itself. */
+  /** A further condition that rows must meet. */
   where?: ((row: Row) => boolean) | undefined;
 }
 
-/** Runs a query. Errors: 400 `invalid_field` for a name that nothing on record has, and for an unknown `after`. */
+/** Runs a query. Errors: 400 `invalid_field` for an unrecorded name and for an unknown `after`. */
 export async function runQuery(deps: ChangesDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
   return runWithScanLimit(deps.store, async () => {
     const all = await readCurrentRows(deps);
@@ -45,7 +45,7 @@ export async function runQuery(deps: ChangesDeps, query: Query, options: RunOpti
   });
 }
 
-/** Returns the first rows that a query of the service itself finds, none of them for a caller. */
+/** Returns the first rows of a query that the service itself runs, without a caller. */
 export async function findRows(
   deps: ChangesDeps,
   text: string,
@@ -86,14 +86,14 @@ class QueryRun {
     if (this.#terms.length > 0)
       for await (const slice of this.#slices()) for (const row of slice) this.#ranking.add(row);
     const compare = createComparator(query, this.#context);
-    const cursor = options.after === undefined ? undefined : await this.#cursor(options.after);
+    const cursor = options.after === undefined ? undefined : await this.#findCursor(options.after);
     const counts: Counts = new Map();
     const durations: number[] = [];
     let total = 0;
     let best: FoundRow[] = [];
     let isMore = false;
     for await (const slice of this.#slices()) {
-      const found = await this.#matching(slice);
+      const found = await this.#findMatches(slice);
       total += found.length;
       if (query.group !== undefined) countGroups(counts, found, query, this.#context);
       for (const { duration } of found) if (duration !== null) durations.push(duration);
@@ -103,13 +103,13 @@ class QueryRun {
       isMore ||= best.length > options.limit;
       best.length = Math.min(best.length, options.limit);
     }
-    const { rows, isCut } = await this.#shown(best);
+    const { rows, isTruncated } = await this.#toRows(best);
     return {
       query: query.text,
       rows,
       total,
       groups: query.group === undefined ? [] : sortGroups(counts, query.group),
-      next: (isMore || isCut) && rows.length > 0 ? rows.at(-1)!.change_id : null,
+      next: (isMore || isTruncated) && rows.length > 0 ? rows.at(-1)!.change_id : null,
       ...(query.time && durationStatistics(durations)),
     };
   }
@@ -118,14 +118,14 @@ class QueryRun {
     for await (const slice of readSlices(this.deps.store, this.all)) yield showRowsAtTime(this.deps, slice);
   }
 
-  async #matching(slice: readonly Row[]): Promise<FoundRow[]> {
+  async #findMatches(slice: readonly Row[]): Promise<FoundRow[]> {
     const { query } = this;
     const needsVerdicts = query.group === "verdict" || query.terms.some(({ field }) => field === "verdict");
-    if (needsVerdicts) this.#context = { ...this.#context, verdicts: await this.#verdicts(slice) };
-    return slice.filter((row) => this.#holds(row)).map((row) => this.#found(row));
+    if (needsVerdicts) this.#context = { ...this.#context, verdicts: await this.#readVerdicts(slice) };
+    return slice.filter((row) => this.#matches(row)).map((row) => this.#toFoundRow(row));
   }
 
-  #holds(row: Row): boolean {
+  #matches(row: Row): boolean {
     const { words, ids, terms } = this.query;
     const { where } = this.options;
     const isAny = this.options.words === "any";
@@ -138,24 +138,24 @@ class QueryRun {
     );
   }
 
-  #found(row: Row): FoundRow {
+  #toFoundRow(row: Row): FoundRow {
     const { time } = this.query;
     const [from, to] = time ? [listTimes(row, time.from)[0], listTimes(row, time.to)[0]] : [];
     const duration = from === undefined || to === undefined ? null : Date.parse(to) - Date.parse(from);
     return { row, score: this.#terms.length === 0 ? 0 : this.#ranking.score(row), duration };
   }
 
-  /** The row of the page before, which may no longer be found itself. */
-  async #cursor(id: string): Promise<FoundRow> {
+  /** Finds the row after which the page begins; it need not match the query any more. */
+  async #findCursor(id: string): Promise<FoundRow> {
     const [text] = await this.deps.store.texts("changes", [id]);
     const record = text && parseRecord(text);
     if (!record || !isRecord(record) || !canRead(this.deps.reader, record.change))
       throw invalidField(this.options.cursorField ?? "after", "is no change; send the next of the previous page");
     const [row] = await showRowsAtTime(this.deps, [makeRow(record.change)]);
-    return this.#found(row!);
+    return this.#toFoundRow(row!);
   }
 
-  async #verdicts(slice: readonly Row[]): Promise<Context["verdicts"]> {
+  async #readVerdicts(slice: readonly Row[]): Promise<Context["verdicts"]> {
     const ids = slice.flatMap(({ change }) => (change.applied_at === null ? [] : [change.change_id]));
     const read = await readProjection(this.deps, outcomes);
     const records = ids.length === 0 ? [] : await read.getMany("outcomes", ids);
@@ -165,9 +165,9 @@ class QueryRun {
     return new Map(shown.map(({ change_id, verdict }) => [change_id, verdict]));
   }
 
-  /** The rows as they are answered: 1 MiB of them at most. */
-  async #shown(best: readonly FoundRow[]): Promise<{ rows: FindRow[]; isCut: boolean }> {
-    const verdicts = await this.#verdicts(best.map(({ row }) => row));
+  /** Converts rows to the answer, at most 1 MiB. */
+  async #toRows(best: readonly FoundRow[]): Promise<{ rows: FindRow[]; isTruncated: boolean }> {
+    const verdicts = await this.#readVerdicts(best.map(({ row }) => row));
     const rows: FindRow[] = [];
     let bytes = 0;
     for (const found of best) {
@@ -178,10 +178,10 @@ class QueryRun {
         isTimed: this.query.time !== undefined,
       });
       bytes += JSON.stringify(row).length * 2;
-      if (bytes > PAGE_BYTES && rows.length > 0) return { rows, isCut: true };
+      if (bytes > PAGE_BYTES && rows.length > 0) return { rows, isTruncated: true };
       rows.push(row);
     }
-    return { rows, isCut: false };
+    return { rows, isTruncated: false };
   }
 }
 
@@ -193,7 +193,7 @@ function durationStatistics(durations: number[]): Pick<FindAnswer, "median" | "m
   return { median: median / 1000, max: sorted.at(-1)! / 1000 };
 }
 
-/** The episodes of drift under way, by change. */
+/** Reads the current episodes of drift, by change. */
 async function readDriftEpisodes({ store }: ChangesDeps): Promise<Map<string, DriftEpisode>> {
   const episodes = new Map<string, DriftEpisode>();
   for await (const { value } of listRecords(store, "drift", { limit: 1000 })) episodes.set(value.change_id, value);

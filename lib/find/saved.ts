@@ -2,7 +2,7 @@
 import { normalizeName } from "../changes/rules/names.ts";
 import { queryTerms } from "../memory/tokens.ts";
 
-/** Questions that are suggested for a text. */
+/** Maximum number of questions suggested for a text. */
 const MAX_SIMILAR = 3;
 
 /** A query with its names. */
@@ -44,16 +44,16 @@ export const SAVED_QUESTIONS: readonly SavedQuestion[] = [
   ),
 ];
 
-/** A title as it is compared: without case, spaces and the marks at its end. */
+/** Normalises a title for comparison: without case, extra spaces and punctuation. */
 const normalizeTitle = (text: string): string => normalizeName(text.replaceAll(/[\s?？.。!！]+/g, " "));
 
-/** The saved question with this id or title, in either language. */
+/** Finds the saved question with this id or title, in either language. */
 export const findSavedQuestion = (text: string): SavedQuestion | undefined =>
   SAVED_QUESTIONS.find(({ id, title }) =>
     [id, title.en, title.zh].some((name) => normalizeTitle(name) === normalizeTitle(text)),
   );
 
-/** Saved questions whose titles share words with a text, the best first. */
+/** Finds saved questions whose titles share words with a text, best first. */
 export function findSimilarQuestions(text: string): SavedQuestion[] {
   const textTerms = new Set(queryTerms(text));
   const scored = SAVED_QUESTIONS.map((question) => {

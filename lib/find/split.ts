@@ -4,7 +4,7 @@ import { invalidField } from "../kit/errors.ts";
 /** One free word, or one `field:value`. */
 export interface Part {
   negated: boolean;
-  /** As it was written; undefined for a free word. */
+  /** Name of the field as it was written; undefined for a free word. */
   field?: string | undefined;
   value: string;
   isQuoted: boolean;
@@ -14,7 +14,7 @@ const PART = /(-?)(?:([a-z][a-z_-]*):)?(?:"([^"]*)"|([^\s"]*))/iy;
 
 /** Splits a query. Errors: 400 `invalid_field` q for a quote that is not closed. */
 export function split(query: string): Part[] {
-  // Typographic quotes and a full-width colon are what some keyboards write.
+  // Some keyboards write typographic quotes and a full-width colon.
   const text = query
     .replaceAll(/[“”„«»]/g, '"')
     .replaceAll("：", ":")
@@ -25,7 +25,7 @@ export function split(query: string): Part[] {
     const [all, sign, field, phrase, word = ""] = PART.exec(text)!;
     if (text[at + all.length] === '"') throw invalidField("q", "has a quotation mark that is not closed");
     const value = phrase ?? word;
-    // A sign alone, or an empty pair of quotes, asks for nothing.
+    // A sign alone and an empty pair of quotes are ignored.
     if (value !== "" || field !== undefined)
       parts.push({ negated: sign === "-", field, value, isQuoted: phrase !== undefined });
   }

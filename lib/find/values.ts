@@ -1,4 +1,4 @@
-/** Parses the values of terms into tests, which are run on each change. */
+/** Parses the values of terms into tests that run on each change. */
 import { invalidField } from "../kit/errors.ts";
 import { findNearest } from "../kit/nearest.ts";
 import { isListedName } from "../changes/rules/names.ts";
@@ -9,12 +9,12 @@ import { type Context, type Field, type FieldName, VALUE_ALIASES } from "./field
 import type { Row } from "./row.ts";
 import type { Part } from "./split.ts";
 
-/** When and where dates are read. */
+/** Moment and time zone by which dates are read. */
 export type Moment = Pick<Context, "now" | "zone">;
 
 /** The test of a term's value on a change. */
 export interface ValueTest {
-  /** The value as the normalised query spells it. */
+  /** The value in the normalised query. */
   text: string;
   holds(row: Row, context: Context): boolean;
   /** Names that must be known to the records or the intent. */
@@ -23,7 +23,7 @@ export interface ValueTest {
   holdsAt?: ((ms: number) => boolean) | undefined;
 }
 
-/** Parses the value of a term. Errors: 400 `invalid_field` q, naming the nearest value. */
+/** Parses the value of a term. Errors: 400 `invalid_field` q with the nearest known value. */
 export function parseTest(name: FieldName, field: Field, part: Part, moment: Moment): ValueTest {
   const value = part.value.trim();
   if (value === "") throw invalidField("q", `${name}: needs a value${describeValues(field)}`);
@@ -48,7 +48,7 @@ export function parseTest(name: FieldName, field: Field, part: Part, moment: Mom
   }
 }
 
-/** Combines the tests of alternatives: one must hold. */
+/** Combines the tests of alternatives, one of which must match. */
 function combineAlternatives(tests: readonly ValueTest[]): ValueTest {
   const [first, ...more] = tests;
   if (first && more.length === 0) return first;
@@ -103,7 +103,7 @@ function createTextTest(field: Extract<Field, { of(row: Row): readonly string[] 
   };
 }
 
-/** The spellings by which a person or an agent is found: the whole name, the part before `@`, and the part after `agent:`. */
+/** Lists the spellings by which a person or an agent is found: the full name, the part before `@`, and the part after `agent:` or `llm:`. */
 export const listShortNames = (name: string): string[] => [
   name,
   ...(/^([^@]+)@/.exec(name)?.slice(1) ?? []),
@@ -120,7 +120,7 @@ function createNumberTest(name: string, field: Extract<Field, { type: "number" }
   };
   const { sign, from, to } = parseRange(value);
   const [low, high] = [read(from, -Infinity), read(to, Infinity)];
-  // A sign alone is the same error as a value that is no number.
+  // A sign without a number is the same error as a value that is no number.
   if (sign !== "" && from === "") read("?", 0);
   const isInRange =
     sign === ">"
@@ -166,7 +166,7 @@ function createDateTest(
   };
 }
 
-/** Parses a range; a single value is both of its ends. */
+/** Parses a range; a single value is both its beginning and its end. */
 function parseRange(value: string): { sign: "" | ">" | "<"; from: string; to: string } {
   const sign = value[0] === ">" || value[0] === "<" ? value[0] : "";
   if (sign !== "") return { sign, from: value.slice(1), to: "" };
