@@ -1,4 +1,4 @@
-/** Records a proposal within a transaction, of a caller and of a model alike. */
+/** Records a proposal, of a caller or of a language model, within a transaction. */
 import { AppError, invalidField } from "../kit/errors.ts";
 import { countProposal, findReachedLimit } from "./agent_limits.ts";
 import { decideByMandate, type MandateViolation } from "./mandates/approve_change.ts";
@@ -12,7 +12,7 @@ import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
 import { requireApplyWhen } from "./rules/apply_when.ts";
 import type { PlanEntry } from "./rules/change.ts";
-import type { DraftRequester, ProposeInput } from "./rules/command.ts";
+import type { Command, DraftRequester, ProposeInput } from "./rules/command.ts";
 import { contentDigest } from "./rules/content.ts";
 import { findCoveredTarget, listEntries } from "./rules/list_entries.ts";
 import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
@@ -28,21 +28,21 @@ import type { CommandResult, Transaction } from "./transaction.ts";
 export interface ProposalResult extends CommandResult {
   /** Ids of other live changes on the same tenant and target. */
   conflicts: string[];
-  /** Consents that it needs before it can be applied. */
+  /** Consents that it needs before its apply. */
   missing: MissingConsent[];
-  /** Why no mandate of its agent approves it. */
+  /** Explains why no mandate of its agent approves it. */
   outside?: MandateViolation[];
   /** Says that the target is recorded in another spelling than requested. */
   target_spelling?: string;
 }
 
-/** Records a proposal; returns an error that is itself recorded, and throws any other. */
+/** Records a proposal. Returns the error of a rejection that is recorded, and throws any other. */
 export async function fileProposal(
   transaction: Transaction,
   requested: ProposeInput,
   stated: Actor,
   proof: ProofInput,
-  { asked: requester, seen, not_allowed, readings }: Findings & { asked?: DraftRequester } = {},
+  { requester, seen, not_allowed, readings }: Findings & { requester?: DraftRequester } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at, ledger, evidence, reader } = transaction;
   const { policy } = transaction.product.intent;
@@ -51,7 +51,7 @@ export async function fileProposal(
   const { input } = facts;
   const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
   if (agent) requireAgentScope(agent, input, transaction.product.intent);
-  // A forbidden target is rejected and recorded, whatever system covers it.
+  // The rejection of a forbidden target is recorded, so no error of a target system may come before it.
   const forbidden = { targets: policy.forbidden_targets };
   const isForbidden = findCoveredTarget(input, forbidden) !== undefined;
   const locations = isForbidden ? undefined : listLocations(transaction.product.adapter, input);
@@ -83,7 +83,7 @@ export async function fileProposal(
       requester,
       places: locations,
       signature,
-    } as const;
+    } as const satisfies Command;
     result = transaction.execute(undefined, command, actor);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
@@ -106,7 +106,7 @@ export async function fileProposal(
   };
 }
 
-/** Says which targets are recorded as they were first applied, and not as requested. */
+/** Describes which targets are recorded in another spelling than requested: the one of their first apply. */
 function describeRespelling(requested: ProposeInput, recorded: ProposeInput): { target_spelling?: string } {
   const requestedEntries = listEntries(requested);
   const sentences = listEntries(recorded).flatMap(({ target }, index) => {

@@ -13,7 +13,13 @@ import { type DoneOperand, recordFailure, recordSuccess, omitPrevious } from "..
 import { resolveLeases } from "../operations/recover.ts";
 import { findTakenRestore, endOrKeepLease, type RestoreOutcome } from "../operations/resolve_restore.ts";
 import { tryReadHostState, computeLastStart, nameSystem } from "../operations/host_state.ts";
-import { type HostRun, isUnresolved, type OperandOutcome, runOnHost } from "../operations/run_adapter.ts";
+import {
+  type HostRun,
+  isUnresolved,
+  type OperandOutcome,
+  runOnHost,
+  type RunOptions,
+} from "../operations/run_adapter.ts";
 import {
   type OperationInput,
   type OperationResult,
@@ -113,7 +119,7 @@ function runAdapter(deps: Caller["deps"], { leases, operands, expected }: Starte
   // Near the end of its lease an operation starts no further step: another process may take over soon.
   const isInTime = (): boolean => deps.clock.now() <= computeLastStart(ends);
   const mayBeGone = (operand: Change): true | undefined => leases[operands.indexOf(operand)]?.mayBeGone;
-  const options = { inTime: isInTime, mayBeGone, readFacts: createRollbackFactsReader(deps), overDrift, expected };
+  const options: RunOptions = { isInTime, mayBeGone, readFacts: createRollbackFactsReader(deps), overDrift, expected };
   return runOnHost(deps.product!.adapter!, operands, operation, options);
 }
 

@@ -35,7 +35,7 @@ export async function submitDraft(
       input,
       serviceActor(input.proposer),
       {},
-      { asked: requester, not_allowed, readings },
+      { requester, not_allowed, readings },
     );
     if (draft instanceof AppError) return draft;
     storeDraft(transaction, draft.record.change);

@@ -15,7 +15,7 @@ async function find(entries: { age?: number; type?: string; detail?: object }[],
     detail: JSON.stringify({ by: "policy:stages", ...FAILURE, ...detail }),
   }));
   const found = await findSameFailure(
-    { now: NOW, evidence: { kept: async (id: number) => stored[id] } } as never,
+    { now: NOW, evidence: { storedEntry: async (id: number) => stored[id] } } as never,
     { audit: stored.map(({ id }) => id) } as never,
     { ...REQUEST, ...request } as never,
     FAILURE as never,
