@@ -1,4 +1,4 @@
-/** Going on after a person accepted that the end of the log is lost: each process reads the log again, as at a start. */
+/** Continues after a person accepted that the end of the log is lost: each process reads the log again, as at a start. */
 import type { AuditDeps } from "../audit/deps.ts";
 import { readHead } from "../audit/chain.ts";
 import { hasValidHash } from "../audit/entry_hash.ts";
@@ -8,10 +8,10 @@ import { findSubjects } from "./subjects.ts";
 
 type LossDeps = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
-/** The newest entries that are verified before writes go on; the rest is read when a decision needs it. */
+/** Number of the newest entries that are verified before writes continue; the rest is read when a decision needs it. */
 const RECENT_ENTRIES = 1000;
 
-/** Goes on where an accepted loss was recorded that this process does not know; resolves to whether one was. */
+/** Reads the log again if a loss was accepted that this process does not know yet. Returns true if so. */
 export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
   const { store, integrity, sha256, log } = deps;
   const entry = await findNewLoss(store, integrity);
@@ -24,7 +24,7 @@ export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
   return true;
 }
 
-/** Reads the newest entries, where a process that was started on a broken log has read none. */
+/** Verifies the newest entries, for a process that started on a broken log and has read none. */
 export const verifyRecentEntries = (deps: LossDeps): Promise<void> =>
   verifyNewestEntries(deps, { count: RECENT_ENTRIES, subjectsOf: findSubjects });
 

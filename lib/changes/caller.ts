@@ -1,4 +1,4 @@
-/** The caller of a command, as its endpoint identified it. */
+/** The caller of a command, as identified by the endpoint. */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Replies } from "./replies.ts";
@@ -9,21 +9,21 @@ import { isAgent } from "./rules/principals.ts";
 
 /** The person or agent behind a request. */
 export interface Identity {
-  /** Named by the host's log-in or the trusted proxy; `""` where they name no one, `undefined` where no one names people. */
+  /** Name from the host's log-in or the trusted proxy; `""` if they gave none, `undefined` without log-in and proxy. */
   person: string | undefined;
-  /** The proxy's signed token names the person; their groups at the identity provider. */
+  /** The person's groups at the identity provider; present if the proxy's signed token names the person. */
   groups?: readonly string[] | undefined;
-  /** Says who names people, for errors: `the person who is logged in`. */
+  /** Description of the person for errors, such as `the person who is logged in`. */
   personSource: string;
   /** The agent whose secret came with the request; then `person` is `undefined`. */
   agent?: string | undefined;
-  /** The agent reads only the changes that it proposed. */
+  /** True for an agent that may read only the changes that it proposed. */
   readsOwn?: true | undefined;
   /** True where the request carries the admin token. */
   hasToken: boolean;
 }
 
-/** Revisions of a change on which the caller wants to decide, and how it stated them. */
+/** Revisions of a change that the caller expects, and the text in which it stated them. */
 export interface ExpectedRevisions {
   revisions: readonly number[];
   stated: string;
@@ -88,7 +88,7 @@ export function findCallerName(
   return stated ?? ((agent ?? person) || null);
 }
 
-/** Requires a revision that the caller expects. Errors: 412 `version_mismatch`. */
+/** Requires that a change is at a revision that the caller expects. Errors: 412 `version_mismatch`. */
 export function requireRevision({ expected }: Pick<Caller, "expected">, revision: number): void {
   if (!expected || expected.revisions.includes(revision)) return;
   throw new AppError(

@@ -11,8 +11,8 @@ import { canRead } from "./rules/reader.ts";
 import { isSameTarget } from "./rules/target_key.ts";
 
 /**
- * Returns a proposal with its kind and target; one that promotes another change takes kind, value and, unless it names one, target
- * of that. Errors: 400 `invalid_field`, 404 `change_not_found`, 409 `evidence_mismatch`.
+ * Returns a proposal with its kind and target. If it promotes another change, it gets that change's kind and value, and its target
+ * unless it names one. Errors: 400 `invalid_field`, 404 `change_not_found`, 409 `evidence_mismatch`.
  */
 export async function completeProposal(deps: ChangesDeps, requested: RequestedProposal): Promise<ProposeInput> {
   if (requested.promotes === undefined) return requireKindAndTarget(requested);
@@ -34,7 +34,7 @@ export async function completeProposal(deps: ChangesDeps, requested: RequestedPr
   return completed;
 }
 
-/** Returns a proposal of a plan's values for one tenant, which each entry gets. */
+/** Returns a proposal of a plan's entries, each for the tenant of the promotion. */
 function promotePlan(requested: RequestedProposal, { change_id, kind, target, sets = [] }: Change): ProposeInput {
   if (requested.target !== undefined)
     throw invalidField("target", "is the name of the plan that is promoted; leave it out");

@@ -1,4 +1,4 @@
-/** The log as it is at the moment of use: entries that hash to the values read earlier, with none left out. */
+/** Verified reads of the log: entries have the hashes that were read before, and none is left out. */
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { createCachedHashCheck } from "../audit/entry_hash.ts";
@@ -13,16 +13,16 @@ import { parseDetail, findTargetFacts, isRolledBack } from "./rules/event.ts";
 import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
 import { mandateConsentQuery, MINOR_QUERY, nameQuery, type TargetRelation, targetQuery } from "./subjects.ts";
 
-/** Decision after decision goes by the newest entries of a target and of the KPIs. */
+/** Remembers verified hashes: successive decisions read the same newest entries of a target and of the KPIs. */
 const isSound = createCachedHashCheck();
 
-/** Number of entries read at a time where the number needed is not known. */
+/** Number of entries that are read further back at a time, if it is not known how many are needed. */
 const READ_BACK_SIZE = 4096;
 
-/** The log as a decision may rely on it. */
+/** Verified reads of the log for one transaction or request. */
 export type Evidence = ReturnType<typeof createEvidence>;
 
-/** Gives the next of some entries each time that it is asked, the newest first; undefined behind the last. */
+/** Returns the next entry of a walk, newest first; undefined at its end. */
 export type NextEntry = () => Promise<AuditEntry | undefined>;
 
 /** Errors of all its members: `LogNotIndexed`, on which the transaction begins again once the log is read. */
@@ -32,7 +32,7 @@ export function createEvidence(
 ) {
   const { outline, head, sha256 } = log;
 
-  /** Entries that were looked at; one decision asks for the same more than once. */
+  /** Entries that were read; a decision needs some of them more than once. */
   const known = new Map<number, AuditEntry>();
   const get = async (ids: readonly number[]): Promise<AuditEntry[]> => {
     const unknown = ids.filter((id) => !known.has(id));
@@ -40,7 +40,7 @@ export function createEvidence(
     for (const [index, found] of stored.entries()) {
       const id = unknown[index]!;
       const entry = found?.value;
-      // Entries before the indexed part cannot be verified here and are taken as they are.
+      // Entries before the indexed part have no known hash to be compared with.
       if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.hasEntry(entry)))
         throw new LogNotIndexed(id);
       known.set(id, entry);
@@ -48,7 +48,7 @@ export function createEvidence(
     return ids.map((id) => known.get(id)!);
   };
 
-  /** The entries with these ids, of which the lowest stands first. */
+  /** Reads the entries with these ids, given in rising order. */
   const entries = async (ids: readonly number[]): Promise<AuditEntry[]> => {
     if (ids.length === 0) return [];
     await requireIndexed(reads, log, ids[0]!);
@@ -58,10 +58,10 @@ export function createEvidence(
   const isEntryId = (id: unknown): id is number =>
     typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
 
-  /** Looks in what is held of the log from an entry on. */
+  /** Queries the index of the log from an entry on. */
   const queryIndex = async <T>(from: number, query: () => T): Promise<T> => {
     await requireIndexed(reads, log, from);
-    // A concurrent reader may have dropped this meanwhile: nothing may come between this line and the check.
+    // A concurrent reader may have dropped the index: no await may come between this check and the query.
     if (!outline.covers(head)) throw new LogNotIndexed(from);
     return query();
   };
@@ -74,7 +74,7 @@ export function createEvidence(
     return (await get(ids)).filter(isAbout);
   };
 
-  /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
+  /** Walks the indexed entries that match a query, newest first. `isAbout` excludes other subjects with the same hash. */
   const walk = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean): NextEntry => {
     const from = outline.after + 1;
     const ids = outline.find(query, head.length, from - 1);
@@ -87,9 +87,9 @@ export function createEvidence(
       }
     };
   };
-  /** As `newest`, down to a moment: reads the log as far back as that. */
+  /** As `walk`, back to a moment (RFC 3339): reads the log as far back as needed. */
   const walkSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): NextEntry => {
-    // A concurrent reader may read further back: where the walk ended is what counts.
+    // A concurrent reader may read further back meanwhile, but this walk ends where the index began.
     const { after } = outline;
     const next = walk(query, isAbout);
     return async () => {
@@ -108,28 +108,28 @@ export function createEvidence(
   const walkType = (type: EventType): NextEntry => walk(nameQuery(type), ({ event_type }) => event_type === type);
 
   return {
-    /** The log as this process has read it, and its length in these reads. */
+    /** Index of the log as this process has read it. */
     outline,
     get length() {
       return head.length;
     },
     entries,
-    /** The entry with this id; undefined where the log has none. */
+    /** Reads the entry with this id; undefined if the log has none. */
     async entry(id: unknown): Promise<AuditEntry | undefined> {
       return isEntryId(id) ? (await entries([id]))[0] : undefined;
     },
-    /** The entry with this id as it is kept, of one from before all that was read; undefined where the log has none. */
+    /** As `entry`, without reading the log back to it: an entry before the indexed part is returned as stored. */
     async storedEntry(id: unknown): Promise<AuditEntry | undefined> {
       return isEntryId(id) ? (await get([id]))[0] : undefined;
     },
-    /** All entries about a change from an id on, the lowest first. */
+    /** Reads all entries about a change from an id on, oldest first. */
     entriesAbout: (changeId: string, from: number) =>
       listFrom(from, changeId, ({ change_id }) => change_id === changeId),
-    /** All entries of a type that is about no change from an id on, the lowest first. */
+    /** Reads all entries of a type that names no change, from an id on, oldest first. */
     entriesOfType: (type: EventType, from: number) => listFrom(from, type, ({ event_type }) => event_type === type),
-    /** The entries of a type that is about no change, as far as the log was read. */
+    /** Walks the indexed entries of a type that names no change. */
     walkType,
-    /** The last entry of one of these types, of those that are about no change, as far as the log was read. */
+    /** Reads the last indexed entry of one of these types, which name no change. */
     async lastEntryOfType(...types: readonly EventType[]): Promise<AuditEntry | undefined> {
       let last: AuditEntry | undefined;
       for (const type of types) {
@@ -138,54 +138,54 @@ export function createEvidence(
       }
       return last;
     },
-    /** The newest entry about a target, as far as the log was read. */
+    /** Walks the indexed entries with this relation to a target. */
     walkTarget: (relation: TargetRelation, target: TargetKey): NextEntry =>
       walk(targetQuery(relation, target), isAboutTarget(target)),
-    /** The newest of these, so many at most, read at once. */
+    /** Reads the newest of these entries in one read. */
     async newestAboutTarget(relation: TargetRelation, target: TargetKey, limit: number): Promise<AuditEntry[]> {
       const ids = await queryIds((after) =>
         takeFirst(outline.find(targetQuery(relation, target), head.length, after), limit),
       );
       return (await get(ids)).filter(isAboutTarget(target));
     },
-    /** For each of these changes the last entry that may be about it, as far as the log was read; 0 for none. Reads none. */
+    /** Finds the id of the last indexed entry that may be about each change; 0 for none. Reads only the index. */
     lastEntryIds: (changeIds: readonly string[]): Promise<number[]> =>
       queryIds((after) => changeIds.map((id) => takeFirst(outline.find(nameQuery(id), head.length, after), 1)[0] ?? 0)),
-    /** Reads the entries about these changes at once, as far as the log was read, for `about`. */
+    /** Reads the indexed entries about these changes in one read, for later calls of `entriesAbout`. */
     async prefetchAbout(changeIds: readonly string[]): Promise<void> {
       const ids = await queryIds((after) =>
         changeIds.flatMap((id) => [...outline.find(nameQuery(id), head.length, after)]),
       );
       await get([...new Set(ids)]);
     },
-    /** The applies and rollbacks of a target since a moment. */
+    /** Walks the applies and rollbacks of a target since a moment. */
     walkOwnershipSince: (target: TargetKey, moment: string): NextEntry =>
       walkSince(targetQuery("held", target), isAboutTarget(target), moment),
-    /** The restores of a target since a moment. */
+    /** Walks the restores of a target since a moment. */
     walkRestoresSince: (target: TargetKey, moment: string): NextEntry =>
       walkSince(targetQuery("restored", target), isAboutTarget(target), moment),
-    /** The entries about a mandate from an id on, and all that the log was read of, the lowest first. */
+    /** Reads the entries about a mandate from an id on, and all indexed ones, oldest first. */
     entriesAboutMandate: (mandateId: string, from = Infinity) =>
       listFrom(
         Math.max(1, Math.min(from, outline.after + 1)),
         mandateId,
         ({ event_type, detail }) => isMandateEvent(event_type) && parseMandateId(detail) === mandateId,
       ),
-    /** The consents of a mandate: since a moment, or as far as the log was read. */
+    /** Walks the consents of a mandate since a moment; without one, the indexed ones. */
     walkMandateConsents(name: string, moment?: string): NextEntry {
       const isConsent = createConsentTest(name);
       return moment === undefined
         ? walk(mandateConsentQuery(name), isConsent)
         : walkSince(mandateConsentQuery(name), isConsent, moment);
     },
-    /** The consents of a mandate from an id on, the lowest first. */
+    /** Reads the consents of a mandate from an id on, oldest first. */
     async consentsOfMandate(name: string, from: number): Promise<AuditEntry[]> {
       const ids = await queryIndex(from, () =>
         [...outline.find(mandateConsentQuery(name), head.length, from - 1)].reverse(),
       );
       return (await get(ids)).filter(createConsentTest(name));
     },
-    /** The minor changes since a moment. */
+    /** Walks the proposals of minor changes since a moment. */
     walkMinorSince: (moment: string): NextEntry =>
       walkSince(MINOR_QUERY, ({ event_type }) => event_type === "change_proposed", moment),
   };
@@ -205,7 +205,7 @@ function takeFirst(ids: Iterable<number>, limit: number): number[] {
   return taken;
 }
 
-/** Reads the log outside a transaction. */
+/** Runs verified reads of the log outside a transaction. */
 export const consultLog = <T>(deps: LogDeps, run: (evidence: Evidence, head: ChainHead) => Promise<T>): Promise<T> =>
   runWithLog(deps, async () => {
     const { store, sha256, integrity } = deps;

@@ -1,4 +1,4 @@
-/** Asks the target systems about a proposal: whether they can hold its values, and what a minor one would replace. */
+/** Examines a proposal on the target systems: can they hold its values, and which values would it replace? */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
@@ -15,19 +15,21 @@ type ProposedChange = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["
 
 /** Findings of the target systems about a proposal. */
 export interface Findings {
-  /** Digests of what a proposal that no person may have to approve would replace; `null` where that cannot be read now. */
+  /**
+   * Digests of the values to be replaced, for a proposal that may need no person's approval; `null` if they cannot be read now.
+   */
   seen?: string[] | null | undefined;
   /** A system cannot hold the value: 400 `value_not_allowed`. */
   not_allowed?: AppError | undefined;
-  /** Readings of targets that our record shows no value of, where steps are limited. */
+  /** Readings of targets with limited steps whose value the log does not show. */
   readings?: readonly SystemReading[] | undefined;
 }
 
 type StatedProposal = ProposedChange & { tier?: string | undefined };
 
 /**
- * Checks the values of a proposal, and reads its targets where their steps are limited, the intent or a mandate of its agent may
- * approve it, or a system needs that.
+ * Checks the values of a proposal. Reads its targets if their steps are limited, if the intent or a mandate may approve it, or if a
+ * system judges values by what it holds.
  */
 export async function examineProposal(deps: ChangesDeps, stated: StatedProposal, agent?: string): Promise<Findings> {
   const limits = agent !== undefined && deps.product?.intent.policy.mandates && (await listLimits(deps.store, agent));
@@ -44,7 +46,7 @@ async function examineOnSystems(deps: ChangesDeps, stated: StatedProposal, mayBe
     const isJudged = judgesByReading(adapter, stated);
     if (not_allowed || !adapter?.reader || !(needsReading || isJudged)) return { not_allowed };
     const spelled = await readLedger(deps, (ledger) => ledger.respell(stated));
-    // An apply may have come since the last reading: a consent that no person gives records what the place holds now.
+    // Reads again: the consent of the intent or a mandate records the current values, and an apply may have changed them.
     const examined = await examineTargets(deps, spelled, true);
     const unfit = examined?.find(({ problem }) => problem !== undefined);
     return {
@@ -52,7 +54,7 @@ async function examineOnSystems(deps: ChangesDeps, stated: StatedProposal, mayBe
       not_allowed: unfit && createNotAllowed(unfit.target, unfit.problem!),
     };
   } catch (error) {
-    // The proposal itself is rejected for it.
+    // Filing the proposal rejects it with this error.
     if (error instanceof AppError || error instanceof NoTargetSystem) return {};
     return needsReading ? { seen: null } : {};
   }
@@ -60,7 +62,7 @@ async function examineOnSystems(deps: ChangesDeps, stated: StatedProposal, mayBe
 
 type Adapter = ProductAdapter | undefined;
 
-/** Lists the entries of a change that the adapter sets, or that others ask for. */
+/** Lists the entries of a change that the adapter sets, or that are gates for other tools. */
 function listSystemEntries(adapter: Adapter, { kind, stages, ...change }: ProposedChange) {
   const entries = listEntries(change).map((entry) => ({ ...entry, kind, stages }));
   if (!adapter) return [];

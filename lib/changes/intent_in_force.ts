@@ -1,4 +1,4 @@
-/** Which intent and target systems are in force: `intent_in_force` and `targets_in_force` precede the first entry under them. */
+/** Intents and target systems come into force: `intent_in_force` and `targets_in_force` precede the first entry under them. */
 import type { AuditEvent } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Tx } from "../store/store.ts";
@@ -6,14 +6,14 @@ import { serviceActor } from "./rules/actor.ts";
 import { principalFacts } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** An intent, or a configuration of target systems (or that there is none), that was not in force at the last entry. */
+/** An intent or a configuration of target systems that comes into force, or the end of such a configuration. */
 export interface Activation {
   event: AuditEvent;
-  /** Stores that it is in force, and its text. */
+  /** Stores that it is in force; of an intent also the text. */
   store(): void;
 }
 
-/** Returns why an instance may not write: the log is under another manifest, whose `update_epoch` is not lower. */
+/** Explains why an instance may not write: the log is under another manifest, whose `update_epoch` is not lower. */
 export async function findIntentProblem(
   reads: Pick<Reads, "get">,
   { intent, manifest_hash }: Pick<ProductRuntime, "intent" | "manifest_hash">,
@@ -28,7 +28,7 @@ export async function findIntentProblem(
     : `${own}, and the log one of ${update_epoch}; start it with the newer intent, or raise update_epoch above ${update_epoch}`;
 }
 
-/** Lists what is to be recorded before the next entry. Errors: 503 `intent_outdated`. */
+/** Lists the activations to record before the next entry. Errors: 503 `intent_outdated`. */
 export async function listActivations(tx: Tx, product: ProductRuntime): Promise<Activation[]> {
   const coming = await Promise.all([findIntentActivation(tx, product), findTargetsActivation(tx, product)]);
   return coming.filter((one) => one !== undefined);

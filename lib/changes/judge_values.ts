@@ -1,4 +1,4 @@
-/** Judges the values of a proposal, and again of an apply, by the intent: schemas, and steps from what targets held. */
+/** Judges the values of a proposal or an apply by the intent: by schemas, and by steps from the values that targets held. */
 import { HOUR_MS } from "../kit/days.ts";
 import { AppError } from "../kit/errors.ts";
 import { runWithTimeLimit as withinLimit } from "../kit/time_limit.ts";
@@ -26,16 +26,16 @@ import {
 } from "./rules/value_limits.ts";
 import { validateValue } from "./validate_value.ts";
 
-/** A target where our record says nothing: its value in its system, nothing, or `failed` where it cannot be read now. */
+/** The reading of a target whose value the log does not show: the value, none, or `failed` if it cannot be read now. */
 export type SystemReading = TargetKey & ({ value?: unknown } | { failed: true });
 
-/** Facts by which values are judged, apart from the ledger. */
+/** Facts that values are judged by, in addition to the ledger. */
 export interface ValueFacts {
   policy: Pick<Policy, "targets">;
-  /** RFC 3339: the end of the hours that a limit is about. */
+  /** RFC 3339; the hours of a limit end at this time. */
   at: string;
   readings?: readonly SystemReading[] | undefined;
-  /** Numbers that the proposal found and recorded. */
+  /** Numbers that the proposal recorded. */
   recorded?: readonly StepBase[] | undefined;
 }
 
@@ -43,15 +43,15 @@ export interface ValueFacts {
 export interface ValueJudgement {
   /** 400 `value_not_allowed`. */
   error?: AppError | undefined;
-  /** The first target that never held a number before. */
+  /** The first target that has never held a number. */
   first?: string | undefined;
-  /** The first target that held no number when the hours of its limit began. */
+  /** The first target that held no number at the beginning of its limit's hours. */
   unheld?: string | undefined;
-  /** Numbers that targets held which no change of ours has set, for the record. */
+  /** Numbers that targets hold without any applied change, to be recorded. */
   step_base?: readonly StepBase[] | undefined;
 }
 
-/** Judges the values of a change; errors of its limits are returned. */
+/** Judges the values of a change. Returns 400 `value_not_allowed` in `error`, and throws other errors. */
 export async function judgeValues(ledger: Ledger, change: LimitedChange, by: ValueFacts): Promise<ValueJudgement> {
   const steps = listSteps(change, by.policy);
   let first: string | undefined;
@@ -74,7 +74,9 @@ export async function judgeValues(ledger: Ledger, change: LimitedChange, by: Val
 
 const NOT_READ = { unknown: "its target system cannot be read now; try again later" };
 
-/** Finds the base of a step: our own record first, then what the system held, then the last value that was ever set. */
+/**
+ * Finds the numbers that a step is compared with: those in the log, else those in the target system, else the last ones ever set.
+ */
 export async function findBase(ledger: Ledger, step: LimitedStep, by: ValueFacts): Promise<StepBaseResult> {
   const { entry, limit, member } = step;
   const moment = new Date(Date.parse(by.at) - limit.hours * HOUR_MS).toISOString();
@@ -100,7 +102,7 @@ const findRecordedBase = (bases: readonly StepBase[], { entry, member }: Limited
   return found && found.numbers.length > 0 ? { numbers: found.numbers } : undefined;
 };
 
-/** Returns the base that a value is; undefined where it has no such member. */
+/** Returns the numbers in a value as a base; undefined if the value has no such member. */
 function toBase(value: { value?: unknown } | { unknown: string }, member: string | null): StepBaseResult | undefined {
   if ("unknown" in value) return value;
   const numbers = listMembers(value.value, member);
@@ -110,7 +112,7 @@ function toBase(value: { value?: unknown } | { unknown: string }, member: string
     : { unknown: "it held no number before; change the rule in the intent first" };
 }
 
-/** Lists the numbers that targets hold now which no applied change has set; empty numbers: they hold none. */
+/** Lists the numbers that targets hold although no applied change set them; `numbers` is empty for a target that holds none. */
 async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], by: ValueFacts): Promise<StepBase[]> {
   const found: StepBase[] = [];
   for (const step of steps) {
@@ -126,7 +128,7 @@ async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], b
   return found;
 }
 
-/** Returns what the proposal of a change recorded of its targets. */
+/** Reads the numbers that the proposal of a change recorded. */
 export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): Promise<readonly StepBase[]> {
   const [proposal] = await ledger.entries(record.change.change_id, record);
   return parseDetail(proposal?.detail ?? "").step_base ?? [];
@@ -134,7 +136,7 @@ export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): P
 
 type ProposedChange = ChangeEntry & Pick<Content, "kind">;
 
-/** Reads the targets of limited steps that our record does not show a value of; none where they cannot be read at all. */
+/** Reads targets with limited steps whose value the log does not show; empty if the adapter cannot read targets. */
 export async function readUnownedTargets(
   deps: ChangesDeps,
   change: ProposedChange,

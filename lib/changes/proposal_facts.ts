@@ -1,4 +1,4 @@
-/** Reads what the log tells about the target of a proposal: it decides the tier and the recorded spelling. */
+/** Reads the facts of the log that decide the tier of a proposal and the spelling of its targets. */
 import type { Evidence } from "./evidence.ts";
 import { type ValueFacts, judgeValues, type ValueJudgement } from "./judge_values.ts";
 import { countMinorToday } from "./minor_quota.ts";
@@ -8,19 +8,19 @@ import { listEntries } from "./rules/list_entries.ts";
 import type { TierFacts } from "./rules/propose.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 
-/** Sources by which a proposal is judged. */
+/** Sources of the facts. */
 interface Sources extends ValueFacts {
   ledger: Ledger;
   evidence: Evidence;
 }
 
-/** A proposal as it will be recorded, and the judgement of its values. */
+/** A proposal as it will be recorded, with the judgement of its values. */
 interface ProposalFacts {
   facts: TierFacts;
   values: ValueJudgement;
 }
 
-/** Returns a proposal as it will be recorded, for a signature and for the record alike. */
+/** Returns a proposal as it will be recorded; its signature and its record are made from this. */
 export async function readProposalFacts(
   { ledger, evidence, ...by }: Sources,
   stated: ProposeInput,
@@ -37,7 +37,7 @@ export async function readProposalFacts(
   return { facts, values };
 }
 
-/** Finds the first target of a proposal that was rolled back lately and of which no person has approved a change since. */
+/** Finds the first target that was rolled back in the last 24 hours, and for which no person has approved a change since. */
 async function findRolledBack(evidence: Evidence, input: ProposeInput, at: string): Promise<TierFacts["rolled_back"]> {
   for (const entry of listEntries(input)) {
     const since = await findUnapprovedRollback(evidence, entry, at);

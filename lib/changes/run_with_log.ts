@@ -1,4 +1,4 @@
-/** Repeats a decision that needs more of the log than was read, once that part is read. */
+/** Runs functions that need the log: loads the missing part of it and runs them again. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
 import { LogNotContinued, requireKnownEnd } from "../audit/known_end.ts";
@@ -13,10 +13,12 @@ import { RevisionConflict, StoreBusy } from "../store/store.ts";
 /** Dependencies of reading the log. */
 export type LogDeps = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
-/** More than any log needs on which other processes do not write without end. */
+/** Enough for any log, unless other processes keep writing to it. */
 const MAX_ATTEMPTS = 1000;
 
-/** Runs what may need the log, as often as there is more of it to read. Errors: 503 `chain_broken`. */
+/**
+ * Runs a function, and runs it again each time that it needed entries which had to be loaded first. Errors: 503 `chain_broken`.
+ */
 export async function runWithLog<T>(deps: LogDeps, run: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
     try {
@@ -24,7 +26,7 @@ export async function runWithLog<T>(deps: LogDeps, run: () => Promise<T>): Promi
     } catch (error) {
       const isAboutLog = [RevisionConflict, LogNotContinued, LogNotIndexed].some((kind) => error instanceof kind);
       if (isAboutLog && (await adoptAcceptedLoss(deps))) continue;
-      // An entry can be in the way only where somebody put it.
+      // The id of a new entry is taken: something was written behind the head.
       if (error instanceof RevisionConflict) await reportIfBroken(deps, requireLogEnd(deps));
       if (error instanceof LogNotContinued) await reportIfBroken(deps, requireKnownEnd(deps.store, deps.integrity));
       else if (!(error instanceof LogNotIndexed)) throw error;
@@ -39,14 +41,14 @@ async function reportIfBroken(deps: LogDeps, check: Promise<void>): Promise<void
     await check;
   } catch (error) {
     if (!(error instanceof LogBroken)) throw error;
-    // The loss may have been accepted during the look.
+    // The loss may have been accepted during the check.
     if (await adoptAcceptedLoss(deps)) return;
     await reportBreach(deps, error.breach);
     requireIntactChain(error.breach);
   }
 }
 
-/** 503 `chain_broken`. */
+/** Requires that the chain is not known to be broken. Errors: 503 `chain_broken`. */
 export function requireIntactChain(breach: Breach | undefined): void {
   if (!breach) return;
   throw new AppError(

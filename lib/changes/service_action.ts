@@ -1,4 +1,4 @@
-/** Acts on the service itself: their actor, and how that is known. */
+/** Actions on the service itself, such as a freeze: who takes them, and the signature. */
 import { invalidField } from "../kit/errors.ts";
 import { findActor, type Caller, requirePerson } from "./caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput, type StatedFacts } from "./proof_input.ts";
@@ -9,7 +9,7 @@ import { signatureFacts } from "./rules/require_signature.ts";
 import type { ServiceAction, ServiceActionFacts } from "./rules/service_action.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The actor, the reason and the signature of an act. */
+/** The actor, the reason and the signature of an action. */
 export interface ServiceActionInput extends ProofInput {
   actor?: string | undefined;
   note?: string | undefined;
@@ -20,12 +20,12 @@ export interface ServiceActionInput extends ProofInput {
   head?: string | undefined;
 }
 
-/** An act for its statement, apart from its actor and its note. */
+/** The facts of an action that its statement has, except actor and note. */
 type ServiceActionStatement = Omit<StatedFacts<ServiceActionFacts>, "actor" | "note">;
 
 /**
- * Returns the actor by the stated name or the one that the proxy names; an act needs a name. Errors: 403
- * `identity_mismatch`, 403 `not_permitted`, 400 `invalid_field`.
+ * Returns the actor that the request states or the proxy names; an action needs one. Errors: 403 `identity_mismatch`,
+ * `not_permitted`, 400 `invalid_field`.
  */
 export function requireNamedActor(
   caller: Caller,
@@ -39,7 +39,7 @@ export function requireNamedActor(
   return { ...claimed, actor: claimed.actor };
 }
 
-/** Returns the facts of an act for its entry: the actor, and the key of the signature. */
+/** Authorizes an action and returns the facts for its entry: the actor, the note and the key of the signature. */
 export async function authorizeServiceAction(
   transaction: Transaction,
   caller: Caller,
@@ -52,7 +52,9 @@ export async function authorizeServiceAction(
   return { ...by, note, manifest_hash: transaction.product.manifest_hash };
 }
 
-/** Returns the actor of an act and the facts of the signature, for its entry. Errors: 400 `invalid_field`, those of a signature. */
+/**
+ * Verifies the signature of an action and returns actor and key for its entry. Errors: 400 `invalid_field`, those of a signature.
+ */
 export async function verifyActorSignature(
   transaction: Transaction,
   claimed: Actor & { actor: string },

@@ -1,17 +1,17 @@
-/** Subjects of entries, as the index of the log stores them. */
+/** Subjects of entries (changes, targets, mandates) as 32-bit hashes, and queries for them in the index of the log. */
 import type { SubjectQuery, FindSubjects } from "../audit/log_segment.ts";
 import { formatTargetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
 import { listRolledBackTargets } from "./rules/rolled_back_targets.ts";
 
-/** The lowest bit of a subject tells of a minor change. */
+/** The lowest bit of a subject marks a minor change. */
 const MINOR = 1;
 const NAME = ~MINOR >>> 0;
 
 const hashSubject = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  // 0 stands for no subject, and 1 for what is minor.
+  // 0 means no subject, and bit 1 is the mark of a minor change.
   return (hash & NAME) >>> 0 || 2;
 };
 
@@ -26,17 +26,20 @@ const TARGET_RELATIONS: Readonly<Record<string, TargetRelation>> = {
   value_restored: "restored",
 };
 
-/** The mandate of an entry about one, and of its consent to a change. */
+/** The mandate in an entry about it, and in its consent to a change. */
 const MANDATE = /"mandate_id":"([^"\\]+)"/;
 const BY_MANDATE = /"approver":"(mandate:[^"\\]+)"/;
 
-/** In the text of a detail; what stands in a text is escaped. */
+/** The target in the JSON text of a detail. A quotation mark within a value is escaped, so only a member matches. */
 const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 
-/** Beginning of the targets of a plan in the text of a detail. */
+/** Beginning of a plan's targets in the JSON text of a detail. */
 const SETS = '"sets":[';
 
-/** Its change, or its type where it is about none, and whether that is minor; and what it tells of which targets. */
+/**
+ * Lists the subjects of an entry: its change (or its type, if it names none) with the mark of a minor one, then its mandate or
+ * targets.
+ */
 export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, detail }) => {
   if (isMandateEvent(event_type)) return [hashSubject(MANDATE.exec(detail)?.[1] ?? event_type)];
   const subject = hashSubject(change_id || event_type);
@@ -65,16 +68,16 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
 const targetSubject = (relation: TargetRelation, target: Parameters<typeof formatTargetKey>[0]): number =>
   hashSubject(`${relation}\n${formatTargetKey(target)}`);
 
-/** The entries about a change, or those of a type that are about none. */
+/** Query for the entries about a change, or for those of a type that names no change. */
 export const nameQuery = (name: string): SubjectQuery => ({ column: 0, mask: NAME, bits: hashSubject(name) });
 
-/** The consents of a mandate, by the name under which it approves. */
+/** Query for the consents of a mandate, by the name under which it approves. */
 export const mandateConsentQuery = (name: string): SubjectQuery => ({ column: 1, mask: NAME, bits: hashSubject(name) });
 
-/** The entries that tell of a minor change. */
+/** Query for the entries about minor changes. */
 export const MINOR_QUERY: SubjectQuery = { column: 0, mask: MINOR, bits: MINOR };
 
-/** The entries that tell something of a target. */
+/** Query for the entries with a relation to a target. */
 export const targetQuery = (relation: TargetRelation, target: Parameters<typeof formatTargetKey>[0]): SubjectQuery => ({
   column: 1,
   mask: NAME,

@@ -1,23 +1,23 @@
-/** The views that have a place for each tenant and target: many places are read in as few pages as they lie in. */
+/** Reads the indexes by target (rows per tenant and target): many targets in as few pages as possible. */
 import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
 import { formatTargetChangeKey, type TargetKey, formatTargetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { listEntries } from "./rules/list_entries.ts";
 
-/** Their ids begin with `targetKey`, and have one part behind it. */
+/** Collections whose ids are a formatted target key and one more part. */
 type TargetIndex = "live_by_target" | "owners" | "leases";
 
-/** Which rows of each place: the first, or, in `reverse`, the last; a page at most. */
+/** Selects the first `limit` rows of each target, or with `reverse` the last; a page at most. */
 interface RowSelection {
   limit: number;
   reverse?: boolean;
 }
 
 const PAGE_SIZE = 500;
-/** Behind every id that begins alike: what follows is the id of a change. */
+/** Sorts after the id of any change. */
 const HIGHEST_SUFFIX = "\uffff";
 
-/** The rows of each of these places, by `targetKey`; a place that has none is left out. */
+/** Reads the rows of these targets, by formatted target key. */
 export async function readTargetIndex<V extends TargetIndex>(
   reads: Pick<Reads, "list">,
   view: V,
@@ -32,7 +32,7 @@ export async function readTargetIndex<V extends TargetIndex>(
     const isLast = next === keys.length - 1;
     const options = isLast ? { prefix: key, limit } : { after: reverse ? key + HIGHEST_SUFFIX : key, limit: PAGE_SIZE };
     const page = await reads.list(view, { ...options, reverse });
-    // A target that the page before ended in is read from its beginning.
+    // The previous page may have ended within this target: it is read from its beginning.
     found.set(key, []);
     for (const row of page) {
       const rows = found.get(row.id.slice(0, row.id.lastIndexOf("\n") + 1));
@@ -47,6 +47,6 @@ export async function readTargetIndex<V extends TargetIndex>(
   return found;
 }
 
-/** The keys of a change in a view by target: one for each target that it sets. */
+/** Lists the keys of a change in an index by target: one for each target that it sets. */
 export const listTargetChangeKeys = (change: Change): string[] =>
   listEntries(change).map((entry) => formatTargetChangeKey({ ...entry, change_id: change.change_id }));

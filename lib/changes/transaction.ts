@@ -1,4 +1,6 @@
-/** One governed transaction: the chain's head first, then reads, decisions, their records and entries, all or nothing. */
+/**
+ * The transaction of a governed write: reads the chain's head, verifies what it reads, and commits entries and records together.
+ */
 import {
   type AuditEvent,
   type ChainHead,
@@ -46,28 +48,28 @@ type ReadPurpose = "any" | "closing" | "undoing" | "resolving";
 /** The transaction of a governed decision. */
 export type Transaction = ReturnType<typeof createTransaction>["transaction"];
 
-/** Result of a command; the texts are made once, for store and answer alike. */
+/** Result of a command. `change` and `entry` carry their JSON text, which the store and the answer share. */
 export interface CommandResult {
   record: ChangeRecord;
   change: Json<Change>;
   entry: Json<AuditEntry>;
 }
 
-/** Conditions under which a decision runs although the log or the clock is in doubt. */
+/** Checks that a transaction skips. */
 interface TransactionOptions {
-  /** Decides also while the clock is far behind the log: for what undoes or stops, and what has happened on the host. */
+  /** Runs although the clock is far behind the log: for commands that stop or undo, and for results of operations. */
   ignoresClockLag?: boolean;
-  /** Decides also on a log that lost its end: for the decision that accepts the loss. */
+  /** Runs on a log that lost its end: for the command that accepts the loss. */
   acceptsLoss?: boolean;
 }
 
 type Decision<T> = (transaction: Transaction) => Promise<T | AppError>;
 
 /**
- * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing; one
- * that it returns is thrown after the commit, for a rejection that is itself recorded. Under an idempotency key the reply to
- * a result is stored in the same transaction, and resolves with the earlier reply where there is one. Errors: 503
- * `clock_behind`.
+ * Runs a decision as one transaction and resolves when it is durable. If the decision throws an error, nothing is written. If it
+ * returns an error, the transaction commits first and then throws it: so rejections are recorded. Under an idempotency key the
+ * reply is stored in the same transaction; if the key was used before, the earlier reply is returned and the decision does not
+ * run. Errors: 503 `clock_behind`, `chain_broken`, `intent_outdated`.
  */
 export function runTransaction<T>(
   caller: { deps: ChangesDeps; replies?: undefined },
@@ -86,7 +88,7 @@ export async function runTransaction<T>(
 ): Promise<T | Replayed> {
   let end: ChainHead | undefined;
   let mismatches: FoundMismatch[] = [];
-  // The store may run a decision in the course of another request.
+  // The store may run the decision within another request, whose trace is a different one.
   const trace = currentTrace();
   const result = await runWithLog(deps, () =>
     deps.store.transact(async (tx) => {
@@ -95,7 +97,7 @@ export async function runTransaction<T>(
       const now = deps.clock.now();
       const { integrity, sha256 } = deps;
       const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
-      // A breach that only another process reported does not skip this: this one may know of more lost entries.
+      // A breach that only another process reported is no reason to skip this check: this process may know of more lost entries.
       const isBreachReported = acceptsLoss || (integrity.breach && stored);
       if (head && !isBreachReported) await requireContinued(tx, { integrity, head });
       if (!acceptsLoss) {
@@ -137,14 +139,14 @@ export async function runTransaction<T>(
   return result;
 }
 
-/** State at the beginning of a decision. */
+/** State when a transaction begins. */
 interface TransactionStart {
   head: ChainHead;
   activations: readonly Activation[];
   now: number;
   evidence: Evidence;
   isBehind: boolean;
-  /** Mismatched records that were found: reported once the decision is final, since a run of it may have seen fewer. */
+  /** Collects mismatched records; they are reported when the transaction has ended, since the store may run it more than once. */
   mismatches: FoundMismatch[];
   trace: Trace | undefined;
 }
@@ -193,39 +195,39 @@ function createTransaction(
     product,
     reader,
     sha256,
-    /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
+    /** The current time in milliseconds since the epoch, and as recorded in entries (RFC 3339): never before the last entry. */
     now,
     at,
-    /** Names this log. */
+    /** Name of this log. */
     origin: opened.origin,
-    /** The chain's length and head before it, and the time of its last entry. */
+    /** Length and head of the chain before this transaction, and the time of its last entry. */
     length: opened.length,
     head: opened.head,
     lastEntryAt: opened.at,
-    /** The id of the last accepted loss of the log's end, as the log itself tells it; 0 where there is none. */
+    /** Finds the id of the last entry that accepts a loss of the log's end; 0 if there is none. */
     async findLastLossId(): Promise<number> {
       const entry = await evidence.lastEntryOfType("loss_accepted");
       if (entry) return entry.id;
       const stored = opened.loss?.length ?? 0;
       return stored > 0 && stored <= outline.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
     },
-    /** True if this clock is too far behind the log to date anything: records then get the time of the last entry. */
+    /** True if the clock is too far behind the log to date entries: they get the time of the last entry instead. */
     isBehind,
     /** The id that the next appended entry will have. */
     nextEntryId: (): number => head.length + due.length + 1,
-    /** Appends to the chain, dated by `at`, with what a clock that is behind said; or dated by the clock as it is. */
+    /** Appends an entry, dated `at` or with the given timestamp. If the clock is behind, the detail also records its time. */
     append,
-    /** Records that the intent and the target systems of this instance are in force, where they are not yet. */
+    /** Records that this instance's intent and target systems are in force, unless the log says so already. */
     recordActivations,
-    /** The entries of the log, and the id before the first that this process has indexed. */
+    /** Verified reads of the log, and the id of the last entry before the part that this process has indexed. */
     evidence,
     indexedAfter,
-    /** Changes and owners of targets, verified against the log. */
+    /** Verified reads of changes and of owners of targets. */
     ledger,
     /**
-     * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. A closed change may have another
-     * content. A change to roll back or to resolve is read from the log, if its content is the logged one; an operation
-     * that ended is returned in any case.
+     * Reads the record of a change and verifies it against the log. With `closing`, a mismatch of its content alone is accepted.
+     * With `undoing` and `resolving`, a mismatched record is rebuilt from the log if its content matches; with `resolving`, it is
+     * returned even if that fails. Errors: 404 `change_not_found`, 409 `evidence_mismatch`.
      */
     async change(changeId: string, use: ReadPurpose = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
@@ -236,14 +238,14 @@ function createTransaction(
       if (use === "resolving" && !fields.includes("record")) return record;
       throw transaction.mismatched(changeId, fields);
     },
-    /** 409 `evidence_mismatch`, of a change that is named from here on. */
+    /** Creates the error 409 `evidence_mismatch` for a change, and notes the mismatch for the integrity scan. */
     mismatched(changeId: string, fields: readonly string[]): AppError {
       mismatches.push([changeId, fields]);
       return createMismatchError(changeId, fields);
     },
     /**
-     * Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. `judged`:
-     * the change as it is to be judged, where some of its consents do not count.
+     * Executes a command on a change, or on a new one if `before` is undefined: decides, appends the event, and stores the changed
+     * record with its index rows. `judged`: the change that the decision is made by, without consents that do not count.
      */
     execute(
       before: ChangeRecord | undefined,
@@ -281,11 +283,11 @@ function createTransaction(
       return { record, change, entry };
     },
   };
-  /** The chain's end afterwards. */
+  /** Stores the new head of the chain, indexes the appended entries, and returns the head. */
   const commit = (): ChainHead => {
     if (head !== opened) tx.put("meta", "chain", json(head));
     if (outline.tentative.head !== opened.head) outline.reset();
-    // Entries that another process wrote meanwhile are indexed too.
+    // Stops at a gap: entries that another process wrote meanwhile are read and indexed later.
     for (const { value } of appended) if (!outline.append(value)) break;
     return head;
   };
@@ -293,8 +295,8 @@ function createTransaction(
 }
 
 /**
- * Maintains the index of live changes, which the next proposal on the same target reads; key only, so that no page of it reads a
- * value.
+ * Adds a change to the indexes of live changes or removes it. The next proposal on the same target reads them. Rows have no value,
+ * so that reading a page is cheap.
  */
 function updateLiveIndexes(tx: Tx, change: Change): void {
   const views = [

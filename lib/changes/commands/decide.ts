@@ -20,7 +20,7 @@ import { countReadableTargets } from "../target_readings.ts";
 import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 import { type AppError, invalidField } from "../../kit/errors.ts";
 
-/** A decision on one change, and whose it is. */
+/** A decision on one change, with the name of the person who makes it. */
 export interface DecisionInput extends ProofInput {
   type: "approve" | "deny" | "withdraw" | "revoke";
   change_id: string;
@@ -28,16 +28,16 @@ export interface DecisionInput extends ProofInput {
   note?: string | undefined;
   /** Consent for an emergency. */
   emergency?: boolean | undefined;
-  /** Digests of what the places hold, as the approver saw them. */
+  /** Digests of the values that the approver saw at the locations of the change. */
   seen?: readonly string[] | undefined;
 }
 
-/** A recorded decision; `missing`: the consents that an approval still lacks. */
+/** A recorded decision; `missing`: consents that are needed in addition to an approval. */
 export interface DecisionResult extends CommandResult {
   missing: MissingConsent[];
 }
 
-/** Requires a digest for each place that can be read, where digests are given or the intent asks for them. */
+/** Requires one digest for each location that can be read, if the request has digests or the intent requires them. */
 function requireSeenDigests({ adapter, intent }: ProductRuntime, change: Change, seen: DecisionInput["seen"]): void {
   if (seen === undefined && intent.policy.on_moved === "report") return;
   const count = countReadableTargets(adapter, change);
@@ -51,7 +51,7 @@ function requireSeenDigests({ adapter, intent }: ProductRuntime, change: Change,
   );
 }
 
-/** Records a decision; before a revocation an operation that was left on the change is resolved. */
+/** Records a decision. Before a revocation, an operation that was left unresolved on the change is resolved. */
 export async function recordDecision(caller: Caller, input: DecisionInput): Promise<DecisionResult | Replayed> {
   const { type, change_id, name, note = "", emergency, seen, proof, at } = input;
   if (type === "revoke") await resolveEndedLease(caller.deps, change_id);
@@ -67,7 +67,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const { adapter } = transaction.product;
     const openLease = leases.find((lease) => !explainStranded(adapter, before.change, lease));
     if (openLease) throw createLeaseError(openLease);
-    // Nobody can ask any more how its apply ended, which is in the log: it holds up no other change.
+    // The locations of these leases have moved, so their operations cannot be resolved; they must not block other changes.
     for (const lease of leases) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
     const decided = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
@@ -97,7 +97,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     await requireUnchanged(transaction, caller, before);
     return { ...recorded, missing: type === "approve" ? listMissingConsents(recorded.record.change, intent) : [] };
   };
-  // A decision that stops a change is valid under any clock.
+  // A decision that stops a change must work even if the clock is behind.
   const result = await runTransaction(caller, record, { ignoresClockLag: type === "deny" || type === "revoke" });
   if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
   return result;

@@ -10,7 +10,7 @@ import type { RequestedProposal } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
 import { runTransaction } from "../transaction.ts";
 
-/** Records a proposal of the agent, the person whom the proxy names, or the stated proposer. */
+/** Records a proposal. The proposer is the agent, the stated name, or the person whom the proxy names. */
 export async function propose(
   caller: Caller,
   { proof, at, ...requested }: RequestedProposal & ProofInput,
@@ -29,7 +29,7 @@ export async function propose(
   return result;
 }
 
-/** Returns the error of a change that cannot be promoted: the caller's rights are judged first. */
+/** Returns the error of a promotion, to be thrown after the caller's rights were checked; throws `invalid_field` and faults. */
 function asRejection(error: unknown): AppError {
   if (error instanceof AppError && error.code !== "invalid_field") return error;
   throw error;

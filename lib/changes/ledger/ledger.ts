@@ -19,7 +19,7 @@ import {
 import { readCurrentValue, readValuesSince, readLastValue } from "./target_values.ts";
 import { listEntryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
 
-/** A stored record, and what of it does not match the log. */
+/** A stored record, and the names of its parts that do not match the log. */
 export interface VerifiedRecord {
   record: ChangeRecord;
   fields: Mismatch;
@@ -28,18 +28,18 @@ export interface VerifiedRecord {
 /** Errors of all its members: `LogNotIndexed`, for the transaction to be run again when more of the log was read. */
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Creates the ledger of one transaction or one request, in which each owner is found once. */
+/** Creates the ledger of one transaction or one request. The owner of a target is found only once. */
 export function createLedger(sources: LedgerSources) {
   const { reads, evidence, length, sha256 } = sources;
   const owners = new Map<string, Promise<string | null>>();
 
-  /** The entries about a change, read back as far as its record says, or all of them. */
+  /** Reads the entries about a change, from the first that its record names; empty if the record names none or too high ids. */
   const entries = async (changeId: string, record: ChangeRecord | undefined): Promise<AuditEntry[]> => {
     const ids = listEntryIds(record);
     return ids.length > 0 && ids.at(-1)! <= length ? evidence.entriesAbout(changeId, ids[0]!) : [];
   };
 
-  /** Returns the state of a change by its entries alone; undefined where the log has none, or they do not follow. */
+  /** Computes the state of a change from its entries alone; undefined if the log has none, or they do not follow each other. */
   const state = async (changeId: string, record: ChangeRecord | undefined): Promise<ChangeState | undefined> =>
     foldEntries(await entries(changeId, record)) ?? foldEntries(await evidence.entriesAbout(changeId, 1));
 
@@ -58,16 +58,18 @@ export function createLedger(sources: LedgerSources) {
       const record = await readStoredChange(reads, changeId);
       return { record, fields: verifyRecord(changeId, record, await entries(changeId, record), sha256) };
     },
-    /** Returns the record that the log makes of a change with its stored content; undefined where that is not the one it tells of. */
+    /**
+     * Rebuilds the record of a change from the log and the stored content; undefined if the content does not match its digest.
+     */
     async rebuild(changeId: string, stored: ChangeRecord): Promise<ChangeRecord | undefined> {
       const recorded = stored?.change && (await state(changeId, stored));
       if (!recorded) return undefined;
       const record = { ...recorded, change: toChange(recorded, pickContent(stored.change)) };
       return listDifferences(recorded, record, sha256).length === 0 ? record : undefined;
     },
-    /** Returns the newest applied change of a target. */
+    /** Finds the id of the newest applied change of a target. */
     owner: findTargetOwner,
-    /** Returns the newest applied change of the target of a change; of a plan those of its entries. */
+    /** Finds the owner of a change's target; for a plan, the owners of its targets. */
     async targetOwner(change: ChangeEntry): Promise<TargetOwner> {
       const found = await Promise.all(listEntries(change).map(findTargetOwner));
       return isPlan(change) ? found : found[0]!;
@@ -75,7 +77,7 @@ export function createLedger(sources: LedgerSources) {
     ownedSince: (target: TargetKey) => findOwnedSince(sources, target),
     ownerAfterRollback: (record: ChangeRecord, target: TargetKey) => findOwnerAfterRollback(sources, record, target),
     spelling: (target: TargetKey) => findSpelling(sources, target),
-    /** Returns a change with each target that it sets spelled as it was first applied. */
+    /** Returns a change whose targets have the spelling of their first apply. */
     async respell<C extends ChangeEntry>(change: C): Promise<C> {
       const { sets } = change;
       if (!sets) return { ...change, target: await findSpelling(sources, change) };

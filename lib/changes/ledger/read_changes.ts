@@ -12,22 +12,22 @@ import { fromStoredChange } from "../rules/stored_record.ts";
 import { nameQuery, targetQuery } from "../subjects.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
-/** A change with its apply, or why its record is not trusted. */
+/** A change with its apply, or the reason why its record is not trusted. */
 export type VerifiedChange = { change: Change; applied: Applied | null } | { problem: string };
 
-/** Changes verified before other work runs. */
+/** Changes that are verified before the event loop gets a turn. */
 const BATCH_SIZE = 50;
 
 type ReadDeps = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
 
 /**
- * Reads changes and compares each with its entries. Entries that this process has indexed must be the ones that it read, and none
- * of them may be missing from the record; older ones need only be sound. From the entry on at which the chain is known to be
- * broken nothing is trusted.
+ * Reads changes and compares each with its entries. Entries in the index of this process must be unchanged, and none of them may be
+ * missing from the record; older ones must only match their own hash. If the chain is known to be broken, changes with an entry
+ * after the break are not trusted.
  */
 export async function readVerifiedChanges(deps: ReadDeps, ids: readonly string[]): Promise<VerifiedChange[]> {
   const { store, integrity } = deps;
-  // Before the records: they may not name what is appended from here on.
+  // Read before the records: they need not name entries that are appended from here on.
   const end = integrity.logIndex?.durable.length ?? 0;
   const records = (await store.getMany("changes", ids)).map((stored) => stored && fromStoredChange(stored));
   const wanted = records.flatMap(listEntryIds);
@@ -82,7 +82,7 @@ function hasEntry(
   return !outline || id <= outline.after || id > outline.tentative.length || outline.hasEntry(entry);
 }
 
-/** Returns whether an indexed entry, up to `end`, is about the change and not among these. */
+/** Returns true if an indexed entry up to `end` is about the change and not among `ids`. */
 async function isIncomplete(
   { store, integrity: { logIndex: outline } }: ReadDeps,
   changeId: string,
@@ -92,14 +92,14 @@ async function isIncomplete(
   const found = outline ? [...outline.find(nameQuery(changeId), end, 0)] : [];
   const others = found.filter((id) => !ids.includes(id));
   if (others.length === 0) return false;
-  // Two changes may have the same key in the index.
+  // Two changes may have the same hash in the index.
   const stored = await store.getMany("audit", others.map(entryKey));
   return stored.some((entry) => entry === undefined || entry.value.change_id === changeId);
 }
 
 /**
- * Lists the changes that were applied to a target after one that owned it, and not rolled back since, as far as this process has
- * indexed the log; undefined where an entry is not the one that was read.
+ * Lists the changes that were applied to a target after a former owner and not rolled back since, as far as this process has
+ * indexed the log; undefined if an entry is not the one that was indexed.
  */
 export async function listLaterOwners(
   deps: ReadDeps,
@@ -112,7 +112,7 @@ export async function listLaterOwners(
   ];
   const ended = new Set<string>();
   const later: string[] = [];
-  // As a rule the newest alone says which change owns the target.
+  // Usually the newest entry alone shows which change owns the target.
   for (let at = 0, count = 1; at < found.length; at += count, count = BATCH_SIZE) {
     const ids = found.slice(at, at + count);
     const stored = await store.getMany("audit", ids.map(entryKey));

@@ -1,4 +1,4 @@
-/** Facts about a rollback from the log: an adapter compares what it has stored with them. */
+/** Facts about a rollback from the log, with which an adapter compares its own stored data. */
 import { findTargetFacts } from "../rules/event.ts";
 import type { Change } from "../rules/change.ts";
 import { pickContent } from "../rules/content.ts";
@@ -12,14 +12,14 @@ import type { LogDeps } from "../run_with_log.ts";
 import { readRecord } from "../records.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 
-/** The log during one question of an adapter. */
+/** Sources of the facts for one question of an adapter. */
 interface Log {
   deps: LogDeps;
   ledger: Ledger;
   evidence: Evidence;
 }
 
-/** Returns the function that answers adapters from the log alone: an edited record changes nothing. */
+/** Creates the function by which adapters read rollback facts. It uses the log alone, so edited records have no effect. */
 export const createRollbackFactsReader =
   (deps: LogDeps): ReadRollbackFacts =>
   (operandId) =>
@@ -44,11 +44,11 @@ const isApplied = (deps: LogDeps, operandId: string): Promise<boolean> =>
     return operand !== undefined && isAppliedTo(record!, operand);
   });
 
-/** Returns true for a change that is applied and of which a rollback has not taken back a target. */
+/** Returns true if a change is applied, and no rollback of its plan has restored this target. */
 const isAppliedTo = (record: ChangeRecord, target: TargetKey): boolean =>
   record.change.status === "applied" && findApplied(record, target)?.rolled_back_at === undefined;
 
-/** Returns whether a change that sets a value was applied over an operand and still is. Each apply names the change it was over. */
+/** Returns true if a later change that sets a value is applied over an operand. Each apply names the owner before it. */
 async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefined> {
   for (let id = await log.ledger.owner(operand); id !== null && id !== toChangeId(operand.change_id);) {
     const later = await readChange(log, id);
@@ -61,7 +61,7 @@ async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefi
   return false;
 }
 
-/** Returns the digest of the value that an operand replaced, past changes under it that are no longer applied. */
+/** Finds the digest of the value that an operand replaced; replaced changes that are no longer applied are skipped. */
 async function findReplacedDigest(
   log: Log,
   change: ChangeRecord,
@@ -73,20 +73,23 @@ async function findReplacedDigest(
     const previous = id === null ? undefined : await readChange(log, id);
     if (!previous || (isAppliedTo(previous, operand) && !setsNoValue(log, previous)))
       return { digest: findApplied(current, operand)?.previous_digest };
-    // The value of another place says nothing of this one.
+    // A value at another location tells nothing about this one.
     if (!isSameLocation(previous.change, operand)) return {};
     current = previous;
   }
   return {};
 }
 
-/** Returns true where a change sets the target of an operand at its place: a configuration may route them to different systems. */
+/**
+ * Returns true if a change sets the target of an operand at the same location: a configuration may route them to different
+ * systems.
+ */
 function isSameLocation(change: Change, operand: Change): boolean {
   const other = listOperands(change).find((one) => isSameTarget(one, operand));
   return other !== undefined && other.places?.[0]?.place === operand.places?.[0]?.place;
 }
 
-/** Returns the owner of a target before an apply; undefined where the log does not say. */
+/** Finds the owner of a target before an apply; undefined if the log does not say. */
 async function findOwnerBefore(
   { evidence }: Log,
   { applied }: ChangeRecord,
@@ -96,13 +99,13 @@ async function findOwnerBefore(
   return apply && findTargetFacts(apply, target)?.target_held;
 }
 
-/** Returns a change as its entries make it, with the content that is stored of it, whatever that is. */
+/** Reads a change: its state from the entries, its content as stored, without comparing the content. */
 async function readChange({ deps, ledger }: Log, changeId: string): Promise<ChangeRecord | undefined> {
   const stored = await readRecord(deps.store, changeId);
   const state = await ledger.state(changeId, stored);
   return state && { ...state, change: toChange(state, stored && pickContent(stored.change)) };
 }
 
-/** Returns whether a change leaves its target's value alone, by the content that its digest was made of. */
+/** Returns true if a change sets no value and its content matches its digest. */
 const setsNoValue = ({ deps: { sha256 } }: Log, record: ChangeRecord): boolean =>
   hasNoValue(record.change) && !listDifferences(record, record, sha256).includes("content");

@@ -1,4 +1,4 @@
-/** Compares pages of records with the log. Records are read before the entries that they name, and after those that name them. */
+/** Compares pages of records with the log. The order of reads lets no concurrent write look like a mismatch. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { CollectionRecord, Stored } from "../../store/store.ts";
@@ -18,11 +18,11 @@ type StoredRecord = Stored<ChangeRecord>;
 /** Mismatches by change. */
 export type Mismatches = Map<string, Mismatch>;
 
-/** Adds fields to a mismatch; of a record that is none nothing more is said. */
+/** Adds fields to a mismatch; nothing is added to `record`, since the record itself is missing or malformed. */
 export const addFields = (known: Mismatch = [], more: Mismatch): Mismatch =>
   known.includes("record") ? known : [...new Set([...known, ...more])];
 
-/** Compares records with the entries that they name, and with the indexes that list them. */
+/** Compares records with the entries that they name and with their index rows. */
 export async function scanRecords(
   deps: ScanDeps,
   page: readonly Stored<CollectionRecord<"changes">>[],
@@ -45,7 +45,7 @@ export async function scanRecords(
   return mismatches;
 }
 
-/** Finds the changes whose records do not name these entries about them. */
+/** Finds changes whose records do not name all of these entries. */
 export async function scanEntries({ store }: ScanDeps, entries: readonly AuditEntry[]): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   const byChange = new Map<string, number[]>();
@@ -60,7 +60,7 @@ export async function scanEntries({ store }: ScanDeps, entries: readonly AuditEn
   return mismatches;
 }
 
-/** The rows of a change in each index; a value of undefined: it has none. */
+/** Expected rows of a change in each index; `value` is undefined for a row that must not exist. */
 const INDEXES = {
   live_by_target: ({ change }: ChangeRecord) =>
     listTargetChangeKeys(change).map((key) => expectRow(key, isLive(change.status), true)),
@@ -100,7 +100,7 @@ async function scanIndexes({ store }: ScanDeps, records: readonly StoredRecord[]
     );
     for (const [at, { record, value }] of rows.entries()) {
       if (found[at]?.value === value) continue;
-      // It may have moved since it was read.
+      // The record may have changed since it was read.
       if ((await store.get("changes", record.id))?.revision !== record.revision) continue;
       mismatches.set(record.id, addFields(mismatches.get(record.id), [index]));
     }
@@ -108,6 +108,6 @@ async function scanIndexes({ store }: ScanDeps, records: readonly StoredRecord[]
   return mismatches;
 }
 
-/** Returns the rows of a change in the indexes, as they should be. */
+/** Lists the expected rows of a change in all indexes. */
 export const listIndexRows = (record: ChangeRecord) =>
   INDEX_NAMES.flatMap((index) => INDEXES[index](record).map((expected) => ({ index, ...expected })));

@@ -1,4 +1,4 @@
-/** Values that a target held, by our own record: entries of the log, and contents that match the digests in them. */
+/** Values that a target held, according to the log and to contents that match the digests in it. */
 import { type AuditEntry } from "../../audit/entry.ts";
 import { type TargetKey, readRecord, formatTargetKey } from "../records.ts";
 import { parseDetail, findTargetFacts } from "../rules/event.ts";
@@ -9,14 +9,14 @@ import type { StepBase } from "../rules/value_limits.ts";
 import { findOwner, type LedgerSources } from "./targets.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
-/** A value that a target held, the numbers that an apply found there, or why the record does not show it. */
+/** A value that a target held, the numbers that an apply found there, or the reason why the value is not known. */
 export type BaseValue = (StoredValue & object & { unheld?: true }) | { found: readonly StepBase[] };
 
 type StoredValue = { value: unknown } | { unknown: string } | undefined;
 
 /**
- * Returns what a target held at a moment and what was set there since, oldest first, in the order in which they are a base for a
- * step. Nothing is read of a value before it is asked for. `unheld`: the target did not hold it at the moment.
+ * Yields the value that a target held at a moment and the values set since, oldest first, as bases for a step. A value is read only
+ * when the caller asks for it. `unheld`: the target did not hold the value at that moment.
  */
 export async function* readValuesSince(
   sources: LedgerSources,
@@ -34,7 +34,7 @@ export async function* readValuesSince(
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
   const found = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => isSameTarget(base, target));
   if (!start && found && found.length > 0) yield { found };
-  // No value is a first one where any was set before.
+  // A value set earlier and rolled back still counts as a base.
   const before = start || applies.length === 0 ? undefined : await readLastValue(sources, target, moment);
   if (before) yield { ...before, unheld: true };
   for (const { change_id } of applies) {
@@ -43,11 +43,11 @@ export async function* readValuesSince(
   }
 }
 
-/** Returns what a target holds now, by the record; undefined where no applied change set it. */
+/** Reads the current value of a target; undefined if no applied change set it. */
 export const readCurrentValue = async (sources: LedgerSources, target: TargetKey): Promise<StoredValue> =>
   findAppliedValue(sources, target, { owner: await findOwner(sources, target) });
 
-/** Returns the last value that was ever set at a target, or before a moment, rolled back or not; undefined where none was. */
+/** Reads the last value that was ever set (before a moment, if given), rolled back or not; undefined if there is none. */
 export async function readLastValue(sources: LedgerSources, target: TargetKey, moment?: string): Promise<StoredValue> {
   const { evidence, reads } = sources;
   const next = evidence.walkTarget("held", target);
@@ -56,7 +56,7 @@ export async function readLastValue(sources: LedgerSources, target: TargetKey, m
     const set = findSetValue(await readVerified(sources, entry.change_id), target);
     if (set) return set;
   }
-  // The index names what is older than all that was indexed.
+  // The store's index names the last apply if it is older than the indexed part of the log.
   const stored = (await reads.get("set_targets", formatTargetKey(target)))?.value;
   const entry = stored === undefined ? undefined : await evidence.storedEntry(stored);
   if (stored === undefined || (moment !== undefined && !(entry && entry.timestamp < moment))) return undefined;
@@ -78,11 +78,11 @@ async function findOwnerBefore(
   if (target_holds === null) return change_id;
   const [rolledBack, remaining] = [await readVerified(sources, change_id), await readVerified(sources, target_holds)];
   if (!rolledBack?.applied || !remaining?.applied) return UNKNOWN;
-  // A rollback under a later change leaves its target to that.
+  // If a later change owns the target, a rollback does not change its value.
   return remaining.applied.entry > rolledBack.applied.entry ? target_holds : change_id;
 }
 
-/** Finds the value that an owner set, or of the changes under it the newest that was applied at a moment, or is now. */
+/** Finds the value of an owner; if it was rolled back by the moment (or now), the value of the owner before it, and so on. */
 async function findAppliedValue(
   sources: LedgerSources,
   target: TargetKey,
@@ -103,7 +103,7 @@ async function findAppliedValue(
   return undefined;
 }
 
-/** Returns the value that a change sets at a place; undefined where it leaves the place alone. */
+/** Returns the value that a change sets for a target; undefined if it sets none. */
 function findSetValue(record: ChangeRecord | undefined, target: TargetKey): StoredValue {
   if (!record) return UNKNOWN;
   if (record.change.erased) return { unknown: `the content of ${record.change.change_id} was erased` };
@@ -111,7 +111,7 @@ function findSetValue(record: ChangeRecord | undefined, target: TargetKey): Stor
   return entry?.value === undefined ? undefined : { value: entry.value };
 }
 
-/** Reads a change that matches its entries; those from before all that was indexed are taken at their word. */
+/** Reads a change if it matches its entries; entries before the indexed part of the log are used as stored. */
 async function readVerified(sources: LedgerSources, changeId: string): Promise<ChangeRecord | undefined> {
   const { reads, evidence, sha256 } = sources;
   const record = await readRecord(reads, changeId);

@@ -1,4 +1,4 @@
-/** Owners and live changes of targets, from the log: no index of the store can hide or invent a change. */
+/** Finds owners and live changes of targets in the log: no index of the store can hide or invent a change. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Reads } from "../../store/store.ts";
@@ -17,14 +17,14 @@ export interface LedgerSources {
   evidence: Evidence;
   /** The log's length. */
   length: number;
-  /** The id before the first entry that this process has indexed; it falls when more of the log is read. */
+  /** Returns the id of the last entry before the indexed part; it decreases when more of the log is read. */
   indexedAfter: () => number;
   sha256: Sha256;
 }
 
 /**
- * Finds the newest applied change of a target by its last apply or rollback. Where that is older than all that was indexed, the
- * index of the store names candidates.
+ * Finds the newest applied change of a target by its last apply or rollback. If that entry is older than the indexed part of the
+ * log, the store's index of owners names candidates.
  */
 export async function findOwner(sources: LedgerSources, target: TargetKey): Promise<string | null> {
   const newest = await sources.evidence.walkTarget("held", target)();
@@ -32,7 +32,7 @@ export async function findOwner(sources: LedgerSources, target: TargetKey): Prom
   return newest.event_type === "change_applied" ? newest.change_id : findTargetFacts(newest, target)!.target_holds!;
 }
 
-/** Returns since when a target has had its owner, by the entries of applies and rollbacks; undefined where these are too old. */
+/** Finds since when a target has had its owner (RFC 3339); undefined if the entry is older than the indexed part of the log. */
 export async function findOwnedSince({ evidence }: LedgerSources, target: TargetKey): Promise<string | undefined> {
   const next = evidence.walkTarget("held", target);
   let found: { owner: string | null; since: string } | undefined;
@@ -47,9 +47,9 @@ export async function findOwnedSince({ evidence }: LedgerSources, target: Target
   return undefined;
 }
 
-/** Returns the spelling with which a tenant's target was first applied; the requested one where it never was. */
+/** Finds the spelling with which a target was first applied; the requested one if it never was. */
 export async function findSpelling({ reads, evidence }: LedgerSources, target: TargetKey): Promise<string> {
-  // Each apply and rollback repeats the spelling of the one before it, so the newest tells the first.
+  // Each apply and rollback repeats the spelling of the one before it, so the newest entry has the first spelling.
   const newest = (await evidence.walkTarget("held", target)()) ?? (await findStoredApply({ reads, evidence }, target));
   const found = newest && findTargetFacts(newest, target);
   const spelling = found?.target_spelling ?? found?.target;
@@ -58,7 +58,7 @@ export async function findSpelling({ reads, evidence }: LedgerSources, target: T
     : target.target;
 }
 
-/** Returns the apply of the newest applied change of a target, where it is older than all that was indexed. */
+/** Reads the apply of a target's newest applied change by the store's index, for entries before the indexed part of the log. */
 async function findStoredApply(
   { reads, evidence }: Pick<LedgerSources, "reads" | "evidence">,
   target: TargetKey,
@@ -68,7 +68,7 @@ async function findStoredApply(
   return newest && evidence.storedEntry(Number(newest.id.slice(prefix.length)));
 }
 
-/** Returns what a rollback records of its target: its owner after the rollback, and the change under the one that is rolled back. */
+/** Finds what a rollback records about a target: the owner after the rollback, and the owner that the change had replaced. */
 export async function findOwnerAfterRollback(
   sources: LedgerSources,
   { change: { change_id }, applied }: ChangeRecord,
@@ -87,8 +87,8 @@ export async function findOwnerAfterRollback(
 }
 
 /**
- * Finds the newest change under one that is still applied, and those that were passed on the way; undefined where the log does not
- * say. Each apply names the change it was over, and each rollback what is left of that, so that nothing is passed twice.
+ * Finds the newest earlier owner that is still applied, and the ones that are not (`skipped`); undefined if the log does not say.
+ * Each apply names the owner before it, and each rollback the one that remains, so that no change is visited twice.
  */
 async function findPreviousOwner(
   sources: LedgerSources,
@@ -108,14 +108,14 @@ async function findPreviousOwner(
   }
 }
 
-/** Returns true where a rollback that failed on other targets of a plan has taken this one back. */
+/** Returns true if a rollback that failed on other targets of a plan has restored this one. */
 const isTargetRolledBack = (entries: readonly AuditEntry[], target: TargetKey): boolean =>
   entries.some((entry) => {
     const found = entry.event_type === "change_rollback_failed" ? findTargetFacts(entry, target) : undefined;
     return found !== undefined && isRolledBack(found);
   });
 
-/** Finds the newest of a target's applied changes in the index that was not passed, and that the log may have. */
+/** Finds the newest owner in the store's index that is not among `skipped` and whose entries confirm it. */
 async function findStoredOwner(
   sources: LedgerSources,
   target: TargetKey,
@@ -134,7 +134,10 @@ async function findStoredOwner(
   return null;
 }
 
-/** Lists the live changes of a target, ten at most: those of the index that the log has; where it has none of them, those of the log. */
+/**
+ * Lists up to ten live changes of a target: those of the store's index that the log confirms; if there are none, those of the
+ * log.
+ */
 export async function listLive(sources: LedgerSources, target: TargetKey): Promise<string[]> {
   const { reads, evidence } = sources;
   const live: string[] = [];
@@ -142,7 +145,7 @@ export async function listLive(sources: LedgerSources, target: TargetKey): Promi
     const { status, entries } = await readStatus(sources, id);
     if (isLive(status) && isTargetProposal(target, entries[0])) live.push(id);
   }
-  // One is enough to decide by: the log is not searched each time that a proposal is rejected.
+  // One is enough for a decision, so that a rejected proposal does not search the log each time.
   if (live.length > 0) return live;
   const next = evidence.walkTarget("proposed", target);
   for (let entry; (entry = await next());) {
@@ -153,7 +156,7 @@ export async function listLive(sources: LedgerSources, target: TargetKey): Promi
   return live;
 }
 
-/** Returns the status of a change by its entries; its record names those that are older than all that was indexed. */
+/** Reads the status of a change from its entries; its record names those before the indexed part of the log. */
 async function readStatus(
   { reads, evidence, indexedAfter }: LedgerSources,
   changeId: string,
@@ -170,7 +173,7 @@ async function readStatus(
   };
 }
 
-/** Returns true for the proposal of a change of a target. */
+/** Returns true if an entry proposes a change of a target. */
 export function isTargetProposal(target: TargetKey, entry: AuditEntry | undefined): boolean {
   if (entry?.event_type !== "change_proposed") return false;
   return findTargetFacts(entry, target) !== undefined;

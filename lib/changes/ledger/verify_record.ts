@@ -1,4 +1,4 @@
-/** Compares a stored record with the entries that the log has of its change. Pure. */
+/** Compares a stored record with the entries about its change. Pure. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { parseEvent } from "../rules/event.ts";
@@ -7,13 +7,13 @@ import { hasAllPlanTargets } from "../rules/plan_targets.ts";
 import { type ChangeRecord, type ChangeState, listDifferences } from "../rules/record.ts";
 
 /**
- * Names of what does not match the log: fields of the record, `content` where that is not what its digest was made of, and indexes
- * of the store. `record`: it is missing or malformed; `audit`: it does not list its entries; `log`: these do not follow each
+ * Names of what does not match the log: fields of the record, indexes of the store, or `content` if it does not match its digest.
+ * `record`: the record is missing or malformed; `audit`: it does not list all its entries; `log`: the entries do not follow each
  * other.
  */
 export type Mismatch = readonly string[];
 
-/** Returns the state of a change after these entries; undefined where one is missing, of another change, or does not follow. */
+/** Computes the state of a change from its entries; undefined if one is missing, is about another change, or does not follow. */
 export function foldEntries(entries: readonly (AuditEntry | undefined)[]): ChangeState | undefined {
   const [first] = entries;
   const proposal = first && parseEvent(first);
@@ -26,14 +26,14 @@ export function foldEntries(entries: readonly (AuditEntry | undefined)[]): Chang
   return state;
 }
 
-/** Returns the ids of the entries that a record names, oldest first; none where these are no rising ids. */
+/** Lists the ids of the entries that a record names, oldest first; empty if they are not rising ids. */
 export function listEntryIds(record: ChangeRecord | null | undefined): readonly number[] {
   const audit: unknown = record?.audit;
   if (!Array.isArray(audit)) return [];
   return audit.every((id, index) => Number.isInteger(id) && id > (audit[index - 1] ?? 0)) ? audit : [];
 }
 
-/** Compares a record with all entries about its change, oldest first; an empty result: it matches. */
+/** Compares a record with all entries about its change, oldest first. The result is empty if they match. */
 export function verifyRecord(
   changeId: string,
   record: ChangeRecord | null | undefined,
