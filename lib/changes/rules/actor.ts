@@ -1,32 +1,32 @@
-/** Who does something, how that is known, and the names that stand for the service itself. */
+/** The actor of an event, how the service knows the name, and the names under which the service itself acts. */
 import { isAgent, type Principals } from "./principals.ts";
 
 /** The intent's own consent to a minor change. */
 export const POLICY_MINOR = "policy:minor";
-/** The intent's time limit, which denies what nobody consents to. */
+/** The intent's time limit, which denies changes that get no consent in time. */
 export const POLICY_EXPIRY = "policy:expiry";
-/** The intent's guardrails, which roll back. */
+/** The intent's guardrails, which roll changes back. */
 export const POLICY_GUARDRAIL = "policy:guardrail";
 /** The intent's `on_drift: restore`, which sets consented values again. */
 export const POLICY_DRIFT = "policy:on_drift";
 
-/** The rule of a rollout, which advances it, holds it or takes it back. */
+/** The rule of a rollout, which advances it, holds it or rolls it back. */
 export const POLICY_STAGES = "policy:stages";
 
 /** The freeze that follows an accepted loss of the log's end. */
 export const POLICY_LOSS = "policy:loss";
 
-/** Recorded with every step. */
+/** The actor that each entry about a change records. */
 export interface Actor {
   actor: string | null;
   /**
-   * `signature`: signed with a key of theirs, their presence verified; `signature_unattended`: signed with a key that signs
-   * by itself; `proxy`: the name is the trusted proxy's or the host's word; `jwt`: the proxy's signed token names them; `agent`:
-   * the agent came with its secret; `token`: said by a holder of the admin token; `claimed`: taken at its word; `null`: nobody is
-   * named, or it is the service itself.
+   * How the name is known. `signature`: signed with a key that verifies the person's presence; `signature_unattended`: signed with
+   * a key that signs unattended; `proxy`: named by the trusted proxy or the host; `jwt`: named by the proxy's signed token; `agent`:
+   * the agent sent its secret; `token`: stated by a holder of the admin token; `claimed`: only claimed by the request; `null`: the
+   * service itself, or no name.
    */
   authenticated: "signature" | "signature_unattended" | "proxy" | "jwt" | "agent" | "token" | "claimed" | null;
-  /** Groups of the identity provider that the intent asks of the actor, and that their token names. */
+  /** Groups of the identity provider that the intent requires of the actor and that the actor's token names. */
   idp?: readonly string[] | undefined;
 }
 
@@ -36,7 +36,7 @@ export const serviceActor = (actor: string | null = null): Actor => ({ actor, au
 /** A person who signs the action. */
 export const signerActor = (actor: string): Actor => ({ actor, authenticated: "signature" });
 
-/** Ways in which more is known of a person than what a request claims. */
+/** Methods that verify a person's name; a name that a request only claims is not verified. */
 const VERIFIED_METHODS: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy", "jwt"]);
 
 /** Returns true where a signature, the proxy or an agent's secret vouches for the actor. */
@@ -52,7 +52,7 @@ export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as
 export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
 /**
- * A model, a peer and an agent by their names, even where a client typed them; a person where the proxy or a signature says so.
+ * Classifies a proposer. Models, peers and agents are known by the form of their names; a person only by a signature or the proxy.
  */
 export function classifyProposer(
   proposer: string | null,

@@ -4,7 +4,7 @@ import type { ProposeInput } from "./command.ts";
 import { isInScope, listGovernedEntries } from "./list_entries.ts";
 import { findAgentLimits, type Principals } from "./principals.ts";
 
-/** Requires that the intent lets an agent propose this. Errors: 403 `agent_may_not`. */
+/** Requires that the intent allows an agent to propose a change. Errors: 403 `agent_may_not`. */
 export function requireAgentScope(agent: string, input: ProposeInput, intent: { principals: Principals }): void {
   const { kinds, targets, tenants } = findAgentLimits(agent, intent);
   const reject = (field: string, description: string, allowed: readonly string[] = []): never => {
@@ -20,7 +20,7 @@ export function requireAgentScope(agent: string, input: ProposeInput, intent: { 
   }
 }
 
-/** Returns whether the intent lets an agent propose changes of a kind at a place. */
+/** Returns true if the intent allows an agent to propose changes of a kind on a target. */
 export function isInAgentScope(
   agent: string,
   { kind, ...key }: Pick<ProposeInput, "kind" | "target" | "tenant_id">,

@@ -1,4 +1,4 @@
-/** Changes that apply by themselves: when they may, since when they are due, and how that is said. */
+/** Changes that apply by themselves: conditions of the intent, and the time when the apply is due. */
 import * as z from "zod";
 import { HOUR_MS } from "../../kit/days.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
@@ -6,10 +6,10 @@ import { findAutomationProblem } from "./apply_when_rule.ts";
 import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 
-/** For how long a window, a freeze or a busy target postpones an automatic apply. */
+/** Longest time by which a window, a freeze or a busy target postpones an automatic apply. */
 export const MAX_POSTPONED_MS = 24 * HOUR_MS;
 
-/** `manual`, `approved`, or a time in the future, in UTC whatever offset it is given with; `manual` counts as absent. */
+/** Schema of `apply_when`: `manual` (as if absent), `approved`, or a time, which is converted to UTC. */
 export const applyWhenSchema = () =>
   z
     .union(
@@ -22,7 +22,7 @@ type ApplyWhenField = Pick<Change, "apply_when">;
 
 const isTime = (applyWhen: string): boolean => applyWhen !== "approved";
 
-/** Requires that the intent allows the `apply_when` of a proposal, and that its time can still come. Errors: 400 `invalid_field`. */
+/** Requires that the intent allows the `apply_when` of a proposal, and that the change does not expire before that time. Errors: 400 `invalid_field`. */
 export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy, now: number): void {
   if (apply_when === undefined) return;
   const mode = isTime(apply_when) ? "scheduled" : "approved";
@@ -41,7 +41,7 @@ export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy,
     );
 }
 
-/** Requires that the intent in force lets the service apply a change by itself. Errors: 403 `not_permitted`. */
+/** Requires that the current intent allows the service to apply the change by itself. Errors: 403 `not_permitted`. */
 export function requireAutomation({ apply_when, automation_stopped }: Change, policy: Policy): void {
   const mode = apply_when === undefined ? "manual" : isTime(apply_when) ? "scheduled" : "approved";
   const problem =
@@ -53,7 +53,7 @@ export function requireAutomation({ apply_when, automation_stopped }: Change, po
   if (problem) throw new AppError("not_permitted", problem, { action: "apply" });
 }
 
-/** The moment from which an approved change is to be applied by the service, RFC 3339; undefined where it is not. */
+/** Returns when the service applies an approved change by itself, RFC 3339; undefined for a change that a person applies. */
 export function findAutomationTime(
   change: Pick<Change, "status" | "apply_when" | "automation_stopped" | "decided_at" | "created_at">,
 ): string | undefined {
@@ -62,9 +62,9 @@ export function findAutomationTime(
   return isTime(apply_when) ? apply_when : (decided_at ?? created_at);
 }
 
-/** Returns true where a moment must have passed by two clock samples before the change is applied. */
+/** Returns true for a change that is applied at a stated time, once two clock samples are past it. */
 export const isScheduled = ({ apply_when }: ApplyWhenField): boolean => apply_when !== undefined && isTime(apply_when);
 
-/** Returns true where a consent at this moment comes after the time of the change. */
+/** Returns true if a consent at this moment (RFC 3339) comes after the scheduled time of the change. */
 export const isAfterScheduledTime = (change: Pick<Change, "apply_when" | "automation_stopped">, at: string): boolean =>
   isScheduled(change) && !change.automation_stopped && Date.parse(change.apply_when!) <= Date.parse(at);

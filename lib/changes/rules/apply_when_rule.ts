@@ -1,9 +1,9 @@
-/** The rule `policy.apply_when`: in which ways changes may come to be applied. */
+/** The rule `policy.apply_when`: by a person, once approved, or at a scheduled time. */
 import * as z from "zod";
 import { POLICY_APPLY_WHEN } from "./approver_name.ts";
 import { list } from "./fields.ts";
 
-/** Ways in which a change may come to be applied, as the intent lists them. */
+/** Values of `policy.apply_when`. */
 const MODES = ["manual", "approved", "scheduled"] as const;
 
 /** The field `policy.apply_when`. */
@@ -14,7 +14,7 @@ export const applyWhenRuleSchema = () =>
       "When proposals may be applied: manual, by themselves once approved, or scheduled for a time; manual is always possible.",
     );
 
-/** Explains why a list of those who may apply keeps changes from applying by themselves; undefined where none does. */
+/** Explains why `policy.permissions.apply` prevents automatic applies; undefined if it does not. */
 export function findAutomationProblem({
   apply_when,
   permissions,

@@ -1,15 +1,15 @@
-/** Names that a person who decides can have. */
+/** Names of people who decide, and of groups in lists of names. */
 import { isReservedName } from "../../kit/person_name.ts";
 import { normalizeName } from "./names.ts";
 
-/** The intent's `apply_when`, which applies changes by themselves; in the list of those who may apply. */
+/** Name in `policy.permissions.apply` that allows changes to apply by themselves. */
 export const POLICY_APPLY_WHEN = "policy:apply_when";
 
-/** Returns true for a name that a person who decides can have: not reserved, nor a peer's or an agent's. */
+/** Returns true for a name that an approver can have: not reserved, and not a peer's or an agent's. */
 export const canBeApprover = (name: string): boolean =>
   !isReservedName(name) && !/^(?:peer|agent):/.test(normalizeName(name));
 
-/** Returns the group that a name of a list stands for; undefined for a person's name. */
+/** Returns the group that a listed name such as `group:finance` stands for; undefined for a person's name. */
 export function findGroup(name: string): string | undefined {
   const same = normalizeName(name);
   return same.startsWith("group:") ? same.slice("group:".length) : undefined;

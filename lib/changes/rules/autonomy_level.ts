@@ -1,4 +1,4 @@
-/** Levels of autonomy, after arXiv 2506.12469: the higher, the less a human had to do with what was decided. */
+/** Levels of autonomy, after arXiv 2506.12469: the higher the level, the less a human was involved in the decision. */
 import { type Actor, POLICY_MINOR } from "./actor.ts";
 import type { Change } from "./change.ts";
 import { parseMandateName } from "./mandate.ts";
@@ -23,19 +23,19 @@ export interface ModelDraft {
   at: string;
 }
 
-/** Who decided, and under what. */
+/** Who decided, and how the name is known. */
 export interface DecisionMaker {
   approver: string | null;
   /** How the name is known. */
   authenticated?: Actor["authenticated"] | undefined;
-  /** The intent says who is who: names are not taken at their word. */
+  /** True if the intent names principals: a name that is only claimed then proves nothing. */
   principals: boolean;
 }
 
 /**
- * The level of a decision, by who proposed, who decided, and the newest draft of a model on the same place. `unattributed`:
- * a name that is merely claimed, where the intent says who is who. `null`: nobody decided, as when time ran out or an agent
- * took its own proposal back.
+ * Returns the level of a decision from its proposer, its decision maker and the newest model draft on the same target.
+ * `unattributed`: the name is only claimed although the intent names principals. `null`: no person and no rule decided, as when a
+ * change expires or an agent withdraws its own proposal.
  */
 export function classifyAutonomy(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,

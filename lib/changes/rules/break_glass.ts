@@ -1,4 +1,4 @@
-/** Break-glass: a few named people approve in an emergency, past quorum, freeze and windows; it is reviewed afterwards. */
+/** Break-glass: named people approve in an emergency without quorum, freeze and windows; the approval is reviewed afterwards. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
@@ -29,7 +29,7 @@ export function isEmergencyApproved(change: Change, intent: Electorate): boolean
   return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
 }
 
-/** 403 unless this person may consent in an emergency. */
+/** Requires a person who may consent in an emergency. Errors: 403 `not_an_approver`, `self_approval_forbidden`. */
 export function requireEmergencyApprover(change: Change, name: string, intent: Electorate): void {
   if (!intent.policy.break_glass?.approvers.includes(normalizeName(name)))
     throw new AppError("not_an_approver", `${name} is not among those whom the intent names for an emergency`);
@@ -37,14 +37,14 @@ export function requireEmergencyApprover(change: Change, name: string, intent: E
     throw new AppError("self_approval_forbidden", `${name} proposed this change and may not approve it`);
 }
 
-/** 403 unless this person may review: one who may decide on the change and is not involved in it. */
+/** Requires a person who may decide on the change and is not involved in it. Errors: 403 `self_approval_forbidden`. */
 export function requireReviewer(change: Change, name: string, intent: Electorate): void {
   requireDecider(change, name, intent);
   if (isInvolved(change, name, intent))
     throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
 }
 
-/** Lists the people who may review; undefined if the intent lists no deciders: then anybody who had no part in the change. */
+/** Lists the people who may review a change; undefined if the intent lists no approvers: then anybody who is not involved may. */
 export function listReviewers(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
   const electors = listElectors(intent);

@@ -9,7 +9,7 @@ export * from "./change_terms.ts";
 
 const time = () => z.iso.datetime();
 
-/** One consent given: distinct names count. */
+/** One consent. Only distinct names count towards the quorum. */
 export const approvalSchema = once(() =>
   z
     .object({
@@ -40,7 +40,7 @@ export const LATE_ITEMS = ["rationale", "note"] as const;
 /** An item that can be added to a change later. */
 export type LateItem = (typeof LATE_ITEMS)[number];
 
-/** One of these. */
+/** A note that was added to a change after its decision. */
 export const lateNoteSchema = once(() =>
   z
     .object({
@@ -74,7 +74,7 @@ export const reviewSchema = once(() =>
     .describe("The review of an emergency consent."),
 );
 
-/** One value that a change sets, and where. */
+/** The location of one value that a change sets. */
 export const locationSchema = once(() =>
   z
     .object({
@@ -115,7 +115,7 @@ export const exposureSchema = once(() =>
     .describe("How far the rollout is."),
 );
 
-/** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
+/** A change as clients see it. Times are RFC 3339 in UTC; a number that nobody stated is `null`, not 0. */
 export const changeSchema = once(() =>
   z
     .object({

@@ -1,4 +1,4 @@
-/** The words that a change may be described with. Nothing is loaded for them: the console uses them too. */
+/** Values of the fields of a change. This file imports nothing, so that the console can load it. */
 
 export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "experiment"] as const;
 export const TIERS = ["minor", "standard", "major"] as const;
@@ -12,7 +12,7 @@ export type Risk = (typeof RISKS)[number];
 export type Status = (typeof STATUSES)[number];
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/** The fields for which a content has a default where nobody stated them. */
+/** Fields that get a default value if the proposer does not state them. */
 export const DEFAULTED_FIELDS = ["risk", "reversible", "affected_users"] as const;
 
 /** The six KPIs of the specification; a feed may always name them. */

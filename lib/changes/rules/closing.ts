@@ -1,4 +1,4 @@
-/** Closing of changes that cannot go on: rules that came after the consents must not lock everybody out. */
+/** Who may end a change that waits. Somebody always can, also under an intent that came after the consents. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
@@ -6,7 +6,7 @@ import { type Electorate, isDecider, requireDecider } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 /**
- * Requires a person who may revoke: one who approved the change. Where none of those can decide any more, or the intent alone
+ * Requires a person who may revoke: an approver of the change. If none of its approvers can decide any more, or the intent alone
  * approved it, any person who may decide on it. Errors: 403 `not_an_approver`.
  */
 export function requireRevoker(change: Change, name: string, intent: Electorate): void {
@@ -16,7 +16,7 @@ export function requireRevoker(change: Change, name: string, intent: Electorate)
   throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
 }
 
-/** Lists the people who approved it and whose decision still counts under the intent. */
+/** Lists the approvers of a change whose decisions still count under the intent. */
 function listEligibleApprovers(change: Change, intent: Electorate): string[] {
   const { signing, break_glass } = intent.policy;
   const able = change.approvals.filter(

@@ -1,4 +1,4 @@
-/** Commands on a change, the context by which they are judged, and the events that follow. */
+/** Commands on a change, their context, and the events that they lead to. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
 import type { LateItem, TargetLocation, ReviewVerdict } from "./change.ts";
@@ -26,7 +26,7 @@ export type ProposeInput = Pick<Content, Required> & {
   [Field in Exclude<keyof Content, Required>]?: Exclude<Content[Field], null> | undefined;
 } & { supersedes?: string | undefined };
 
-/** A proposal as it is requested: one that promotes another change takes kind, target and value of that. */
+/** A proposal as requested. With `promotes` it takes kind, target and value from the promoted change. */
 export type RequestedProposal = Omit<ProposeInput, "kind" | "target"> & {
   [Field in "kind" | "target"]?: ProposeInput[Field] | undefined;
 };
@@ -34,7 +34,7 @@ export type RequestedProposal = Omit<ProposeInput, "kind" | "target"> & {
 /** Who asked a model for its draft, and in which message. */
 export interface DraftRequester {
   asked_by: string | null;
-  /** A trusted proxy names them. */
+  /** True if a trusted proxy vouches for the name. */
   known?: boolean | undefined;
   message_id: string;
 }
@@ -53,16 +53,16 @@ export type Command =
       live: readonly string[];
       /** The error of an agent that has reached one of its limits. */
       limit_reached?: Error | undefined;
-      /** The first target that never held a number, where its steps are limited. */
+      /** The first target with limited steps that never held a number. */
       first_value?: string | undefined;
-      /** Numbers that targets hold which no change of ours has set, where steps are limited. */
+      /** Numbers that targets with limited steps hold, and that no change of this service set. */
       step_base?: readonly StepBase[] | undefined;
       /** The error of a value that the intent does not allow, or that its target system cannot hold. */
       not_allowed?: Error | undefined;
       requester?: DraftRequester | undefined;
-      /** The places that the values would be set at. */
+      /** Locations of the proposed values. */
       places?: readonly TargetLocation[] | undefined;
-      /** Digests of what the places hold, of a proposal that may be minor; `null`: they could not be read. */
+      /** Digests of the current values, for a proposal that may be minor; `null`: they could not be read. */
       seen?: readonly string[] | null | undefined;
       signature?: SignatureResult | undefined;
     }
@@ -73,14 +73,14 @@ export type Command =
       note: string;
       target_owner: TargetOwner;
       emergency?: boolean | undefined;
-      /** Digests of what the places held, as the approver saw them. */
+      /** Digests of the values that the approver saw. */
       seen?: readonly string[] | undefined;
       signature?: SignatureResult | undefined;
     }
   /** A mandate consents. */
   | { type: "mandate"; approval: MandateApproval; target_owner: TargetOwner; seen?: readonly string[] | undefined }
   | { type: "review"; name: string; note: string; verdict: ReviewVerdict; signature?: SignatureResult | undefined }
-  /** An item that is missing on its record, added afterwards. */
+  /** Adds an item that is missing on the record. */
   | { type: "note"; name: string; item: LateItem; note: string; signature?: SignatureResult | undefined }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: SignatureResult | undefined }
   | { type: "expire" }
@@ -91,20 +91,20 @@ export type Command =
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
-  /** A rollout moves, or is found to hold, at its step. */
+  /** A rollout advances, or holds at its step. */
   | { type: "stage"; event: "advanced" | "held" | "resumed" | "stopped"; step: number; circumstance: object }
   /** Another tool asked for the release of a head. */
   | { type: "check_release"; circumstance: object }
-  /** It no longer applies by itself. */
+  /** Stops the automatic apply. */
   | { type: "stop_automation"; code: string; reason: string }
   /** Its record differed from the log in these fields, and was rebuilt. */
   | { type: "rebuild"; fields: readonly string[] }
-  /** The host does not show what was applied. */
+  /** The target system does not hold the applied value. */
   | { type: "drift"; circumstance: { state: string; host: string } }
-  /** The value of the change was set again where its target held another. */
+  /** The value of the change was restored on a target that held another. */
   | { type: "restore"; circumstance: object };
 
-/** Context by which a command is judged. */
+/** The rules in force, and the actor of a command. */
 export interface Context {
   intent: Intent;
   manifest_hash: string;
@@ -112,7 +112,7 @@ export interface Context {
   actor: Actor;
 }
 
-/** The event that follows from a command, and the content where that is new or changed. */
+/** The event of a command, and the content of the change if it is new or changed. */
 export interface NewEvent {
   event_type: ChangeEventType;
   detail: object;

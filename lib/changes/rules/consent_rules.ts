@@ -17,7 +17,7 @@ const ownersSchema = once(() =>
   }),
 );
 
-/** Who may approve in an emergency, and how soon that is to be reviewed. */
+/** Who may approve in an emergency, and how soon the approval must be reviewed. */
 const breakGlassSchema = once(() =>
   strictObject({
     approvers: list(approverOrGroup()).min(1, "must name somebody").describe("Who may approve in an emergency."),
@@ -82,7 +82,7 @@ export function findUnreachableConsents(
   ];
 }
 
-/** An emergency approver does not review the change: somebody else who may decide on any change must be left. */
+/** Emergency approvers may not review the change, so another person who may decide on any change must be left. */
 function findUnreachableReview(
   { approvers, owners, break_glass }: Parameters<typeof findUnreachableConsents>[0],
   namesWithKeys: readonly string[] | undefined,
@@ -112,7 +112,7 @@ function findUnreachableQuorum(
   return [{ path: [...path, "required"], message: `asks for ${required}, and ${description} are ${possible}` }];
 }
 
-/** A window that is never open, or a denied period that is none. */
+/** Lists windows that are never open, and denied periods that are empty. */
 function findEmptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): UnreachableRule[] {
   const ends = deny.flatMap((period, index) => {
     const path = ["windows", "deny", index, "to"];

@@ -16,16 +16,16 @@ export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
 export const contentDigest = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
 
-/** The RFC 8785 JSON of a content: of its fields only `value`, `sets` and `stages` have members of their own. */
+/** Returns the RFC 8785 JSON of a content. Only `value`, `sets` and `stages` have members of their own. */
 export function canonicalContent(content: Content): string {
   if (content.stages !== undefined || content.sets !== undefined) return canonicalJson(pickContent(content));
   const text = JSON.stringify(content, PLAIN_FIELDS);
   return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
 }
 
-/** In their canonical order, in which `value` is the last. */
+/** Fields without members, in canonical order; `value` comes after all of them. */
 const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => !["value", "sets", "stages"].includes(field)).sort();
 
-/** The content of a change, without what became of it. */
+/** Picks the content of a change: the fields that consent is bound to. */
 export const pickContent = (change: Content): Content =>
   Object.fromEntries(CONTENT_FIELDS.flatMap((field) => (field in change ? [[field, change[field]]] : []))) as Content;

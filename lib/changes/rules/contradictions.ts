@@ -1,9 +1,9 @@
-/** Rules of an intent that contradict each other: each can stand alone, and together one of them has no effect. */
+/** Rules of an intent that contradict each other, so that one of them has no effect. */
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Intent } from "./intent.ts";
 import { isCovered } from "./target_pattern.ts";
 
-/** The contradictions in words, each with the field that has no effect. They are reported and do not stop the load. */
+/** Describes contradictions, each with the field that has no effect. They are reported and do not prevent the load. */
 export const findContradictions = ({ policy }: Pick<Intent, "policy">): string[] => [
   ...findUselessMinorTargets(policy),
   ...findUselessOwners(policy),

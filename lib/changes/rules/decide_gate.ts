@@ -7,7 +7,7 @@ import type { MissingConsent } from "./missing.ts";
 
 export const GATE_STATES = ["allowed", "waiting", "refused"] as const;
 
-/** The answer to a question for a release. */
+/** The answer to a request for a release. */
 export interface GateDecision {
   state: (typeof GATE_STATES)[number];
   /** The change that releases the head; null where there is none. */
@@ -19,15 +19,15 @@ export interface GateDecision {
 /** A change of a target, by the log. */
 export interface Release {
   change: Lifecycle;
-  /** The head that it releases; absent where its value is no release, or was erased. */
+  /** The head that it releases; absent if its value is not a release, or was erased. */
   head?: string | undefined;
   /** The entry of its last consent. */
   consented: number;
-  /** Why its record is not trusted. */
+  /** Why its record is not trusted, in a sentence. */
   mismatch?: string | undefined;
 }
 
-/** Facts about a target when a release of it is asked for. */
+/** Facts about a target when a tool requests a release. */
 export interface GateFacts {
   head: string;
   /** The approved or applied change whose last consent is newest. */
@@ -42,7 +42,7 @@ export interface GateFacts {
   other: Release | undefined;
 }
 
-/** Rejections that pass by themselves, or with another consent. */
+/** Rejections that end by themselves, or with another consent. */
 const TEMPORARY_OBSTACLES: ReadonlySet<ErrorCode> = new Set([
   "consent_incomplete",
   "operation_in_progress",
@@ -52,7 +52,7 @@ const TEMPORARY_OBSTACLES: ReadonlySet<ErrorCode> = new Set([
   "promotion_not_ready",
 ]);
 
-/** Returns the answer for a head; only the newest consented change of the target can allow it. */
+/** Decides on a head. Only the change of the target with the newest consent can allow it. */
 export function decideGate(facts: GateFacts): GateDecision {
   const { head, newest, pending, other } = facts;
   if (newest?.mismatch !== undefined)
@@ -83,7 +83,7 @@ function judgeNewest(newest: Release, { owner, obstacle }: GateFacts): GateDecis
   return { state: "allowed", change_id, reasons: [] };
 }
 
-/** Words an obstacle. Tools print reasons in their own logs and comments: what somebody noted about a freeze is not for these. */
+/** Describes an obstacle. Tools publish reasons in their logs and comments, so the note of a freeze is left out. */
 const describeObstacle = ({ code, message, details }: AppError): string =>
   code === "frozen" ? describeFreeze(details["freeze"] as Freeze) : message;
 

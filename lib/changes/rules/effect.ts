@@ -1,4 +1,4 @@
-/** E, effect: the weighted mean of how far the KPIs are on their way from floor to target. */
+/** E, effect: the weighted mean of the KPIs' progress from floor to target. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Intent } from "./intent.ts";
@@ -28,7 +28,7 @@ export const effectSchema = once(() =>
   }),
 );
 
-/** 0 to 1, or `null` without data, and what it was worked out from. */
+/** E from 0 to 1, or `null` without data, and the KPIs that it is computed from. */
 export type Effect = z.infer<ReturnType<typeof effectSchema>>;
 /** One KPI's share of E. */
 export type EffectPart = Effect["parts"][number];

@@ -1,4 +1,4 @@
-/** Erasing the content of a change: of which changes that is possible, and what is left of it. */
+/** Erasing the content of a change: when it is possible, and which fields remain. */
 import { hasNoValue } from "./list_entries.ts";
 import { AppError } from "../../kit/errors.ts";
 import { isReviewDue } from "./current_state.ts";
@@ -11,10 +11,10 @@ import { listAllowedActions } from "./transitions.ts";
 /** Placeholder for erased text. */
 const ERASED = "erased";
 
-/** Fields that an erasure removes: the rest is in the log, or the outcome is measured by it. */
+/** Fields that an erasure removes. The others are in the log, or needed to measure the outcome. */
 export const ERASED_FIELDS = ["value", "sets", "summary", "rationale", "affected_users"] as const;
 
-/** Returns the content after an erasure. It still shows that there was a rationale: figures count it. */
+/** Returns the content after an erasure. It still shows that there was a rationale, because statistics count rationales. */
 export function redactContent(content: Content): Content {
   const { value: _, ...left } = content;
   const rationale = content.rationale.trim() === "" ? "" : ERASED;
@@ -32,8 +32,8 @@ export const UNERASED_DATA = [
 ] as const;
 
 /**
- * Refuses to erase what may still be needed. Errors: 400 `illegal_transition` while the change may go on or where its content is
- * erased already, 409 `content_needed`. `owner`: the change that its target holds.
+ * Requires that the content of a change is no longer needed. Errors: 400 `illegal_transition` while the change is open or if its content is
+ * erased already, 409 `content_needed`. `owner`: the newest applied change of its target.
  */
 export function requireErasable(change: Change, { owner }: { owner: TargetOwner }, intent: Intent): void {
   const { change_id, status } = change;

@@ -1,4 +1,4 @@
-/** Facts of entries about a change, as far as they alter the change. */
+/** Entries about a change, and the facts in them that alter the change. */
 import { once } from "../../kit/once.ts";
 import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
@@ -29,7 +29,7 @@ export type ChangeEventType =
   | "note_added"
   | "record_rebuilt";
 
-/** An entry with its detail read. */
+/** An entry with its detail parsed. */
 export interface ChangeEvent {
   id: number;
   timestamp: string;
@@ -38,27 +38,27 @@ export interface ChangeEvent {
   detail: EventDetail;
 }
 
-/** The members of a detail that `evolve` reads. */
+/** The fields of an entry's detail that `evolve` reads. */
 export interface EventDetail {
   status?: Status;
-  /** Status of the change before, where the event alone does not show it. */
+  /** Status before the event, if the event alone does not show it. */
   from?: Status;
   tier?: Tier;
   /** The target of a proposal, an apply or a rollback; the name of a plan. */
   target?: string;
   /** The targets of a plan that the entry reports, with the facts of each. */
   sets?: readonly PlanTarget[];
-  /** Spelling of the target at its first apply, in an apply or a rollback whose change spells it otherwise. */
+  /** Spelling of the target at its first apply, if the change spells it differently. */
   target_spelling?: string;
-  /** The change that the target held before an apply; at a rollback, that change if it is still applied. */
+  /** The owner of the target before an apply; in a rollback, that owner if it is still applied. */
   target_held?: string | null;
-  /** The change that the target holds after a rollback. */
+  /** The owner of the target after a rollback. */
   target_holds?: string | null;
   /** In a proposal under `on_conflict: block`: no other change of its target was live. */
   alone?: true;
   /** Number of a minor change on its day. */
   minor_number?: number;
-  /** The consent of a mandate: the mandate, the number of the change on its day, and the room that was left. */
+  /** The consent of a mandate: its id, the number of the change on its day, and the remaining limits. */
   mandate?: MandateApproval;
   decision?: "approved" | Resolution;
   approver?: string | null;
@@ -72,24 +72,24 @@ export interface EventDetail {
   sets_nothing?: Change["sets_nothing"];
   value_hint?: Change["value_hint"];
   places?: Change["places"];
-  /** Reason why a change no longer applies by itself; in a rollout, why it holds. */
+  /** Why a change no longer applies by itself; in a rollout, why it holds. */
   reason?: string;
   /** The stages of a proposal: the shares of its steps, and their feeder. */
   stages?: { shares: readonly number[]; fed_by: string };
   /** The step where a rollout stood. */
   step?: number;
-  /** The id that the next entry would have had when an advance on a target system was ordered. */
+  /** The next entry id at the moment when an advance on a target system was ordered. */
   ordered?: number;
   /** Totals that a decision used. */
   totals?: readonly FedTotals[];
-  /** Digests of what the places held: of a consent as the approver saw them, of a minor change when it was proposed. */
+  /** Digests of the values that the approver saw, or for a minor change of those at its proposal. */
   seen?: string[];
   digest?: string;
   /** The chat message that asked for a model's draft. */
   message_id?: string;
   /** Digest of the content that an erasure left. */
   remaining_digest?: string;
-  /** The key of a signed decision, and what it signed under which manifest. */
+  /** The key of a signed decision, the signed statement, its proof, and the intent. */
   key?: string;
   statement?: string;
   proof?: unknown;
@@ -99,7 +99,7 @@ export interface EventDetail {
   values?: Record<string, number>;
   tripped?: (Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string })[];
   previous_digest?: string | null;
-  /** Numbers that targets held at a proposal or an apply and which no change of ours had set, where steps are limited. */
+  /** Numbers that targets with limited steps held, and that no change of this service had set. */
   step_base?: readonly StepBase[];
   target_owner?: TargetOwner;
   emergency?: boolean;
@@ -111,7 +111,7 @@ export interface EventDetail {
   actor?: string | null;
 }
 
-/** A target of a plan in an entry, and its facts where they differ by target. */
+/** A target of a plan in an entry, with the facts that differ by target. */
 export interface PlanTarget extends Pick<
   EventDetail,
   "target_spelling" | "target_held" | "target_holds" | "previous_digest"
@@ -120,7 +120,7 @@ export interface PlanTarget extends Pick<
   target: string;
 }
 
-/** Returns true for a target that a rollback has taken back, also where it failed on others of the plan. */
+/** Returns true for a target that was rolled back, also if the rollback failed on other targets of the plan. */
 export const isRolledBack = ({ target_holds }: PlanTarget): boolean => target_holds !== undefined;
 
 /** Lists the targets that an entry reports; for a plan those that it sets. */

@@ -1,5 +1,5 @@
 /**
- * The effect of an event on a change: the only place that defines it, so that a stored record, a check of the log and a recount
+ * The effect of an event on a change. It is defined here only, so that stored records, checks of the log and recounts
  * cannot differ. Pure.
  */
 import { HOUR_MS } from "../../kit/days.ts";
@@ -32,7 +32,7 @@ const OPERATION_BY_EVENT: ReadonlyMap<string, Operation> = new Map([
   ["value_restored", "rollback"],
 ]);
 
-/** The change after one more event; undefined where the event does not follow from those before it. */
+/** Returns the change after one more event; undefined if the event is impossible in this state. */
 export function evolve(state: ChangeState | undefined, event: ChangeEvent): ChangeState | undefined {
   const { id, event_type, change_id, detail } = event;
   if (!state) return event_type === "change_proposed" ? createState(event) : undefined;
@@ -72,7 +72,7 @@ function evolveReview(state: ChangeState, { id, timestamp: at, detail }: ChangeE
   return { ...state, change: { ...change, review, revision: change.revision + 1 }, audit: [...state.audit, id] };
 }
 
-/** An addition of a missing item is recorded once and changes no status. */
+/** Adds a missing item; each item only once. The status stays. */
 function evolveNote(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { item, note, actor = null } = detail;
@@ -81,7 +81,7 @@ function evolveNote(state: ChangeState, { id, timestamp: at, detail }: ChangeEve
   return { ...state, change: { ...change, late_notes, revision: change.revision + 1 }, audit: [...state.audit, id] };
 }
 
-/** A waiting change stops applying by itself once, and moves no further by that. */
+/** Ends the automatic apply of an open change; the status stays. */
 function evolveStop(
   state: ChangeState,
   { id, timestamp: at, detail: { reason } }: ChangeEvent,
@@ -97,7 +97,7 @@ function evolveStop(
 }
 
 /**
- * A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest.
+ * Erases the content of a decided change, once. The entry has the digest of the remaining content.
  */
 function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
@@ -115,7 +115,7 @@ function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: Change
   };
 }
 
-/** A decision on an approved change, and on one that is rolled out, says so: no other is one. */
+/** A decision on an approved change, or during a rollout, states the status before it in `from`; other events must not. */
 function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
   const { status } = change;
   const isFurther = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
@@ -161,7 +161,7 @@ function createState({ id, change_id, timestamp, detail }: ChangeEvent): ChangeS
   };
 }
 
-/** The intent may have asked for more consents than when the change was proposed; fewer never suffice. */
+/** Adds a decision. Later intents may require more consents than the proposal recorded, but never fewer. */
 function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> | undefined {
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
@@ -197,7 +197,7 @@ function createReview(
   return { review: { due_at, verdict: null, approver: null, note: null, at: null } };
 }
 
-/** Whose change the target held at the last approval, as far as the log says it. */
+/** The owner of the target at the last approval, if the log records it. */
 function pickTargetOwner(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
   const { target_owner = state.target_owner } = detail;
   return target_owner === undefined ? {} : { target_owner };
@@ -227,7 +227,7 @@ const pickReplaced = ({ target_spelling, previous_digest }: Pick<Applied, "targe
   ...(previous_digest === undefined ? {} : { previous_digest }),
 });
 
-/** Returns what is left of an apply: a rollback that failed on some targets of a plan has taken back the others. */
+/** Marks the targets of a plan that were rolled back although the rollback failed on others. */
 function evolveApplied(applied: Applied | null, { event_type, timestamp, detail }: ChangeEvent): Applied | null {
   const rolledBack = event_type === "change_rollback_failed" ? detail.sets?.filter(isRolledBack) : undefined;
   if (!applied?.sets || !rolledBack?.length) return applied;

@@ -1,4 +1,4 @@
-/** For whom a change waits: whose consent would bring it nearer to its apply. */
+/** Changes that wait for the consent of a given person. */
 import type { Change } from "./change.ts";
 import { isLive } from "./current_state.ts";
 import { listMissingConsents } from "./missing.ts";
@@ -6,7 +6,7 @@ import { normalizeName } from "./names.ts";
 import { isForbiddenSelfApproval, type Electorate, isDecider, listValidApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
-/** Returns whether a rule still lacks a consent that this person may give. */
+/** Returns true if a rule still lacks a consent that this person can give. */
 export function isConsentExpected(change: Change, name: string, intent: Electorate): boolean {
   const { policy } = intent;
   const own = normalizeName(name);

@@ -8,7 +8,7 @@ export const nonEmptyText = () => z.string("must be text").refine((text) => text
 /** A list. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
 
-/** An object that rejects unknown fields, since a misspelt rule must not count as an absent one. */
+/** An object that rejects unknown fields, so that a misspelt rule is not ignored. */
 export const strictObject = <T extends z.ZodRawShape>(shape: T) =>
   z.strictObject(shape, {
     error: ({ code, keys }) =>

@@ -18,5 +18,5 @@ export const freezeSchema = once(() =>
     })
     .describe("A freeze: every apply is held back but for emergencies."),
 );
-/** `meta/freeze`, with the entry that tells of it. */
+/** `meta/freeze`, with the id of its entry. */
 export type Freeze = z.infer<ReturnType<typeof freezeSchema>> & { entry: number };

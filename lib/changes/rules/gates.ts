@@ -1,4 +1,4 @@
-/** Conditions that still block an apply, in words: every condition that apply checks. */
+/** The gates of a change: every condition that an apply checks, in words. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergencyApproved, listReviewers } from "./break_glass.ts";
@@ -48,18 +48,18 @@ export type Gate = z.infer<ReturnType<typeof gateSchema>>;
 /** Input of the gates of a change. */
 export interface GateInput {
   intent: Intent;
-  /** Why it is too late to approve and to apply it. */
+  /** Why it is too late to approve or apply the change. */
   overdue?: string | undefined;
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
-  /** An operation on the host is under way, or the host has yet to say how it was left. */
+  /** An operation on the change that is under way or unresolved. */
   operation?: OperationState | undefined;
-  /** The targets of a plan that it is about. */
+  /** The targets of a plan that the unresolved operation is about. */
   unresolved_targets?: readonly string[] | undefined;
-  /** The same of an approved change's target, and the change it is about. */
+  /** An operation of another change on the same target. */
   other_operation?: { change_id: string; state: OperationState } | undefined;
   guardrail?: GuardrailEvidence | undefined;
-  /** Why the intent does not allow its value. */
+  /** Why the intent does not allow the value, in words. */
   not_allowed?: string | undefined;
   /** Only for an approved change. */
   owners?: TargetOwners | undefined;
@@ -67,7 +67,7 @@ export interface GateInput {
   holds: readonly Hold[];
 }
 
-/** The gates of a change as they stand now. */
+/** Lists the gates of a change under today's intent. */
 export function listGates(
   change: Change,
   {

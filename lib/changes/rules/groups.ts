@@ -12,7 +12,7 @@ export const groupsSchema = () =>
     "must be an object",
   );
 
-/** Reports a rule that cannot hold: the path of its field, and why. */
+/** Reports an invalid rule: the path of its field, and a message. */
 export type ReportIssue = (path: PropertyKey[], message: string) => void;
 
 /** Returns `policy` with each group in its lists of names replaced by its members. Reports groups that do not exist. */
@@ -35,7 +35,7 @@ export function expandGroups<P extends { groups: Readonly<Record<string, readonl
   ]);
 }
 
-/** Returns a rule with every list of names in it mapped; `path`: its own. */
+/** Returns a rule with every list of names in it mapped; `path`: the path of the rule in the intent. */
 export function mapNameLists<T>(
   rule: T,
   path: PropertyKey[],
@@ -48,6 +48,6 @@ export function mapNameLists<T>(
   return (isNameList(path) ? map(rule, path) : rule.map((inner, index) => inside(index, inner))) as T;
 }
 
-/** Returns true for the path of a list of names in `policy`; the schema of a value may have members of these names. */
+/** Returns true for the path of a list of names in `policy`. Schemas in `policy.targets` may have members of the same names. */
 const isNameList = (path: readonly PropertyKey[]): boolean =>
   path[1] !== "targets" && (path.at(-1) === "approvers" || path.at(-2) === "permissions" || path.at(-2) === "groups");

@@ -1,4 +1,4 @@
-/** When a guardrail of the intent is tripped. */
+/** Checks whether a KPI trips a guardrail of the intent. */
 import type { Guardrail, Intent } from "./intent.ts";
 import { kpiDirection, roundDelta } from "./kpi.ts";
 

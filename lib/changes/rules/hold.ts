@@ -1,4 +1,4 @@
-/** Reasons that hold an apply back in spite of all consents; they never hold back a rollback. */
+/** Freezes and windows: they block an apply that has all its consents, and never a rollback. */
 import { AppError } from "../../kit/errors.ts";
 import { type Freeze, freezeSchema } from "./freeze.ts";
 import { findActiveFreeze } from "./current_state.ts";
@@ -6,7 +6,7 @@ import type { Policy } from "./intent.ts";
 import type { ChangeEntry } from "./list_entries.ts";
 import { findClosure, selectWindows } from "./windows.ts";
 
-/** One reason, as a gate and as a refusal. */
+/** A condition that blocks an apply, as a gate and as an error. */
 export interface Hold {
   gate: "freeze" | "window" | "promotion";
   code: "frozen" | "outside_window" | "promotion_not_ready";
@@ -14,7 +14,7 @@ export interface Hold {
   details: object;
 }
 
-/** Returns what blocks the apply of a change, or without one every apply, at a moment in milliseconds since the epoch. */
+/** Lists what blocks the apply of a change now (milliseconds since the epoch); without a change, what blocks every apply. */
 export function listHolds(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
   const closure = findClosure(selectWindows(policy.windows, change), now);
   return [
@@ -32,7 +32,7 @@ export function listHolds(policy: Policy, freeze: Freeze | undefined, now: numbe
   ];
 }
 
-/** Returns the freeze in force as a hold. */
+/** Returns the active freeze as a hold; empty without one. */
 export function listFreezeHolds(freeze: Freeze | undefined, now: number): Hold[] {
   const activeFreeze = findActiveFreeze(freeze, now);
   return activeFreeze ? [createFreezeHold(activeFreeze)] : [];
@@ -44,7 +44,7 @@ export const describeFreeze = ({ actor, until }: Pick<Freeze, "actor" | "until">
 
 function createFreezeHold(freeze: Freeze): Hold {
   const { note } = freeze;
-  // In quotes, so that nobody takes what somebody noted for a word of the service.
+  // The note is quoted, so that nobody mistakes it for words of the service.
   const message = `${describeFreeze(freeze)}${note === "" ? "" : `: ${JSON.stringify(note)}`}`;
   return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema().parse(freeze) } };
 }

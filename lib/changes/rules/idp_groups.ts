@@ -1,4 +1,4 @@
-/** Groups of the identity provider: they narrow what a person may do, and grant nothing. */
+/** Groups of the identity provider. They restrict what a person may do, and grant nothing. */
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
 import { findPrincipal, type Principals } from "./principals.ts";
@@ -14,17 +14,17 @@ interface IntentPrincipals {
   principals: Principals;
 }
 
-/** Returns the groups that a token must name for what a person decides to count; empty for a person who needs none. */
+/** Returns the groups that a person's token must name for a decision to count; empty if none are required. */
 export function listRequiredGroups(name: string, intent: IntentPrincipals): readonly string[] {
   const principal = findPrincipal(name, intent);
   return (principal?.kind === "person" && principal.idp) || [];
 }
 
-/** Returns true where the groups on record are all that the intent asks of a person. */
+/** Returns true if the recorded groups include all that the intent requires of a person. */
 export const hasGroups = (name: string, recorded: readonly string[] | undefined, intent: IntentPrincipals): boolean =>
   listRequiredGroups(name, intent).every((group) => recorded?.includes(group) === true);
 
-/** Returns what an entry records of a person's groups: those that the intent asks for, where a token names them all. */
+/** Returns the groups for an entry: those that the intent requires, if the token names them all. */
 export function groupFacts(
   name: string,
   groups: readonly string[] | undefined,
@@ -34,7 +34,7 @@ export function groupFacts(
   return required.length > 0 && hasGroups(name, groups, intent) ? { idp: required } : {};
 }
 
-/** Requires that the token of a person names the groups that the intent asks for. Errors: 403 with `code`. */
+/** Requires that a person's token names the groups that the intent requires. Errors: 403 with `code`. */
 export function requireGroups(
   name: string,
   { idp }: Pick<Actor, "idp">,

@@ -41,7 +41,7 @@ const kpiSchema = once(() =>
   }),
 );
 
-/** Rules that are absent forbid nothing, except in `minor`, where kinds and targets that are not named are not covered. */
+/** An absent rule forbids nothing. In `minor` it is the reverse: only the named kinds and targets are covered. */
 export const policySchema = once(() =>
   strictObject({
     minor: strictObject({
@@ -150,33 +150,33 @@ const createShape = () => ({
   principals: principalsSchema().default({}).describe("Who is who, by name: people and agents."),
 });
 const fieldNames = once(() => Object.keys(createShape()));
-/** Rules that stand where nobody reads them; `deadline` and `tenant` may be words of the product's own there. */
+/** Names of rules that have no effect at the top level. `deadline` and `tenant` may be fields of the product there. */
 const misplacedNames = once(() => [
   ...Object.keys(policySchema().shape),
   ...Object.keys(kpiSchema().omit({ deadline: true, tenant: true }).shape),
   "policies",
 ]);
 
-/** A manifest is kept with every log and record that it was in force for. */
+/** Each log stores the manifests that it was written under. */
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** At the top a manifest may say more than the service reads. */
+/** The top level of a manifest may have fields that the service does not read. */
 const manifestSchema = once(() => z.looseObject(createShape(), "must be an object"));
 
-/** A manifest whose rules can come into force as they are meant; lists of names have people alone. */
+/** A manifest whose rules can take effect. Groups in lists of names are replaced by their members. */
 export const intentSchema = once(() =>
   manifestSchema().transform((stated, { issues }) => {
     const reportIssue: ReportIssue = (path, message) =>
       void issues.push({ code: "custom", input: stated, path, message });
     const value = { ...stated, policy: expandGroups(stated.policy, reportIssue) };
-    // A group that does not exist leaves its list too short, which is no fault of its own.
+    // An unknown group leaves its list too short; that is reported once, as the unknown group.
     if (issues.length === 0) reportUnreachableRules(value, reportIssue);
     reportImpostors(stated, reportIssue);
     return value;
   }),
 );
 
-/** Rules that could never come into force. */
+/** Reports rules that could never take effect. */
 function reportUnreachableRules(
   { policy, kpis, principals }: z.output<z.ZodObject<ReturnType<typeof createShape>>>,
   reportIssue: ReportIssue,
@@ -210,7 +210,7 @@ function reportUnreachableRules(
   });
 }
 
-/** A validated intent with its defaults filled in; who must sign stands with the rules that ask for it. */
+/** A validated intent with its defaults; `policy.signing` says who must sign. */
 export type Intent = z.output<ReturnType<typeof intentSchema>> & { policy: { signing: Signing } };
 /** The intent's rules with their defaults filled in. */
 export type Policy = Intent["policy"];
@@ -219,12 +219,12 @@ export type KpiGoal = Intent["kpis"][string];
 /** Action on a KPI that worsens after a change. */
 export type Guardrail = Policy["guardrails"][number];
 
-/** The file is not an intent; the message names each field and its rule. */
+/** The text is not a valid intent; the message names each field and its rule. */
 export class IntentInvalid extends Error {
   override readonly name = "IntentInvalid";
 }
 
-/** An intent, its canonical text with every member in it, and the hash of that. */
+/** An intent, its canonical JSON with every member, and the SHA-256 of that text. */
 export interface LoadedIntent {
   intent: Intent;
   manifest: string;
@@ -249,7 +249,7 @@ export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
       `${inexact} has a number with more digits than can be stored exactly; write it as a string`,
     );
   const parsed = intentSchema().safeParse(removeNotes(stated), { reportInput: true });
-  // A field that nobody reads may be any other, but not one that is meant to be a rule.
+  // Unknown fields are allowed at the top level, unless they look like misplaced or misspelt rules.
   const topLevelProblems = findTopLevelProblems(stated);
   if (!parsed.success || topLevelProblems.length > 0) {
     const rules = (parsed.error?.issues ?? []).map((issue) => {
@@ -284,7 +284,7 @@ const containsMember = (value: unknown, name: string): boolean =>
   value !== null &&
   (Object.hasOwn(value, name) || Object.values(value).some((inner) => containsMember(inner, name)));
 
-/** Copies what is stated without the fields that begin with `x-`. */
+/** Copies a manifest without the unknown fields that begin with `x-`. */
 function removeNotes(stated: unknown): unknown {
   const { error } = manifestSchema().safeParse(stated);
   const copy = structuredClone(stated);
@@ -298,7 +298,7 @@ function removeNotes(stated: unknown): unknown {
 const resolvePath = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce((within, key) => (within as Record<PropertyKey, unknown>)[key], value);
 
-/** The KPIs a feed may name under this intent. */
+/** Lists the KPIs that a feed may name under this intent. */
 export const listKpiNames = (intent: Pick<Intent, "kpis">): string[] => [
   ...new Set([...STANDARD_KPIS, ...Object.keys(intent.kpis)]),
 ];

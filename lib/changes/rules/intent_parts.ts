@@ -17,7 +17,7 @@ export const dateOrTime = () =>
     [z.iso.date(), z.iso.datetime({ offset: true })],
     "must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00",
   );
-/** A pattern of targets; one that matches none would be a rule that never holds. */
+/** A pattern of targets; a pattern that matches no target is rejected. */
 export const targetPattern = () =>
   z
     .string("must be text")
@@ -48,7 +48,7 @@ export const applierOrGroup = () =>
     findGroup(name) === undefined && normalizeName(name) !== POLICY_APPLY_WHEN ? findNameProblem(name) : undefined,
   );
 
-/** Tenants for which a rule holds; a list without any would be a rule that never holds. */
+/** Tenants that a rule applies to; an empty list is rejected. */
 export const tenantList = () =>
   list(
     nonEmptyText()
@@ -70,7 +70,7 @@ function findTenantProblem(tenant: string): string | undefined {
   return undefined;
 }
 
-/** The reason why no request could carry this as the name of one person who decides. */
+/** Explains why no request could have this name of an approver; undefined if one could. */
 function findNameProblem(name: string): string | undefined {
   if (INVISIBLE.test(name) || !name.isWellFormed()) return "holds a control or invisible character, which no name may";
   if (name.includes(",")) return "holds a comma: a list has one name in each place";

@@ -6,14 +6,14 @@ import { wireReader } from "./ssh_wire.ts";
 /** How a passkey signs. */
 export type Algorithm = "ES256" | "EdDSA" | "RS256";
 
-/** The public key of a passkey; `raw` tells keys apart however they are written. */
+/** The public key of a passkey; `raw` is the same for every encoding of one key. */
 export interface PasskeyMaterial {
   algorithm: Algorithm;
   spki: Uint8Array<ArrayBuffer>;
   raw: Uint8Array<ArrayBuffer>;
 }
 
-/** An SSH key; `application` where it is kept by a security key, which signs only when a person is there. */
+/** An SSH key; `application` is present for a security key, which signs only when a person is present. */
 export interface SshMaterial {
   type: SshKeyType;
   blob: Uint8Array<ArrayBuffer>;
@@ -21,7 +21,7 @@ export interface SshMaterial {
   application?: Uint8Array<ArrayBuffer>;
 }
 
-/** The SSH keys that can be named: those of security keys, and those that sign by themselves. */
+/** Accepted types of SSH keys: security keys first, then keys that sign unattended. */
 export const SSH_KEY_TYPES = [
   "sk-ssh-ed25519@openssh.com",
   "sk-ecdsa-sha2-nistp256@openssh.com",
@@ -30,7 +30,7 @@ export const SSH_KEY_TYPES = [
 ] as const;
 export type SshKeyType = (typeof SSH_KEY_TYPES)[number];
 
-/** Bytes that every SubjectPublicKeyInfo of these kinds begins with; for RSA, those after the outermost length. */
+/** The first bytes (hex) of a SubjectPublicKeyInfo; for RSA, the bytes after the outermost length. */
 const SPKI = {
   ES256: "3059301306072a8648ce3d020106082a8648ce3d03010703420004",
   EdDSA: "302a300506032b6570032100",
@@ -52,10 +52,10 @@ export function parsePasskeyMaterial(publicKey: string): PasskeyMaterial | undef
   return isRsa(hex) && spki.length >= MIN_RSA_BYTES ? { algorithm: "RS256", spki, raw: spki } : undefined;
 }
 
-/** An RSA key in DER, each length in its shortest form and nothing left over: in any other it could stand under two names. */
+/** Returns true for an RSA key in strict DER: shortest lengths, no extra bytes. Otherwise one key could be listed twice. */
 function isRsa(hex: string): boolean {
   let offset = 0;
-  /** Reads a tag with its length, which is that of the rest where it must be; gives where its content ends. */
+  /** Reads a tag and its length; returns the offset where its content ends, NaN if the encoding is not minimal. */
   const enterElement = (tag: string): number => {
     if (!hex.startsWith(tag, offset)) return NaN;
     const first = parseInt(hex.slice(offset + 2, offset + 4), 16);
@@ -73,7 +73,7 @@ function isRsa(hex: string): boolean {
   if (enterElement("30") !== totalDigits) return false;
   for (const end of [undefined, totalDigits]) {
     const next = enterElement("02");
-    // A zero in front is there only to keep a number from being negative.
+    // A leading zero is allowed only where the number would otherwise be negative.
     const isMinimal = hex.slice(offset, offset + 2) !== "00" || parseInt(hex.slice(offset + 2, offset + 4), 16) >= 0x80;
     if (Number.isNaN(next) || next <= offset || !isMinimal || (end !== undefined && next !== end)) return false;
     offset = next;
@@ -81,7 +81,7 @@ function isRsa(hex: string): boolean {
   return true;
 }
 
-/** Reads a public key as it stands in a `.pub` file; undefined for one that cannot be used. */
+/** Parses a public key from the line of a `.pub` file; undefined for a key that cannot be used. */
 export function parseSshMaterial(publicKey: string): SshMaterial | undefined {
   const [type, encoded = ""] = publicKey.split(" ") as [SshKeyType, string?];
   const blob = decodeBase64(encoded);
@@ -101,14 +101,14 @@ export function parseSshMaterial(publicKey: string): SshMaterial | undefined {
   }
 }
 
-/** How entries name a key: of an SSH key what `ssh-keygen -l` shows, of a passkey the same of its public key. */
+/** The id of a key in entries: the SHA-256 fingerprint of the public key, for an SSH key as `ssh-keygen -l` shows it. */
 export function signingKeyId({ type, public_key }: { type: string; public_key: string }, sha256: Sha256): string {
   const bytes = type === "ssh" ? parseSshMaterial(public_key)!.blob : parsePasskeyMaterial(public_key)!.spki;
   const digest = Uint8Array.from(sha256(bytes).match(/../g)!, (byte) => parseInt(byte, 16));
   return `SHA256:${toBase64(digest).replaceAll("=", "")}`;
 }
 
-/** Returns whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
+/** Returns true if a page of this origin may use the key: an origin that the key lists, or else its relying party's. */
 export const isKeyOrigin = (
   origin: string,
   { rp_id, origins }: { rp_id: string; origins?: string[] | undefined },

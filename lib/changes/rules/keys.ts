@@ -62,7 +62,7 @@ const sshKeySchema = () =>
     context.addIssue({ code: "custom", path: ["unattended"], message });
   });
 
-/** Secure contexts only, and of the relying party or below it. */
+/** Returns true for a secure origin of the relying party or of a subdomain. */
 function isOriginOfHost(origin: string, rpId: string): boolean {
   if (!URL.canParse(origin)) return false;
   const { origin: own, protocol, hostname } = new URL(origin);
@@ -78,7 +78,7 @@ export type Key = z.output<ReturnType<typeof keySchema>>;
 export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
 export type SshKey = Extract<Key, { type: "ssh" }>;
 
-/** Marks that no two people may share: equal marks are one key in two text forms. */
+/** Lists values that identify a key however it is written; no two people may share one. */
 export const listKeyIdentities = (key: Key): string[] =>
   key.type === "ssh"
     ? [toHex(parseSshMaterial(key.public_key)!.raw)]

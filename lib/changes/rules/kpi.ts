@@ -7,11 +7,11 @@ import type { GoodDirection } from "./kpi_words.ts";
 export interface KpiValue {
   value: number;
   at: string;
-  /** The audit entry of the feed: feeds after an apply are found by log order, not by the clock. */
+  /** The audit entry of the feed. Feeds after an apply are found by the order of the log, not by time. */
   entry: number;
-  /** The first value ever fed: the baseline where the intent gives none. */
+  /** The first value ever fed: the baseline if the intent states none. */
   first: number;
-  /** When that was. */
+  /** RFC 3339: when the first value was fed. */
   first_at: string;
 }
 
@@ -26,10 +26,10 @@ export const NO_KPIS: KpiState = { values: {}, last_at: null };
 
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
 const DEFAULT_STEP = 0.2;
-/** A KPI that was not fed for longer is stale. */
+/** A KPI is stale when its newest value is older. */
 const STALE_MS = 7 * DAY_MS;
 
-/** The state after a feed; the feed's numbers are finite. */
+/** Returns the state after a feed of finite numbers. */
 export function feed(state: KpiState, fed: Record<string, number>, at: string, entry: number): KpiState {
   const values = { ...state.values };
   for (const [kpi, value] of Object.entries(fed))
@@ -61,7 +61,7 @@ export function kpiDirection(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 
 export const goodDirection = (kpi: string, intent: Pick<Intent, "kpis">): GoodDirection =>
   kpiDirection(kpi, intent) === 1 ? "up" : "down";
 
-/** Returns whether a KPI's newest value is too old to go by. */
+/** Returns true if a KPI's newest value is stale. */
 export const isStale = (fed_at: string, now: number): boolean => now - Date.parse(fed_at) > STALE_MS;
 
 /** The moment at which a KPI's deadline is over; a date is over with its day. Infinity where the intent gives none. */
@@ -70,5 +70,5 @@ export function goalDeadline({ deadline }: Pick<KpiGoal, "deadline"> = {}): numb
   return Date.parse(deadline) + (deadline.length === "2026-12-31".length ? DAY_MS : 0);
 }
 
-/** A difference without the last digits that binary fractions add. */
+/** Rounds a difference to 12 digits, which removes the noise of binary fractions. */
 export const roundDelta = (delta: number): number => Number(delta.toPrecision(12));

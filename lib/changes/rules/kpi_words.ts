@@ -1,5 +1,4 @@
-/**
- * The words for a KPI's movement: which way it went, by how much, and whether that is good. Without a schema, so that a browser
+/** The words for a KPI's movement: direction, amount, better or worse. Without a schema, so that a browser
  * can load it.
  */
 
@@ -21,7 +20,7 @@ export const describeRegression = (baseline: number, value: number): string =>
 /** The movement that a gain stands for: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
 export const describeGain = (gain: number, good: GoodDirection): string => describeDelta(gainToDelta(gain, good), good);
 
-/** The movement that was promised: `to fall by 0.02`. */
+/** The expected movement: `to fall by 0.02`. */
 export function describePromise(gain: number, good: GoodDirection): string {
   const delta = gainToDelta(gain, good);
   return delta === 0 ? "not to move" : `to ${delta > 0 ? "rise" : "fall"} by ${Math.abs(delta)}`;
@@ -30,7 +29,7 @@ export function describePromise(gain: number, good: GoodDirection): string {
 /** A difference with its sign: `+0.05`, `−0.012`. */
 export const formatDelta = (delta: number): string => `${delta > 0 ? "+" : delta < 0 ? "−" : ""}${Math.abs(delta)}`;
 
-/** Returns whether a movement is good, as a word. */
+/** Says whether a movement is better or worse. */
 export const nameEffect = (delta: number, good: GoodDirection): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";
 

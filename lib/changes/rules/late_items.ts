@@ -1,7 +1,7 @@
-/** Items that were, or can be, added to a change later. */
+/** Items (rationale, note) that can be added to a change after its decision. */
 import type { Change, LateItem } from "./change.ts";
 
-/** Returns whether the item was stated when the change was proposed or decided. */
+/** Returns true if the item was stated when the change was proposed or decided. */
 export function isItemStated({ rationale, approval_note, approvals }: Change, item: LateItem): boolean {
   const texts = item === "rationale" ? [rationale] : [approval_note, ...approvals.map(({ note }) => note)];
   return texts.some((text) => text?.trim());
@@ -11,7 +11,7 @@ export function isItemStated({ rationale, approval_note, approvals }: Change, it
 export const isItemMissing = (change: Change, item: LateItem): boolean =>
   isDecided(change) && !listLateItems(change).includes(item) && !isItemStated(change, item);
 
-/** Returns whether all is decided until the host product has the change, or does not get it. */
+/** Returns true for a change that is applied, rolled back or denied. */
 export const isDecided = ({ status }: Pick<Change, "status">): boolean =>
   status === "applied" || status === "rolled_back" || status === "denied";
 

@@ -1,11 +1,11 @@
-/** A late note: what should have been said of a change when it was decided, said afterwards, and marked so. */
+/** A late note: a rationale or note that was missing when the change was decided, added afterwards. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change, LateItem } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { isDecided, listLateItems, isItemStated } from "./late_items.ts";
 import { listAllowedActions } from "./transitions.ts";
 
-/** Returns the event of a late note. Errors: 400 `illegal_transition` while it is open, or where that is on record. */
+/** Returns the facts of a late note. Errors: 400 `illegal_transition` for an open change, or if the item is on record already. */
 export function makeLateNote(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
   const { change_id, status } = change;
   const createRejection = (reason: string) =>

@@ -1,9 +1,9 @@
-/** The targets that a change sets, and the value of each. A change that sets several lists them here and nowhere else. */
+/** The targets that a change sets, and their values; a plan sets several. */
 import type { PlanEntry } from "./change.ts";
 import type { Content } from "./content.ts";
 import { matchesAny } from "./target_pattern.ts";
 
-/** A target and the value that it is set to, without which it is left alone; or a plan's name and what it sets. */
+/** A target with its new value, which may be absent; or the name of a plan with its entries. */
 export type ChangeEntry = Pick<Content, "tenant_id" | "target" | "value" | "sets">;
 
 /** Returns true for a plan: a change that sets several targets, and whose own target is only a name. */
@@ -13,7 +13,7 @@ export const isPlan = (change: ChangeEntry): boolean => change.sets !== undefine
 export const listEntries = ({ tenant_id, target, value, sets }: ChangeEntry): readonly PlanEntry[] =>
   sets ?? [{ tenant_id, target, value }];
 
-/** Lists what rules by target and tenant judge: what a change sets, and before it the name of a plan. */
+/** Lists the targets that rules apply to: those that a change sets, and first the name of a plan. */
 export const listGovernedEntries = (change: ChangeEntry): readonly PlanEntry[] =>
   isPlan(change)
     ? [{ tenant_id: change.tenant_id, target: change.target }, ...listEntries(change)]
@@ -29,7 +29,7 @@ export interface Scope {
   tenants?: readonly string[] | undefined;
 }
 
-/** Returns true where a rule is for this entry. */
+/** Returns true if a rule applies to this entry. */
 export const isInScope = (
   { target, tenant_id }: Pick<PlanEntry, "target" | "tenant_id">,
   { targets, tenants }: Scope,

@@ -1,4 +1,4 @@
-/** Mandates that `policy.mandates` allows, and the bounds that hold under it. Pure. */
+/** Checks a mandate against `policy.mandates`, and limits its bounds to those of the policy. Pure. */
 import { AppError } from "../../kit/errors.ts";
 import { DAY_MS } from "../../kit/days.ts";
 import type { Policy } from "./intent.ts";
@@ -29,12 +29,12 @@ export function requireAllowedMandate(bounds: MandateBounds, policy: Policy, now
     );
 }
 
-/** Bounds of a mandate that hold now: the smaller of its own and those of the policy. */
+/** Effective bounds of a mandate: the smaller of its own and the policy's. */
 export interface EffectiveBounds extends MandateBounds {
   from: string;
 }
 
-/** Returns the bounds that hold under a policy. */
+/** Returns the effective bounds under a policy. */
 export function effectiveBounds({ bounds, created_at, signed_at }: MandateRecord, rule: MandatesRule): EffectiveBounds {
   const latest = new Date(Date.parse(created_at) + rule.max_days * DAY_MS).toISOString();
   const started = signed_at ?? created_at;

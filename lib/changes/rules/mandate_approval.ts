@@ -3,7 +3,7 @@ import type { Approval, Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { parseMandateName } from "./mandate.ts";
 
-/** Facts that the entry of such a consent records. */
+/** Facts in the entry of a mandate's consent. */
 export interface MandateApproval {
   mandate_id: string;
   revision: number;

@@ -1,4 +1,4 @@
-/** Changes that lie inside a mandate, as far as the change itself says it. Pure. */
+/** Checks a change against the bounds of a mandate. Values and limits by the log are checked elsewhere. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { TargetLocation } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
@@ -10,19 +10,19 @@ import { normalizeName } from "./names.ts";
 import { hasRolloutBounds, type StagesRule } from "./stages_rule.ts";
 import { matchesAny } from "./target_pattern.ts";
 
-/** A bound that a change does not keep, or that it says nothing of. */
+/** A bound that a change violates, or for which it does not state the needed field. */
 export interface BoundViolation {
   bound: string;
   message: string;
 }
 
-/** Facts by which a change is judged. */
+/** The rules and systems that a change is checked against. */
 export interface BoundFacts {
   /** RFC 3339. */
   at: string;
   rule: MandatesRule;
   stages: StagesRule | undefined;
-  /** Places that the change would be set at. */
+  /** Locations of the change's values. */
   places: readonly TargetLocation[] | undefined;
   /** The systems of the configuration now. */
   systems: readonly MandateSystem[];
@@ -43,7 +43,7 @@ type BoundedChange = Pick<
   | "proposer"
 >;
 
-/** Returns the first bound that a change breaks; undefined where it lies inside. Values are judged elsewhere. */
+/** Returns the first bound that a change violates; undefined if it lies inside. */
 export function findBoundViolation(
   change: BoundedChange,
   { systems: signedSystems }: Pick<MandateRecord, "systems">,

@@ -1,4 +1,4 @@
-/** Narrowing a mandate: each bound smaller or as it was, and nothing else. Pure. */
+/** Narrowing a mandate: each bound becomes stricter or stays. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { invalidField } from "../../kit/errors.ts";
 import type { MandateBounds, MandateLimits } from "./mandate.ts";

@@ -1,4 +1,4 @@
-/** A mandate as its entries record it: the fold over them. Pure. */
+/** The state of a mandate, folded from its entries. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { AppError } from "../../kit/errors.ts";
 import type { MandateBounds, MandateState } from "./mandate.ts";
@@ -50,7 +50,7 @@ export interface MandateRecord {
   audit: readonly number[];
 }
 
-/** The members of a detail that the fold reads. */
+/** The fields of an entry's detail that the fold reads. */
 export interface MandateDetail {
   mandate_id?: string;
   revision?: number;
@@ -70,7 +70,7 @@ export interface MandateDetail {
   reason?: string;
 }
 
-/** An entry about a mandate, with its detail read. */
+/** An entry about a mandate, with its detail parsed. */
 export interface MandateEvent {
   id: number;
   timestamp: string;
@@ -106,7 +106,7 @@ export const makeDraft = (
   audit: [],
 });
 
-/** The mandate after one more of its events; undefined where the event does not follow. */
+/** Returns the mandate after one more event; undefined if the event is impossible in this state. */
 export function evolveMandate(before: MandateRecord | undefined, event: MandateEvent): MandateRecord | undefined {
   const { id, detail, event_type } = event;
   const mandate = before ?? createFirst(event);
@@ -117,14 +117,14 @@ export function evolveMandate(before: MandateRecord | undefined, event: MandateE
   return changes && { ...mandate, ...changes, revision: detail.revision, audit: [...mandate.audit, id] };
 }
 
-/** The mandate that entries make, oldest first; undefined where one does not follow. */
+/** Folds entries, oldest first, into a mandate; undefined if an entry is impossible. */
 export function foldMandate(events: readonly MandateEvent[]): MandateRecord | undefined {
   let mandate: MandateRecord | undefined;
   for (const event of events) if (!(mandate = evolveMandate(mandate, event))) return undefined;
   return mandate;
 }
 
-/** Each signature repeats the draft. */
+/** Creates the draft from a signature's entry, which repeats it. */
 function createFirst({ event_type, detail }: MandateEvent): MandateRecord | undefined {
   const { mandate_id, bounds, systems, created_at, draft_note = "" } = detail;
   if (event_type !== "mandate_signed" || !mandate_id || !bounds || !systems || !created_at) return undefined;

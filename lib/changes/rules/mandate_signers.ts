@@ -1,4 +1,4 @@
-/** Whose signatures a mandate needs: the quorum of major changes, and the owners of every pattern that it covers. Pure. */
+/** The signatures that a mandate needs: the quorum of major changes, and the owners of every pattern that it covers. Pure. */
 import type { Electorate } from "./policy.ts";
 import { listElectors, canDecide } from "./policy.ts";
 import type { MandateBounds } from "./mandate.ts";
@@ -12,12 +12,12 @@ import { isCovered } from "./target_pattern.ts";
 type MandateScope = Pick<MandateBounds, "targets" | "tenants">;
 type OwnerRule = Policy["owners"][number];
 
-/** Returns true where a rule of owners is for some of what a pattern covers. */
+/** Returns true if a rule of owners applies to some targets of a pattern. */
 const overlapsScope = (pattern: string, tenants: MandateBounds["tenants"], rule: OwnerRule): boolean =>
   rule.targets.some((owned) => hasOverlap(pattern, owned)) &&
   (!rule.tenants || tenants === "all" || rule.tenants.some((tenant) => tenants.includes(tenant)));
 
-/** Returns true where a rule of owners is for all of what a pattern covers. */
+/** Returns true if a rule of owners applies to all targets of a pattern. */
 const coversScope = (pattern: string, tenants: MandateBounds["tenants"], rule: OwnerRule): boolean =>
   isCovered(pattern, rule.targets) &&
   (!rule.tenants || (tenants !== "all" && tenants.every((tenant) => rule.tenants!.includes(tenant))));

@@ -1,17 +1,17 @@
-/** The statement of an act on the service itself, which a person signs as they sign a consent. */
+/** The statement that a person signs for an action on the service itself, such as a freeze. */
 import type { CommonFacts } from "./statement.ts";
 
-/** Acts that can be signed. */
+/** Actions on the service that a person can sign. */
 export const SERVICE_ACTIONS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase", "feed_kpis"] as const;
 export type ServiceAction = (typeof SERVICE_ACTIONS)[number];
 
-/** The facts that the statement of an act states. */
+/** The facts in the statement of such an action. */
 export interface ServiceActionFacts extends CommonFacts {
   decision: ServiceAction;
   actor: string;
-  /** End of a freeze that ends by itself. */
+  /** RFC 3339: when a freeze ends by itself. */
   until?: string | undefined;
-  /** The end of the log that it goes on from, in an accepted loss. */
+  /** Length of the log from which the service continues after an accepted loss. */
   length?: number | undefined;
   head?: string | undefined;
   /** Values of a feed, by KPI. */
@@ -21,6 +21,6 @@ export interface ServiceActionFacts extends CommonFacts {
   digest?: string | undefined;
 }
 
-/** Returns the name of the person that a statement is of. */
+/** Returns the name of the person who signs a statement. */
 export const signerName = (facts: { approver: string } | Pick<ServiceActionFacts, "actor">): string =>
   "actor" in facts ? facts.actor : facts.approver;

@@ -34,7 +34,7 @@ export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "place
   item?: string | undefined;
   /** A rollback over a value that another program set. */
   over_drift?: true | undefined;
-  /** Digests of what the places held, as the approver saw them. */
+  /** Digests of the values that the approver saw. */
   seen?: readonly string[] | undefined;
 }
 
