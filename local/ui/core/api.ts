@@ -1,4 +1,4 @@
-/** Speaks to the service: its public JSON API and nothing else. */
+/** Requests to the service's public JSON API. */
 import type { Whoami } from "./api_types.ts";
 import { adminToken, readToken } from "./session.ts";
 import { createValue } from "./value.ts";
@@ -12,10 +12,10 @@ export interface ErrorBody {
   [detail: string]: unknown;
 }
 
-/** True if the service last refused a write because its clock is far behind its log. */
+/** True if the service last rejected a write because its clock is far behind its log. */
 export const clockBehind = createValue(false);
 
-/** The service answered, and said no. */
+/** The service answered with an error. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   constructor(readonly body: ErrorBody) {
@@ -28,16 +28,16 @@ export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
 }
 
-/** True if the service answered last, and the time (milliseconds). */
+/** The last request: `reached` if the service answered it; `at` in milliseconds. */
 export const lastContact = createValue<{ reached: boolean; at: number }>({ reached: true, at: Date.now() });
 
-/** How far the service's clock is before this one, in milliseconds, as its last answer said. */
+/** Milliseconds by which the service's clock is ahead of this one, from its last answer. */
 let clockOffsetMs = 0;
 
-/** The time at the service, as far as it is known here. */
+/** Returns the service's current time in milliseconds, estimated from its last answer. */
 export const getServiceTime = (): number => Date.now() + clockOffsetMs;
 
-/** An action that failed in this page, in words for the user; nothing was sent. */
+/** An action failed in this page before anything was sent; the message is for the user. */
 export class NotSentError extends Error {
   override readonly name = "NotSentError";
 }
@@ -65,9 +65,7 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return (await request(apiUrl(path, query), { signal: timeoutSignal(READ_TIMEOUT_MS, signal) })).json() as Promise<T>;
 }
 
-/**
- * Reads an answer for a person. A name that the service rejects is rejected again at the act; what is read is shown all the same.
- */
+/** Reads an answer as a person sees it; if the service rejects the name, as an unnamed reader sees it. */
 export async function getForPerson<T>(person: string, path: string, query: Query, signal?: AbortSignal): Promise<T> {
   try {
     return await get<T>(path, { ...query, person }, signal);
@@ -83,7 +81,7 @@ export async function getText(path: string, query: Query = {}, signal?: AbortSig
   return (await request(apiUrl(path, query), { signal: timeoutSignal(READ_TIMEOUT_MS, signal) })).text();
 }
 
-/** Reads an answer piece by piece, for as long as it takes. */
+/** Requests an answer that is read as a stream, without a time limit. */
 export const getStream = (path: string, query: Query, signal: AbortSignal): Promise<Response> =>
   request(apiUrl(path, query), { signal });
 
@@ -94,7 +92,7 @@ export type Fields = Record<string, string | undefined>;
 export interface Conditions {
   /** The revision that the user saw. */
   revision?: number | undefined;
-  /** Sent again with the same key, a request is answered and not done again; `null`: it only looks, and is kept nowhere. */
+  /** Idempotency key; absent: a new one; `null`: none, for a dry run, which stores nothing. */
   key?: string | null | undefined;
 }
 
@@ -110,7 +108,7 @@ export async function post<T>(path: string, fields: Fields, { revision, key }: C
   ).json() as Promise<T>;
 }
 
-/** A token that a header can carry; others are refused here, in the words in which the service would. */
+/** Returns a token that a header can carry. Errors: `ServiceError` for others, worded as the service's. */
 function requireSendableToken(token: string): string {
   if (isHeaderValue(token)) return token;
   const error = "the token holds characters that no header can carry";
@@ -119,21 +117,19 @@ function requireSendableToken(token: string): string {
 
 const isHeaderValue = (token: string): boolean => /^[\x20-\x7e]+$/.test(token);
 
-/** The headers of a request with the tokens that were given: reads may be protected too. */
+/** Returns the headers with the stored tokens; reads may be protected too. */
 export const makeTokenHeaders = (): Record<string, string> => ({
   ...(isHeaderValue(adminToken.get()) && { "x-svc-admin-token": adminToken.get() }),
   ...(isHeaderValue(readToken.get()) && { "x-svc-read-token": readToken.get() }),
 });
 
-/** Returns whether a caller with these headers, and no token, may read. */
+/** Returns true if a caller with these headers alone may read. */
 export async function canRead(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
   const may = await fetchPermissions(headers, signal);
   return may === "unknown" || (may?.includes("read") ?? false);
 }
 
-/**
- * Returns the permissions of a caller with these headers; `unknown` to a service that does not say, undefined where none answers.
- */
+/** Returns the permissions of a caller with these headers; `unknown` if the service lists none, undefined if it does not answer. */
 export async function fetchPermissions(
   headers: Record<string, string>,
   signal?: AbortSignal,
@@ -150,23 +146,23 @@ export async function fetchPermissions(
   return ((await response.json()) as Whoami).may;
 }
 
-/** The form of a request. */
+/** Encodes fields as a form; undefined ones are left out. */
 export function encodeForm(fields: Fields): URLSearchParams {
   const form = new URLSearchParams();
   for (const [name, given] of Object.entries(fields)) if (given !== undefined) form.set(name, given);
   return form;
 }
 
-/** A new `Idempotency-Key`. */
+/** Returns a new `Idempotency-Key`. */
 export const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Returns whether the service has no such part: it is off, or this version does not have it. */
+/** Returns true if the service lacks the requested part: it is off, or this version does not have it. */
 export const isAbsent = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.body.status === 404 || error.body.status === 405 || error.body.status === 503);
 
-/** Returns whether the product runtime is off. */
+/** Returns true if the product runtime is off. */
 export const isRuntimeOff = (error: unknown): boolean =>
   error instanceof ServiceError && error.body.code === "product_runtime_disabled";
 
@@ -176,11 +172,11 @@ async function request(url: string, init: RequestInit): Promise<Response> {
   try {
     response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init, headers });
   } catch (error) {
-    const gone = (error as Error).name;
-    if (gone === "AbortError") throw error;
+    const cause = (error as Error).name;
+    if (cause === "AbortError") throw error;
     lastContact.set({ reached: false, at: Date.now() });
     throw new UnreachableError(
-      gone === "TimeoutError" ? "The service did not answer in time." : "The service cannot be reached.",
+      cause === "TimeoutError" ? "The service did not answer in time." : "The service cannot be reached.",
     );
   }
   lastContact.set({ reached: true, at: Date.now() });
@@ -192,7 +188,7 @@ async function request(url: string, init: RequestInit): Promise<Response> {
   throw new ServiceError(refusal);
 }
 
-/** A proxy in between may answer in its own words. */
+/** Reads the error of an answer; a proxy in between may send no JSON. */
 async function readErrorBody(response: Response): Promise<ErrorBody> {
   const { status } = response;
   const text = await response.text().catch(() => "");

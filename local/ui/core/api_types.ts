@@ -1,4 +1,4 @@
-/** Answers of the service, by the library's own declarations. Only types are imported; no code of the library does. */
+/** Types of the service's answers, from the library's declarations; only types are imported. */
 import type { ObservedValue } from "../../../lib/changes/rules/moved_value.ts";
 import type * as z from "zod";
 import type { Preview } from "../../../lib/changes/preview_proposal.ts";

@@ -1,6 +1,6 @@
-/** Server-sent events read by `fetch`, which can carry a token; the browser's own reader cannot. */
+/** Server-sent events read by `fetch`, since the browser's `EventSource` cannot send a token. */
 
-/** Calls `onEvent` with each event of an answer until it ends. */
+/** Calls `onEvent` with each event until the answer ends. */
 export async function readEvents(response: Response, onEvent: (type: string, data: string) => void): Promise<void> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";

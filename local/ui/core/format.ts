@@ -1,4 +1,4 @@
-/** Figures and times as people read them. */
+/** Numbers, durations and times in the reader's locale. */
 
 import { LOCALE } from "./locale.ts";
 
@@ -10,7 +10,7 @@ const dateTimeFormat = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", ti
 const timeFormat = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
 const dayFormat = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
 
-/** `12,345.6`; a count to the last digit, a fraction to the sixth. */
+/** `12,345.6`: whole digits in full, at most six significant digits below 1,000. */
 export const formatNumber = (value: number): string =>
   (Math.abs(value) < 1000 ? smallFormat : largeFormat).format(value);
 
@@ -18,7 +18,7 @@ export const formatNumber = (value: number): string =>
 export const formatSigned = (value: number): string =>
   value > 0 ? `+${formatNumber(value)}` : formatNumber(value).replace("-", "−");
 
-/** `83%`; a share that is unknown is said to be so. */
+/** `83%`; `null` is "no data". */
 export const formatPercent = (part: number | null): string => (part === null ? "no data" : percentFormat.format(part));
 
 /** `1 person`, `40 people`. */
@@ -41,7 +41,7 @@ export const formatDay = (at: number): string => dayFormat.format(at);
 export const localizeTimes = (message: string): string =>
   message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, formatDateTime);
 
-/** A sentence with its full stop, once. */
+/** Adds a full stop unless the sentence has an end. */
 export const endSentence = (sentence: string): string => (/[.!?]"?$/.test(sentence) ? sentence : `${sentence}.`);
 
 /** `512 B`, `4.2 kB`, `1.3 MB`. */
@@ -57,7 +57,7 @@ const UNITS: [number, string][] = [
   [60_000, "min"],
 ];
 
-/** How long: `less than a minute`, `3 min`, `5 h`, `2 days`. */
+/** `less than a minute`, `3 min`, `5 h`, `2 days`. */
 export function formatDuration(ms: number): string {
   for (const [size, unit] of UNITS)
     if (ms >= size) {
@@ -74,11 +74,11 @@ export function formatRelativeTime(at: string | number, now: number): string {
   return ms > 0 ? `${formatDuration(ms)} ago` : `in ${formatDuration(-ms)}`;
 }
 
-/** The beginning of a hash or id, as far as people compare it. */
+/** The first eight characters of a hash. */
 export const shortenHash = (hash: string): string => (hash.length > 12 ? `${hash.slice(0, 8)}…` : hash);
 
-/** A change's id with only its last part, which differs between changes of one minute. */
+/** The first four and last eight characters of a change's id: ids of the same minute begin alike. */
 export const shortenId = (id: string): string => (id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-8)}` : id);
 
-/** JSON as people read it. */
+/** JSON with line breaks; "" for undefined. */
 export const formatJson = (json: unknown): string => JSON.stringify(json, null, 2) ?? "";

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getServiceTime } from "./api.ts";
 import { type Value, createValue } from "./value.ts";
 
-/** A value's content; the component is drawn again when it is replaced. */
+/** Returns a value's content, and draws the component again when it changes. */
 export function useValue<T>(source: Value<T>): T {
   const [, draw] = useState({});
   useLayoutEffect(() => source.subscribe(() => draw({})), [source]);
@@ -13,13 +13,13 @@ export function useValue<T>(source: Value<T>): T {
 const ticks = createValue(0);
 setInterval(() => ticks.set(ticks.get() + 1), 15_000);
 
-/** Returns the service's time in milliseconds, again every few seconds: the device's clock may be wrong. */
+/** Returns the service's time in milliseconds, updated every 15 seconds; the device's clock may be wrong. */
 export function useNow(): number {
   useValue(ticks);
   return getServiceTime();
 }
 
-/** Milliseconds that typing rests before anybody is asked. */
+/** Milliseconds without typing before a request is sent. */
 const TYPING_PAUSE_MS = 200;
 
 /** Returns the typed text, once the typing pauses. */
@@ -32,10 +32,10 @@ export function useDebounced(typed: string): string {
   return debounced;
 }
 
-/** How many dialogs are open: nothing behind one is replaced. */
+/** Number of open dialogs; content behind a dialog is not replaced. */
 export const openDialogs = createValue(0);
 
-/** A key that opens something on this page, and what it opens. */
+/** A single key with its action on this page. */
 export interface KeyAction {
   key: string;
   label: string;
@@ -45,7 +45,7 @@ export interface KeyAction {
 /** The keys of the page that is shown. */
 export const pageKeys = createValue<readonly KeyAction[]>([]);
 
-/** Gives the page its keys for as long as it is shown. */
+/** Registers keys while the page is shown. */
 export function usePageKeys(keys: readonly KeyAction[]): void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -62,10 +62,10 @@ export function usePageKeys(keys: readonly KeyAction[]): void {
   }, [names]);
 }
 
-/** True if the reader has gone from one page to another since the console was loaded. */
+/** True once the reader has left the first page. */
 let hasNavigated = false;
 
-/** Takes the focus to the page that is gone to; its heading may come later. */
+/** Moves the focus to the heading of a new page; a heading that comes later takes it by `useHeadingFocus`. */
 export function focusPage(): void {
   hasNavigated = true;
   const heading = document.querySelector<HTMLElement>("h1");
@@ -73,7 +73,7 @@ export function focusPage(): void {
   else (document.activeElement as HTMLElement | null)?.blur();
 }
 
-/** A heading that takes the focus when it appears and nothing has it. */
+/** Focuses a heading that appears after a navigation while nothing has the focus. */
 export function useHeadingFocus(): { ref: (heading: HTMLElement | null) => void } {
   const heading = useRef<HTMLElement | null>(null);
   useLayoutEffect(() => {
@@ -83,7 +83,7 @@ export function useHeadingFocus(): { ref: (heading: HTMLElement | null) => void 
 }
 
 const pageTitle = createValue("");
-/** Changes that wait for the reader; for anybody where no name is given. */
+/** Number of changes that wait for the reader, or for anybody if the reader has no name. */
 export const waitingCount = createValue(0);
 for (const part of [pageTitle, waitingCount])
   part.subscribe(() => {
@@ -92,12 +92,12 @@ for (const part of [pageTitle, waitingCount])
     document.title = `${count}${title}Countersign`;
   });
 
-/** Names the page in the window's title. */
+/** Sets the page's part of the window title. */
 export function useTitle(title: string): void {
   useEffect(() => pageTitle.set(title), [title]);
 }
 
-/** Says in the window's title how many changes wait; undefined: it is not known here. */
+/** Sets the count in the window title; undefined leaves it as it is. */
 export function useWaitingCount(count: number | undefined): void {
   useEffect(() => {
     if (count !== undefined) waitingCount.set(count);

@@ -1,9 +1,9 @@
-/** Single keys: they open dialogs and move the focus, and never decide anything. */
+/** Keyboard shortcuts: they open dialogs and move the focus, and never decide anything. */
 import { useEffect } from "preact/hooks";
 import { openDialogs, pageKeys } from "./hooks.tsx";
 import { shortcuts } from "./session.ts";
 
-/** Returns whether a key types text there. */
+/** Returns true if the element takes typed text. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
@@ -11,7 +11,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 
 /**
  * Listens for Ctrl or Command with `k` or `Enter`, which sends the form, and for `?`, `/`, `j`, `k` and the keys of the page.
- * `Enter` is the browser's own: it follows the focused row.
+ * `Enter` on a focused row is handled by the browser.
  */
 export function useKeyboard(open: { help: () => void; find: () => void }): void {
   useEffect(() => {

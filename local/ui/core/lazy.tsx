@@ -1,9 +1,9 @@
-/** Pages whose code comes when they are first opened. */
+/** Components whose code is loaded when they are first shown. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { subscribeToReconnect } from "./live.ts";
 
-/** Makes a page, or a part of one, of a module that is loaded on demand; `ahead` loads it before it is shown. */
+/** Makes a component of a module that is loaded on demand; `ahead` loads the module before the component is shown. */
 export function lazy<P extends object>(
   load: () => Promise<ComponentType<P>>,
 ): ComponentType<P> & { ahead: () => Promise<void> } {
@@ -21,7 +21,7 @@ export function lazy<P extends object>(
         () => setFailed(true),
       );
     }, []);
-    // Browsers keep a failed module in mind, so only a new load brings it. Nothing is typed here that could be lost.
+    // Browsers cache a failed module, so only a reload fetches it; this page holds no typed text that could be lost.
     useEffect(() => (failed ? subscribeToReconnect(() => location.reload()) : undefined), [failed]);
     const Page = loaded;
     if (Page) return <Page {...props} />;

@@ -1,18 +1,18 @@
-/** Keeps what is shown fresh: server-sent events, or, where they do not get through, asking every few seconds. */
+/** Updates from the service: server-sent events, or polling while no event stream can be opened. */
 import type { AuditEntry } from "./api_types.ts";
 import { apiUrl, lastContact, makeTokenHeaders } from "./api.ts";
 import { readEvents } from "./event_stream.ts";
 import { adminToken, readToken } from "./session.ts";
 import { createValue } from "./value.ts";
 
-/** Something that happened at the service; `null` when anything may have. */
+/** An event of the service; `null`: anything may have changed. */
 export type ServiceEvent =
   | { type: "audit"; data: AuditEntry }
   | { type: "growth" }
   | { type: "tick"; data: { tick: number; at: string } }
   | null;
 
-/** How fresh the page is, and since when it is so (milliseconds). */
+/** The connection mode, and its start in milliseconds. */
 export interface Freshness {
   mode: "connecting" | "live" | "polling" | "offline";
   since: number;
@@ -20,33 +20,33 @@ export interface Freshness {
 
 export const freshness = createValue<Freshness>({ mode: "connecting", since: Date.now() });
 
-/** Milliseconds between two questions while there is no stream. */
+/** Milliseconds between two polls while there is no stream. */
 export const POLL_MS = 10_000;
 const OFFLINE_POLL_MS = 2_000;
-/** A stream that does not open, or ends sooner than this, is tried again after it; one that the service refuses, later. */
+/** A stream that cannot be opened, or ends within this time, is tried again after it; one that the service rejects, later. */
 const CUT_STREAM_RETRY_MS = 10_000;
 const REJECTED_STREAM_RETRY_MS = 60_000;
 
-/** A first stream that opens sooner than this has missed next to nothing, which shows this much later. */
+/** After a first stream that opens this fast, the page is read again only later: hardly anything can have been missed. */
 const MAX_PROMPT_OPEN_MS = 2_000;
 const LATE_READ_MS = 5_000;
 
 const TYPES: readonly string[] = ["audit", "growth", "tick"];
 const listeners = new Set<(event: ServiceEvent) => void>();
 
-/** A stream on its way, or open. */
+/** The stream that is open or being opened. */
 let stream: { gone: AbortController; isOpen: boolean } | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let earliestOpenAt = 0;
 let isFirst = true;
 
-/** Calls `listener` with whatever happens, until the returned function is called. */
+/** Calls `listener` with each event until the returned function is called. */
 export function subscribeToEvents(listener: (event: ServiceEvent) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Calls `listener` when the service is reached again after it was away, until the returned function is called. */
+/** Calls `listener` when the service can be reached again, until the returned function is called. */
 export function subscribeToReconnect(listener: () => void): () => void {
   let away = freshness.get().mode === "offline";
   return freshness.subscribe(() => {
@@ -56,7 +56,7 @@ export function subscribeToReconnect(listener: () => void): () => void {
   });
 }
 
-/** Begins to listen; a hidden window rests, since a browser grants a service only six connections. */
+/** Starts the updates; a hidden window pauses, since a browser opens at most six connections to a service. */
 export function startLive(): void {
   document.addEventListener("visibilitychange", () => (document.hidden ? pause() : start()));
   lastContact.subscribe(() => {
@@ -64,7 +64,7 @@ export function startLive(): void {
     setMode("offline");
     startPolling();
   });
-  // With a token what was refused may be read.
+  // A new token may open the stream and reads that were rejected.
   for (const token of [adminToken, readToken])
     token.subscribe(() => {
       earliestOpenAt = 0;
@@ -96,7 +96,7 @@ function openStream(): void {
   });
 }
 
-/** Listens until the stream ends, and tells for how long another one is not worth trying. */
+/** Reads the stream to its end; resolves with the milliseconds to wait before the next one. */
 async function readStream(opening: NonNullable<typeof stream>): Promise<number> {
   const { signal } = opening.gone;
   const begun = Date.now();
@@ -109,7 +109,7 @@ async function readStream(opening: NonNullable<typeof stream>): Promise<number> 
     opening.isOpen = true;
     clearTimeout(timer);
     setMode("live");
-    // The page's first readings begin with the stream, and are nearly always newer; the few milliseconds between are read later.
+    // The page's first reads start together with the stream; events between the two are covered by a later read.
     if (isFirst && openedAt - begun < MAX_PROMPT_OPEN_MS) setTimeout(() => notifyListeners(null), LATE_READ_MS);
     else notifyListeners(null);
     isFirst = false;
@@ -117,13 +117,13 @@ async function readStream(opening: NonNullable<typeof stream>): Promise<number> 
       if (TYPES.includes(type)) notifyListeners({ type, data: JSON.parse(data) } as ServiceEvent);
     });
   } catch {
-    // It could not be reached, or was cut.
+    // The service cannot be reached, or the stream was cut.
   }
-  // A proxy that cuts each stream at once would otherwise be asked without a pause.
+  // A proxy that cuts each stream immediately must not be asked without a pause.
   return openedAt === undefined || Date.now() - openedAt < CUT_STREAM_RETRY_MS ? CUT_STREAM_RETRY_MS : 0;
 }
 
-/** The stream is gone: ask at once, then every few seconds, and try to open it again. */
+/** Polls now and then every few seconds, and tries to open the stream again. */
 function startPolling(): void {
   stream?.gone.abort();
   stream = undefined;

@@ -1,6 +1,6 @@
-/** The reader's own way of writing figures and days. The words are English; what stands in them is as their browser writes it. */
+/** The locale of numbers and dates. Texts are English; numbers and dates follow the reader's browser. */
 
-/** The first of the browser's languages in which anything can be written; some hosts name ones that are none, as `en-US@posix`. */
+/** Returns the first supported locale; some browsers list invalid ones such as `en-US@posix`. */
 export function findUsableLocale(candidates: readonly string[]): string {
   const usable = candidates.find((one) => {
     try {

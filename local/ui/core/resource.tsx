@@ -1,34 +1,34 @@
-/** Data of a page: shown immediately from the last time, read again after an event, never replaced under a dialog. */
+/** Data of a page: shown from the cache, read again after an event, never replaced under an open dialog. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { openDialogs } from "./hooks.tsx";
 import { type ServiceEvent, subscribeToEvents } from "./live.ts";
 
-/** An answer on its way. */
+/** The state of a read. */
 export interface Resource<T> {
   data: T | undefined;
-  /** Why the newest answer is missing; `data` may still hold an older one. */
+  /** The error of the newest read; `data` may still be an older answer. */
   error: unknown;
   loading: boolean;
   /** Reads again now, also under a dialog. */
   reload: () => Promise<void>;
 }
 
-/** How a resource is kept. */
+/** Options of a resource. */
 export interface ResourceOptions {
-  /** Which news make it read again; by default any do. */
+  /** Returns true for an event after which it is read again; by default any. */
   concerns?: (event: ServiceEvent) => boolean;
 }
 
-/** Milliseconds between two readings, so that a busy service is not asked at every event. */
+/** Milliseconds between two reads, so that a busy service is not asked at every event. */
 const MIN_INTERVAL_MS = 800;
 const BATCH_MS = 120;
 const MAX_CACHED = 60;
-/** An answer this new is not read again for another part of the page; a dialog always reads, since it decides. */
+/** A newer answer is not read again for another part of the page; a dialog always reads, since decisions are made in it. */
 const FRESH_MS = 2000;
 
 interface Cached {
   data: unknown;
-  /** News heard when it began to be read. */
+  /** Number of events before the read began. */
   since: number;
   at: number;
 }
@@ -45,14 +45,14 @@ const isFresh = (key: string): boolean => {
   return openDialogs.get() === 0 && since === eventCount && Date.now() - at < FRESH_MS;
 };
 
-/** How many news were heard: what began to be read before the newest of them may not know it. */
+/** Number of events so far: a read that began before the newest event may lack its effect. */
 let eventCount = 0;
 subscribeToEvents(() => void eventCount++);
 
-/** Reads under way, and the number of their readers. */
+/** Requests in flight, with the number of their readers. */
 const inFlight = new Map<string, { answer: Promise<unknown>; since: number; readers: number; gone: AbortController }>();
 
-/** Reads by a key, together with its concurrent readers; cancelled when nobody wants it any more. */
+/** Reads by a key; concurrent readers share one request, which is cancelled when the last of them leaves. */
 async function readShared<T>(
   key: string,
   read: (signal: AbortSignal) => Promise<T>,
@@ -74,7 +74,7 @@ async function readShared<T>(
   return (answer as Promise<T>).finally(() => signal.removeEventListener("abort", leave));
 }
 
-/** Reads something by its key; `null` reads nothing. */
+/** Reads data under a cache key; `null` reads nothing. */
 export function useResource<T>(
   key: string | null,
   read: (signal: AbortSignal) => Promise<T>,

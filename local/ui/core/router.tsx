@@ -1,4 +1,4 @@
-/** Pages live behind the `#` of the address, so that any static host can serve them. */
+/** Routes in the fragment of the address, so that any static host can serve the console. */
 import { useValue } from "./hooks.tsx";
 import { createValue } from "./value.ts";
 
@@ -27,7 +27,7 @@ addEventListener("hashchange", () => route.set(read()));
 /** Returns the location of the reader; draws again when it changes. */
 export const useRoute = (): Route => useValue(route);
 
-/** The address of a page; what is empty is left out of the query. */
+/** The address of a page; empty values are left out of the query. */
 export function href(path: readonly string[], query: Record<string, string | undefined> = {}): string {
   const present = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
   const search = present.length > 0 ? `?${new URLSearchParams(present)}` : "";
@@ -40,7 +40,7 @@ export const changeHref = (changeId: string): string => href(["changes", changeI
 /** Goes to a page. */
 export const navigate = (address: string): void => void (location.hash = address);
 
-/** Puts other filters in the address without a new step in the history. */
+/** Replaces the query in the address without a new step in the history. */
 export function replaceQuery(path: readonly string[], query: Record<string, string | undefined>): void {
   history.replaceState(history.state, "", href(path, query));
   route.set(read());

@@ -1,6 +1,6 @@
-/** The scrolled place and the focused link of each page in the history, for Back and Forward. */
+/** Scroll position and focused link of each page in the history, for Back and Forward. */
 
-/** How long content that is still being read is waited for. */
+/** Maximum wait for content that is still being read. */
 const WAIT_MS = 3000;
 
 interface ScrollPosition {
@@ -25,7 +25,7 @@ const enterPage = (): void => {
   }
 };
 
-/** Begins to note places; called once, before the first page is drawn. */
+/** Starts to store positions; called once, before the first page is drawn. */
 export function trackScrollPositions(): void {
   history.scrollRestoration = "manual";
   newest = readPageNumber() ?? 0;
@@ -34,14 +34,14 @@ export function trackScrollPositions(): void {
     const link = document.activeElement?.closest("main a")?.getAttribute("href") ?? null;
     positions.set(current, { top: scrollY, link });
   };
-  // The page is still the one that is left.
+  // The event comes before the new page is drawn: the position is that of the old one.
   addEventListener("popstate", () => {
     storePosition();
     enterPage();
   });
 }
 
-/** Goes where the reader was when they left this page; false where they have not been on it. */
+/** Scrolls to the position at which the reader left this page; returns false if they have not been on it. */
 export function restoreScrollPosition(): boolean {
   const position = returned ? positions.get(current) : undefined;
   if (!position) return false;

@@ -1,7 +1,7 @@
-/** Who sits at this window: the token for as long as the tab lives, name and look for as long as the browser does. */
+/** Stored settings: tokens and the draft for this tab, name and theme for this browser. */
 import { type Value, createValue } from "./value.ts";
 
-/** Storage may be switched off; the console then forgets instead of failing. */
+/** A value in browser storage; in memory only where storage is switched off. */
 function storedValue(storage: () => Storage, key: string, initial: string): Value<string> {
   const read = (): string => {
     try {
@@ -26,28 +26,28 @@ const tabValue = (key: string): Value<string> => storedValue(() => sessionStorag
 const browserValue = (key: string, initial = ""): Value<string> =>
   storedValue(() => localStorage, `countersign.${key}`, initial);
 
-/** The name under which decisions are made; empty until it is given. */
+/** The reader's name, under which decisions are recorded; empty until it is entered. */
 export const personName = browserValue("name");
 
-/** The admin token, sent as `X-Svc-Admin-Token`; empty until it is given. */
+/** The admin token, sent as `X-Svc-Admin-Token`; empty until it is entered. */
 export const adminToken = tabValue("token");
 
-/** A token that opens reads, and no write that needs one, sent as `X-Svc-Read-Token`; empty until it is given. */
+/** The read token, sent as `X-Svc-Read-Token`; empty until it is entered. */
 export const readToken = tabValue("read_token");
 
-/** A proposal that is being written, as JSON: the address it was begun with, and the draft. */
+/** The unsent proposal as JSON: the address of its form, and the draft. */
 export const storedDraft = tabValue("draft");
 
-/** `light`, `dark`, or empty: as the system has it. */
+/** `light`, `dark`, or empty for the system setting. */
 export const theme = browserValue("theme");
 
-/** `on` or `off`: whether single keys do anything. */
+/** Keyboard shortcuts: `on` or `off`. */
 export const shortcuts = browserValue("shortcuts", "on");
 
-/** The newest receipt this browser was given, `<origin> <length> <head>`: the log is verified against it. */
+/** This browser's newest receipt, `<origin> <length> <head>`, against which the log is verified. */
 export const lastReceipt = browserValue("receipt");
 
-/** Puts the chosen theme on the page, now and whenever it changes. */
+/** Applies the chosen theme to the page, now and whenever it changes. */
 export function keepTheme(root: HTMLElement): void {
   const applyTheme = () => {
     if (theme.get() === "") root.removeAttribute("data-theme");

@@ -5,21 +5,21 @@ import { useValue } from "./hooks.tsx";
 import { type ResourceOptions, type Resource, useResource } from "./resource.tsx";
 import { personName } from "./session.ts";
 
-/** How the service stands. */
+/** Reads the service's state. */
 export const useServiceState = (): Resource<State> =>
   useResource("state", (signal) => get<State>("api/state", {}, signal));
 
-/** The intent in force, once it is wanted. The service reads it when it starts, so no single event is news of it. */
+/** Reads the intent in force if `wanted`. It changes only when the service restarts, so no event concerns it. */
 export const useIntent = (wanted = true): Resource<IntentView> =>
   useResource(wanted ? "intent" : null, (signal) => get<IntentView>("api/product/intent", {}, signal), {
     concerns: (news) => news === null,
   });
 
-/** Reads the capabilities, once they are wanted. */
+/** Reads the capabilities if `wanted`. */
 export const useCapabilities = (wanted = true): Resource<CapabilityMap> =>
   useResource(wanted ? "capabilities" : null, (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
 
-/** Reads the changes whose values the host product shows no more. */
+/** Reads the drifted changes, by id: their values were changed or removed outside Countersign. */
 export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
   const { data } = useResource(wanted ? "drift" : null, (signal) =>
     get<Drift>("api/product/drift", {}, signal).catch(() => undefined),
@@ -27,17 +27,17 @@ export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
   return new Map([...(data?.drifted ?? []), ...(data?.missing ?? [])].map((episode) => [episode.change_id, episode]));
 }
 
-/** Who the service takes the reader for. */
+/** Reads the identity and permissions of the reader. */
 export const useWhoami = (): Resource<Whoami> =>
   useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), { concerns: (news) => news === null });
 
-/** Saved questions and the fields of a query. A name that is added shows with the next visit. */
+/** Reads saved questions and the fields of the query language; new names appear after a reload. */
 export const useFindHelp = (): Resource<FindHelp> =>
   useResource("find help", (signal) => get<FindHelp>("api/find/saved", {}, signal), {
     concerns: (news) => news === null,
   });
 
-/** A page of the changes that a query finds for the reader, on their calendar; `null` reads nothing. */
+/** Reads a page of the changes that match a query, with dates in the reader's time zone; `null` reads nothing. */
 export function useFind(
   q: string | null,
   { limit, after, concerns }: { limit: number; after?: string | undefined } & ResourceOptions,

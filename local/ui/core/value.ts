@@ -6,7 +6,7 @@ export interface Value<T> {
   subscribe(listener: () => void): () => void;
 }
 
-/** Makes a value; setting it to what it is tells nobody. */
+/** Creates a value; setting it to an identical one notifies no listener. */
 export function createValue<T>(initial: T): Value<T> {
   let current = initial;
   const listeners = new Set<() => void>();

@@ -1,26 +1,26 @@
-/** Checks audit entries in the browser: the service's word is not taken for it. */
+/** Checks audit entries in the browser, without trusting the service. */
 import { FIRST_PREVIOUS_HASH, hasValidHash } from "../../../lib/audit/entry_hash.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { AuditEntry } from "../core/api_types.ts";
 
-/** Returns true for an entry that carries the hash of its content. */
+/** Returns true if the hash of an entry matches its content. */
 export const hasOwnHash = (entry: AuditEntry): boolean => hasValidHash(entry, portableSha256);
 
-/** The last entry that held. */
+/** The last valid entry. */
 export interface Link {
   origin: string;
   id: number;
   hash: string;
 }
 
-/** Up to where entries hold; `fault` names the first that does not. */
+/** The last valid entry, the number of valid ones, and the first invalid one. */
 export interface CheckResult {
   last: Link | undefined;
   count: number;
   fault: { id: number; reason: string } | undefined;
 }
 
-/** Checks entries in chain order, without gaps, on top of what was checked before. */
+/** Checks that entries follow the link `before` in chain order, without gaps. */
 export function checkEntries(entries: readonly AuditEntry[], before: Link | undefined): CheckResult {
   let last = before;
   let count = 0;

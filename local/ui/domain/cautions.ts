@@ -18,14 +18,14 @@ const FIELDS: Readonly<Record<NonNullable<ChangeDetail["unstated"]>[number], str
   affected_users: "how many people are affected",
 };
 
-/** Says that applying a change without a value sets nothing. */
+/** Warns that applying a change without a value sets nothing. */
 export const describeNoValue = (target: string): Part[] => [
   "No value set. Applying it won't change ",
   target === "" ? "anything" : { given: target, code: true },
   ".",
 ];
 
-/** Says which fields nobody stated; undefined where all are stated. */
+/** Names the unstated fields; undefined if all are stated. */
 export function describeUnstated(unstated: ChangeDetail["unstated"] = []): Part[] | undefined {
   const names = unstated.map((field) => FIELDS[field]);
   if (names.length === 0) return undefined;
@@ -33,7 +33,7 @@ export function describeUnstated(unstated: ChangeDetail["unstated"] = []): Part[
   return [`Not stated: ${names.length === 1 ? last : `${names.slice(0, -1).join(", ")} and ${last}`}.`];
 }
 
-/** Says that the change applies by itself, or was to; undefined where a person always applies it. */
+/** Describes the automatic apply of a change; undefined if only a person applies it. */
 function describeSelfApply(change: CautionedChange, now: number | undefined): Part[] | undefined {
   const words = describeAutomation(change, now);
   return words === undefined ? undefined : [`${words[0]!.toUpperCase()}${words.slice(1)}.`];
@@ -45,7 +45,7 @@ export const omitDescribed = <C extends Pick<CautionedChange, "unstated">>(chang
   unstated: change.unstated?.filter((field) => field === "risk"),
 });
 
-/** One sentence for each fact; none of a change whose content was erased. */
+/** Lists one sentence for each fact; none once the content is erased. */
 export function listCautions(change: CautionedChange, now?: number): Part[][] {
   const { target, sets_nothing, unstated, value_hint, erased } = change;
   if (erased) return [];

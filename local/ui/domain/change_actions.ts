@@ -1,4 +1,4 @@
-/** Acts on a change: their names, where they are sent, and their statements. */
+/** Actions on a change: labels, endpoints, and signed statements. */
 import type { LifecycleAction, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { Decision } from "../../../lib/changes/rules/statement.ts";
@@ -6,7 +6,7 @@ import type { ActionForm } from "../parts/action_dialog.tsx";
 import { listSeenDigests } from "./seen.ts";
 import { makeSignableDecision } from "./statement.ts";
 
-/** The service's actions, and those that it takes also. */
+/** Actions of the service, with variants that are sent to the same endpoints. */
 export type ChangeAction =
   | LifecycleAction
   | "hold"
@@ -17,7 +17,7 @@ export type ChangeAction =
   | "accept_emergency"
   | "reject_emergency";
 
-/** An act on a change, and what is said once it is done. */
+/** The form of an action on a change; `done` is shown afterwards. */
 export interface ChangeActionForm extends ActionForm {
   decision: Decision;
   done: string;
@@ -181,7 +181,7 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
   },
 };
 
-/** Returns what an act sends of a change as it is shown; a consent records what its places held. */
+/** Returns the fields of an action on the shown change; a consent records the current values of its targets. */
 export function makeActionFields(action: ChangeAction, change: ChangeDetail, over_drift?: true): Fields {
   const { decision } = CHANGE_ACTIONS[action];
   const seen = listSeenDigests(decision, change);
@@ -193,7 +193,7 @@ export function makeActionFields(action: ChangeAction, change: ChangeDetail, ove
   };
 }
 
-/** Returns the statement of an act on a change. */
+/** Returns the statement of an action on a change, to be signed by a person. */
 export const makeSignable =
   (action: ChangeAction, change: ChangeDetail, over_drift?: true) =>
   ({ name, note }: { name: string; note: string }) => {

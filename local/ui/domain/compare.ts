@@ -8,10 +8,10 @@ import { get } from "../core/api.ts";
 /** Pages of 1,000 values that are read of an environment. */
 const MAX_PAGES = 5;
 
-/** A value, or why none is shown; `shared`: it is that of all tenants without their own. */
+/** A value, or the reason why it is withheld; `shared`: the value of all tenants that have none of their own. */
 export type EnvironmentValue = Value & { shared?: true };
 
-/** A target, and what each environment has; `there` is where the value of the first would be in the second. */
+/** A target with its value in each environment; `there` is the target in the second one. */
 export interface ComparedTarget {
   name: string;
   from?: EnvironmentValue;
@@ -19,7 +19,7 @@ export interface ComparedTarget {
   there: { tenant_id: string; target: string };
 }
 
-/** Values by what they are compared by, and whether more exist. */
+/** Values of an environment by comparison key; `isCut`: more exist. */
 type EnvironmentValues = {
   found: ReadonlyMap<string, { name: string; rest: string; held: EnvironmentValue }>;
   isCut: boolean;
@@ -37,13 +37,13 @@ export const listEnvironments = (tenants: readonly string[], intent: IntentView)
 
 const listSystems = ({ adapter }: IntentView): Systems => adapter?.systems ?? [];
 
-/** Returns what stands before and after the `*` of the first pattern that has exactly one, and is not only that. */
+/** Splits the first pattern with exactly one `*` and other text; undefined if there is none. */
 function parseTemplate(match: readonly string[] = []): [begin: string, end: string] | undefined {
   const parts = match.map((pattern) => pattern.split("*")).find(({ length }) => length === 2);
   return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;
 }
 
-/** Compares two environments; those of different sorts have nothing in common. */
+/** Compares two tenants or two target systems. */
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
   const [a, b] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
   const [begin, end] = parseTemplate(listSystems(intent).find(({ name }) => `system:${name}` === to)?.match) ?? [

@@ -1,11 +1,11 @@
-/** A proposal as it is typed: empty, given with the address, or made of a change whose place it takes. */
+/** The draft of a proposal: empty, from the query of the address, or from another change. */
 import type { Change, ChangeDetail, Kind } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
 import type { TargetValue } from "./target_value.ts";
 import { KINDS, parseValue, formatValue } from "./kinds.ts";
 import { isUnstated } from "./sentences.ts";
 
-/** Fields that are typed as text; empty is "not stated". */
+/** Text fields; an empty one is not stated. */
 const TEXTS = [
   "tenant_id", "target", "summary", "rationale", "kpi", "expected_delta_k", "affected_users", "reversible", "risk", "tier",
   "proposer",
@@ -15,41 +15,41 @@ const TEXTS = [
 ] as const; // prettier-ignore
 export type DraftField = (typeof TEXTS)[number];
 
-/** One target of a plan as it is typed. */
+/** One target of a plan, as typed. */
 export type EntryDraft = Record<"tenant_id" | "target" | "value", string>;
 
-/** A proposal as it is typed. */
+/** A proposal, as typed. */
 export type Draft = Record<DraftField, string> & {
   kind: Kind;
-  /** Present for a plan: what it sets instead of its target, which is its name then. */
+  /** The targets of a plan; its `target` is then the name of the plan. */
   sets?: readonly EntryDraft[] | undefined;
 };
 
-/** Returns the draft of each target: of a plan its entries, otherwise the draft itself. */
+/** Returns one draft for each target. */
 export const splitDraft = (draft: Draft): readonly Draft[] =>
   draft.sets?.map((entry) => ({ ...draft, ...entry, sets: undefined })) ?? [draft];
 
-/** Adds a target; the first one that is added makes a plan of the draft. */
+/** Adds a target; a draft with two targets is a plan. */
 export function addEntry(draft: Draft): Draft {
   const { tenant_id, target, value, sets = [{ tenant_id, target, value }] } = draft;
   const next = { tenant_id: sets.at(-1)!.tenant_id, target: "", value: "" };
   return { ...draft, ...(draft.sets ? {} : { target: "" }), sets: [...sets, next] };
 }
 
-/** Removes a target; what is left of a plan of two is no plan. */
+/** Removes a target; a draft with one target is not a plan. */
 export function removeEntry(draft: Draft, index: number): Draft {
   const sets = draft.sets!.filter((_, at) => at !== index);
   return sets.length > 1 ? { ...draft, sets } : { ...draft, ...sets[0]!, sets: undefined };
 }
 
-/** A proposal may come with the address, for example from a draft in the chat. */
+/** Reads a draft from the query of the address, for example of a link in the chat. */
 export function parseDraft(query: URLSearchParams, name: string): Draft {
   const texts = Object.fromEntries(TEXTS.map((field) => [field, query.get(field) ?? ""])) as Record<DraftField, string>;
   const kind = query.get("kind") ?? "";
   return { ...texts, kind: kind in KINDS ? (kind as Kind) : "config", proposer: texts.proposer || name };
 }
 
-/** The kind, KPI and values of a change. */
+/** Returns the kind, KPI and values of a change, as typed. */
 const copyContent = ({ kind, kpi, value, sets }: Change) => ({
   kind,
   kpi: kpi ?? "",
@@ -57,7 +57,7 @@ const copyContent = ({ kind, kpi, value, sets }: Change) => ({
   sets: sets?.map((entry) => ({ ...entry, value: formatValue(kind, entry.value) })),
 });
 
-/** The content of a change, to be proposed again by somebody. */
+/** Drafts the content of a change again, for another proposer. */
 export const draftFromChange = (change: Change, proposer: string): Draft => ({
   ...copyContent(change),
   tenant_id: change.tenant_id,
@@ -73,7 +73,7 @@ export const draftFromChange = (change: Change, proposer: string): Draft => ({
   apply_when: "",
 });
 
-/** The value of a change for another place; its reach and risk there are stated again. */
+/** Drafts the promotion of a value to another target; its reach and risk there must be stated again. */
 export const draftPromotion = (change: Change, query: URLSearchParams, name: string): Draft => ({
   ...parseDraft(query, name),
   ...copyContent(change),
@@ -81,7 +81,7 @@ export const draftPromotion = (change: Change, query: URLSearchParams, name: str
   summary: query.get("summary") ?? change.summary,
 });
 
-/** Drafts that the target keeps what the host product holds; the gain expected of the change before is left out. */
+/** Drafts a change to the current value of the host product, without the expected gain of the old change. */
 export const draftCurrentValue = (change: ChangeDetail, current: TargetValue, name: string): Draft => ({
   ...draftFromChange(change, name),
   summary: `Keep what the host product holds at ${change.target}`,
@@ -90,7 +90,7 @@ export const draftCurrentValue = (change: ChangeDetail, current: TargetValue, na
   value: formatValue(change.kind, current?.value),
 });
 
-/** The form's fields; what was left empty is not stated. */
+/** Returns the fields of the request; empty ones are left out. */
 export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: Draft): Fields {
   const at = new Date(apply_when);
   const entries = sets?.map(({ tenant_id, target, value: text }) => {
@@ -110,7 +110,7 @@ export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: 
   };
 }
 
-/** Returns what the policy judges; a field that is not stated is absent. */
+/** Returns the fields on which the policy decides; unstated ones are absent. */
 export function readStatedFields({
   tenant_id,
   kind,

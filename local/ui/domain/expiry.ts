@@ -4,7 +4,7 @@ import { formatDuration } from "../core/format.ts";
 
 const SOON_MS = 12 * 3_600_000;
 
-/** When a waiting change runs out of time, where the intent sets a limit; `soon` within twelve hours. */
+/** Describes when a waiting change expires; undefined if the intent sets no limit. `soon`: within twelve hours. */
 export function describeExpiry(
   change: Change,
   policy: Policy | undefined,
@@ -14,7 +14,7 @@ export function describeExpiry(
   return deadline === undefined ? undefined : describeTimeLeft(change.status, deadline, now);
 }
 
-/** How long a change that waits still has; both moments in milliseconds since the epoch. */
+/** Describes the time left of a waiting change; both times in milliseconds since the epoch. */
 export function describeTimeLeft(
   status: Change["status"],
   deadline: number,

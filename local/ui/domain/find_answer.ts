@@ -1,9 +1,9 @@
-/** Queries and their answers in words, and the queries in a reply. */
+/** Words for queries, their answers and their faults; queries named in a chat reply. */
 import type { FindAnswer } from "../core/api_types.ts";
 import { ServiceError } from "../core/api.ts";
 import { endSentence, formatDuration } from "../core/format.ts";
 
-/** How long what matches took, as a sentence; undefined where nothing was measured. */
+/** Describes the durations of matching changes; undefined if none was measured. */
 export const describeTimes = ({ median, max }: Pick<FindAnswer, "median" | "max">): string | undefined =>
   median == null || max == null ? undefined : `Median ${describeDuration(median)}, longest ${describeDuration(max)}.`;
 
@@ -13,11 +13,11 @@ export const describeDuration = (seconds: number): string => formatDuration(seco
 /** Returns the name by which a normalised query groups. */
 export const parseGroup = (query: string): string | undefined => /(?:^|\s)group:(\S+)/.exec(query)?.[1];
 
-/** The query of words as they are typed: the last of them may be the beginning of a word. */
+/** Makes the last typed word match as a prefix. */
 export const makePrefixQuery = (typed: string): string =>
   /(?:^|\s)[\p{L}\p{N}]{2,}$/u.test(typed) ? `${typed}*` : typed;
 
-/** Says in a sentence why a query does not run; undefined where the error is another. */
+/** Explains why a query is invalid; undefined for any other error. */
 export function describeQueryFault(error: unknown): string | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const fault = error.body.fields?.find(({ field }) => field === "q");

@@ -1,4 +1,4 @@
-/** The ways from a change to another in its place, and what a change tells of those. */
+/** Proposals that start from a change: revisions, repetitions and promotions, and the relations between changes. */
 import { hasNoValue } from "../../../lib/changes/rules/list_entries.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import { isLive } from "../../../lib/changes/rules/current_state.ts";
@@ -8,7 +8,7 @@ import type { Draft } from "./draft.ts";
 import { readFailedResults } from "./plan.ts";
 import { isRollingOut } from "./rollout.ts";
 
-/** A proposal that starts from a change, in its place or for another one; `take` says whose value it begins with. */
+/** A proposal that starts from a change; `take: "held"` begins with the current value of the host product. */
 export interface FollowUp {
   label: "Revise" | "Propose again" | "Propose what it holds now" | "Promote";
   take?: "held";
@@ -16,7 +16,7 @@ export interface FollowUp {
   by?: "promotes";
 }
 
-/** The ways that a change leaves; none where its content is gone. */
+/** Lists the proposals that a change can start; none once its content is erased. */
 export function listFollowUps(change: ChangeDetail): FollowUp[] {
   const { status, drift, erased } = change;
   if (erased) return [];
@@ -42,11 +42,11 @@ export function describeFollowUp({ status, drift }: ChangeDetail, take: FollowUp
     : "Proposes again";
 }
 
-/** Why what is typed would not take its place. */
+/** Explains why the draft cannot supersede a change; undefined if it can. */
 export const findDraftSupersedeProblem = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
   findSupersedeProblem(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
-/** Returns whether it blocks the typed proposal, where the intent lets a target have one live change. */
+/** Returns true if a change blocks the draft under an intent that allows one live change for each target. */
 export const isBlockingDraft = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
   isLive(of.status) && isSameTarget(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
@@ -54,12 +54,12 @@ export const isBlockingDraft = (of: ChangeDetail, { tenant_id, target }: Draft):
 export const listRelated = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>
   related.filter(({ relations }) => relations.includes(relation));
 
-/** Returns whether a change that still waits is superseded by another, which waits too or is applied. */
+/** Returns true if a change is still live although another one that supersedes it is live or applied. */
 export const isSupersededButOpen = (change: ChangeDetail): boolean =>
   isLive(change.status) &&
   listRelated(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");
 
-/** Returns whether a log entry may concern a change: itself, its related changes, or a proposal for its target. */
+/** Returns true if a log entry may concern a change: one of its own, of a related change, or a proposal for its target. */
 export function isRelevantEntry(
   { change_id, detail, tenant, event_type }: AuditEntry,
   id: string,

@@ -1,13 +1,13 @@
-/** Waiting items, and their people. */
+/** Items that wait for the reader, and concerns about the service. */
 import type { Capability, InboxAnswer, InboxItem, State } from "../core/api_types.ts";
 import { getForPerson } from "../core/api.ts";
 import { formatCount, formatDateTime } from "../core/format.ts";
 import { formatTitle } from "./statuses.ts";
 
-/** Rows that are shown of a list; the rest is behind a link. */
+/** Maximum number of rows of a list; a link leads to the others. */
 const SHOWN = 40;
 
-/** A change that cannot be left alone, or a part of the service that fails. */
+/** A change, mandate, KPI or part of the service that needs attention. */
 export interface Concern {
   tone: "bad" | "warn";
   title: string;
@@ -23,17 +23,17 @@ export interface Concern {
 /** Waiting items, as the first page shows them. */
 export interface Inbox {
   totals: InboxAnswer["totals"];
-  /** Pending changes that this person can decide on; all of them without a name. */
+  /** Pending changes that this person can decide; all of them if no name is set. */
   mine: InboxItem[];
   approved: InboxItem[];
-  /** Their emergency consents wait for review, and they are not among those above. */
+  /** Changes, not listed above, whose emergency consent waits for review. */
   reviews: InboxItem[];
-  /** There is more than is shown. */
+  /** Some changes are not listed. */
   more: boolean;
   concerns: Concern[];
 }
 
-/** Reads what waits, for the person who sits there; an empty name is nobody's. */
+/** Reads the inbox of a person; an empty name is no person. */
 export async function readInbox(name: string, signal: AbortSignal): Promise<Inbox> {
   const waits = await readWaiting(name, signal);
   const { person, totals, pending, approved, review_due, drifted } = waits;
@@ -42,7 +42,7 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
     totals,
     mine: decidable,
     approved: approved.items,
-    // Changes that can be applied are listed only there: their row shows the review, which is not urgent.
+    // Approved changes stay in their own list: their row shows the review, which is not urgent.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
     more: (totals.waiting_for_you ?? totals.pending) > decidable.length || approved.total > approved.items.length,
     concerns: [
@@ -53,7 +53,7 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
   };
 }
 
-/** A mandate that asks something of the reader, or of others. */
+/** Lists concerns about a mandate that is suspended, ends soon, or waits for the reader's signature. */
 function mandateConcerns({
   mandate_id,
   agent,
@@ -79,7 +79,7 @@ const SUSPENSION_REASONS: Readonly<Record<string, string>> = {
 /** Says why a mandate is suspended. */
 export const describeSuspension = (reason: string | null | undefined): string => SUSPENSION_REASONS[reason ?? ""] ?? "";
 
-/** A KPI that has got worse since changes were applied; which change it was, nobody can say. */
+/** A KPI that got worse since changes were applied, without naming one of them as the cause. */
 const kpiConcern = (kpi: string): Concern => ({
   tone: "warn",
   title: `${formatTitle(kpi)} has got worse`,
@@ -95,7 +95,7 @@ export const readWaiting = (person: string, signal: AbortSignal, limit = SHOWN):
 const OVERDUE: Readonly<Record<string, (count: number) => Omit<Concern, "tone">>> = {
   audit_chain: () => ({
     title: "The audit chain does not hold",
-    detail: "No change is taken until it is mended.",
+    detail: "No change is accepted until it is restored.",
     page: "audit",
   }),
   stale_kpis: (count) => ({
@@ -105,7 +105,7 @@ const OVERDUE: Readonly<Record<string, (count: number) => Omit<Concern, "tone">>
   }),
 };
 
-/** Lists faults of the service itself, as far as they are known yet. */
+/** Lists faults of the service itself; none until its state is known. */
 export function listServiceConcerns(state: State | undefined): Concern[] {
   const overdue = Object.entries(OVERDUE).flatMap(([name, describe]): Concern[] => {
     const count = state?.dimensions.N.items.find(({ item }) => item === name)?.overdue ?? 0;

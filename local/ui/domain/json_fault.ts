@@ -1,4 +1,4 @@
-/** The place where a text stops being JSON. Browsers word this differently, and some name no place. */
+/** Line and column of the first fault in a JSON text; browsers word these errors differently, some without a position. */
 
 const WORDS = /^(?:true|false|null)(?![\w$])/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])/;

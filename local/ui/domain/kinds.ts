@@ -1,11 +1,11 @@
-/** The kinds of change: what each is for, and how its value is typed. */
+/** Kinds of changes, and their values as text. */
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import type { Kind } from "../core/api_types.ts";
 import { formatJson } from "../core/format.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { isPatch } from "./text_diff.ts";
 
-/** A kind for people who propose: its meaning, an example of a target, and what its value is. */
+/** Texts of the proposal form for each kind. */
 export const KINDS: Readonly<Record<Kind, { meaning: string; target: string; hint: string }>> = {
   config: {
     meaning: "Sets a setting of the product.",
@@ -34,7 +34,7 @@ export const KINDS: Readonly<Record<Kind, { meaning: string; target: string; hin
   },
 };
 
-/** Returns what is typed for a value: JSON, or a patch as it is; undefined is none. */
+/** Formats a value for editing: JSON, or the text of a patch; "" for undefined. */
 export function formatValue(kind: Kind, value: unknown): string {
   if (value === undefined) return "";
   const text = kind === "code_patch" && isPatch(value) ? value.patch : formatJson(value);
@@ -50,7 +50,7 @@ export const isSwitchValue = (kind: Kind, text: string): boolean =>
 export const describeValue = (kind: Kind, value: unknown): string =>
   kind === "feature_flag" && typeof value === "boolean" ? (value ? "on" : "off") : JSON.stringify(value);
 
-/** The value as JSON text, `undefined` where none is typed; `fault` says what is wrong with it. */
+/** Parses a typed value: its JSON text, undefined if none is typed; `fault` explains invalid text. */
 export function parseValue(kind: Kind, text: string): { json: string | undefined; fault?: string } {
   if (text.trim() === "") return { json: undefined };
   try {

@@ -1,4 +1,4 @@
-/** Applies and rollbacks in the period of a KPI, and its largest move for the worse. */
+/** Applies and rollbacks in the period of a KPI, and its largest fall. */
 import type { FindRow } from "../core/api_types.ts";
 import type { ChartEvent } from "../parts/chart.tsx";
 import type { KpiPoint } from "./kpi_series.ts";
@@ -6,7 +6,7 @@ import type { KpiPoint } from "./kpi_series.ts";
 const DAY_S = 86_400;
 const MAX_BEFORE_FALL = 5;
 
-/** Returns the queries for everything that was applied or rolled back in the period of these values. */
+/** Returns the queries for changes that were applied or rolled back in the period of these values. */
 export function listOperationQueries(points: readonly KpiPoint[]): string[] {
   const first = points[0];
   if (!first) return [];
@@ -16,7 +16,7 @@ export function listOperationQueries(points: readonly KpiPoint[]): string[] {
 
 type OperatedChange = Pick<FindRow, "change_id" | "summary" | "target" | "applied_at" | "rolled_back_at">;
 
-/** Returns the operations of changes as marks, oldest first, those since `from` (seconds). */
+/** Lists applies and rollbacks since `from` (seconds), oldest first. */
 export function listOperations(rows: readonly OperatedChange[], from = 0): ChartEvent[] {
   const changes = [...new Map(rows.map((row) => [row.change_id, row])).values()];
   const makeEvents = (kind: ChartEvent["kind"], label: string, at: string | null, row: OperatedChange): ChartEvent[] =>

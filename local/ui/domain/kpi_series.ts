@@ -3,7 +3,7 @@ import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
-/** One value that was fed; `at` in seconds. */
+/** A value of a KPI; `at` in seconds, `entry` is the number of its log entry. */
 export interface KpiPoint {
   at: number;
   value: number;
@@ -13,13 +13,13 @@ export interface KpiPoint {
 /** The values of each KPI, oldest first. */
 export type KpiSeries = Readonly<Record<string, readonly KpiPoint[]>>;
 
-/** The newest feeds. */
+/** Reads the newest feeds of all KPIs. */
 export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
   const page = await get<AuditPage>("api/product/audit", { event_type: "kpi_refreshed", limit: 1000 }, signal);
   return makeSeries(page.entries);
 }
 
-/** The values that entries tell of. */
+/** Collects the values from log entries. */
 export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
   const series: Record<string, KpiPoint[]> = Object.create(null);
   for (const entry of entries) {
@@ -34,7 +34,7 @@ export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
 
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
 
-/** +1 where up is good, -1 where down is: by the intent's goal, else by the KPI's nature. */
+/** Returns +1 if a higher value is better, -1 if a lower one is, by the intent's goal or else by the KPI's name. */
 export function findGoalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
   const goal = goals.find((one) => one.kpi === kpi);
   if (goal) return goal.target >= goal.baseline ? 1 : -1;

@@ -1,11 +1,11 @@
-/** Entries of the log by date, person and text. The service filters by event, tenant and change; the rest is compared here. */
+/** Search in the log. The service filters by event, tenant and change; the browser by date, person and text. */
 import { describe, toSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry, AuditPage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { toPlainText } from "./sentences.ts";
 
 const PAGE_SIZE = 50;
-/** Entries that one request looks at where they are compared here. */
+/** Entries of one request that the browser filters. */
 const SCAN_PAGE_SIZE = 1000;
 const MAX_REQUESTS = 10;
 
@@ -35,7 +35,7 @@ export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "per
   return words.toLowerCase().includes(text.toLowerCase());
 }
 
-/** Reads a page of entries, newest first; `next` is where the next one begins, also after a search that found little. */
+/** Reads a page of entries, newest first; `next` continues the search, also after a page with few matches. */
 export async function searchLog(query: LogQuery, signal: AbortSignal): Promise<AuditPage> {
   const { event_type, tenant, change_id, from, to, person, text } = query;
   const isCompared = [from, to, person, text].some((one) => one !== "");

@@ -1,17 +1,17 @@
 /** The current value of a target, as a dry run answers it. */
 import type { Operation } from "../core/api_types.ts";
 
-/** A value; `null`: nothing is there; undefined: not known. */
+/** A value; `null`: the target has none; undefined: not known. */
 export type TargetValue = { value?: unknown } | null | undefined;
 
-/** The answer of an adapter that shows both sides. */
+/** A preview with the value before and after. */
 interface BeforeAfter {
   before: unknown;
   after: unknown;
   present_before?: boolean;
 }
 
-/** Returns what the host product holds, as far as the answer says it; undefined where it does not. */
+/** Returns the current value in the host product; undefined if the answer does not contain it. */
 export function readHostValue({ adapter }: Operation): TargetValue {
   if (adapter?.holds !== undefined) return adapter.holds;
   const preview = adapter?.preview;
