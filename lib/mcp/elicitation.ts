@@ -1,6 +1,6 @@
 /**
- * Asks the client to open the page on which a person decides (URL elicitation). `accept` means that the page was opened, not
- * that anybody decided, so a client is asked once for a change, and then the tool waits. Who decides, the page verifies.
+ * Asks the client to open the page on which a person decides (URL elicitation). `accept` means that the page was opened, not that
+ * a person decided, so a client is asked once for each change and the tool then waits. The page itself verifies the person.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -10,14 +10,14 @@ import { readMeta } from "./era.ts";
 import { isObject, type Message } from "./jsonrpc.ts";
 import type { Prompt, ToolCall } from "./tool.ts";
 
-/** How long a state is taken back, and a change is not asked for again by the same caller. */
+/** Time for which a state is valid, and in which the same caller is not asked again for the same change. */
 const STATE_TTL_MS = 15 * 60_000;
 const MAX_REQUESTS = 1_000;
 
-/** Callers and changes that were asked for, with the time; of this process, by its store. */
+/** Times of requests by caller and change, for each store of this process. */
 const requests = new WeakMap<object, Map<string, number>>();
 
-/** Returns true where a client opens pages for people. */
+/** Returns true for a client that can open pages for people. */
 function canOpenPages(message: Message): boolean {
   const capabilities = readMeta(message, "clientCapabilities");
   const elicitation = isObject(capabilities) ? capabilities["elicitation"] : undefined;
@@ -25,8 +25,8 @@ function canOpenPages(message: Message): boolean {
 }
 
 /**
- * Returns the result that asks for a page; undefined for a client that opens none, that was asked for this change, or that
- * answers such a request. `findPrompt` is called only where something may be asked.
+ * Returns the result that asks the client to open a page; undefined for a client that cannot open pages, that was asked for this
+ * change already, or that is answering such a request. `findPrompt` is called only for a client that can open pages.
  */
 export async function elicit(
   call: ToolCall,
@@ -48,7 +48,7 @@ export async function elicit(
   };
 }
 
-/** Returns false where this caller was asked for this change within a quarter of an hour. */
+/** Records a request; returns false where the caller was asked for this change within the last 15 minutes. */
 function recordRequest({ deps, identity }: ToolCall, changeId: string, now: number): boolean {
   const times = requests.get(deps.store) ?? new Map<string, number>();
   requests.set(deps.store, times);
@@ -61,7 +61,7 @@ function recordRequest({ deps, identity }: ToolCall, changeId: string, now: numb
   return true;
 }
 
-/** `<end in ms>.<HMAC>`: the key is the hash of the caller's own secret, which every process of the service has. */
+/** Makes a state, `<end in ms>.<HMAC>`. The key is the hash of the caller's secret, which every process of the service has. */
 function makeState(call: ToolCall, changeId: string, end: number): string {
   const { deps, identity } = call;
   const agent = deps.agents?.find(({ name }) => name === identity.agent);

@@ -1,6 +1,6 @@
 /**
- * The two eras of the protocol. Until 2025-11-25 a client shakes hands with `initialize`; from 2026-07-28 each request says in
- * `_meta` and in its headers what it speaks. Both are served without a session.
+ * The two eras of the protocol. Up to version 2025-11-25 a client begins with the handshake `initialize`; from 2026-07-28 each
+ * request names its version in `_meta` and in its headers. Both are served without a session.
  */
 import { decodeBase64 } from "../kit/base64.ts";
 import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
@@ -22,9 +22,8 @@ export function readMeta({ params }: Message, key: string): unknown {
 const isAmong = (versions: readonly string[], version: unknown): boolean => versions.includes(version as string);
 
 /**
- * Returns the protocol era of a message. Errors: `RpcError` with `unsupportedVersion`, and in the newer era `invalidParams` for
- * an incomplete
- * `_meta` and `headerMismatch` where the headers say something else than the body.
+ * Returns the protocol era of a message. Errors: `RpcError` with `unsupportedVersion`; in the newer era also `invalidParams` for an
+ * incomplete `_meta`, and `headerMismatch` where the headers do not match the body.
  */
 export function findEra({ headers }: Request, message: Message): Era {
   const header = headers.get("mcp-protocol-version");
@@ -34,7 +33,7 @@ export function findEra({ headers }: Request, message: Message): Era {
       throw unsupportedVersion(header, [...MODERN_VERSIONS, ...LEGACY_VERSIONS]);
     return "legacy";
   }
-  // A notification carries neither.
+  // A notification has no `_meta` of the protocol and no headers of it.
   if (message.id === undefined) return "modern";
   if (typeof version !== "string") throw missingMeta("protocolVersion");
   if (!isObject(readMeta(message, "clientCapabilities"))) throw missingMeta("clientCapabilities");
@@ -67,7 +66,7 @@ function requireSame(header: string, value: string | null, expected: string): vo
   throw new RpcError(RPC.headerMismatch, `Header mismatch: ${header} ${problem}`);
 }
 
-/** A name that is no plain ASCII comes as `=?base64?…?=`. */
+/** Decodes a header: a value that is not plain ASCII is written as `=?base64?…?=`. */
 function decodeHeader(value: string | null): string | null {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value ?? "")?.[1];
   if (encoded === undefined) return value;
@@ -79,6 +78,6 @@ function decodeHeader(value: string | null): string | null {
 export const supportsLinks = ({ headers }: Request): boolean =>
   isAmong(["2025-11-25", "2025-06-18"], headers.get("mcp-protocol-version"));
 
-/** The version that a handshake is answered with: the client's own, or the newest that has handshakes. */
+/** Returns the version with which a handshake is answered: the client's own, or the newest with handshakes. */
 export const negotiateVersion = (requested: unknown): string =>
   isAmong(LEGACY_VERSIONS, requested) ? (requested as string) : LEGACY_VERSIONS[0];

@@ -1,7 +1,7 @@
-/** JSON-RPC 2.0 as MCP uses it: one message a request, and ids that are text or whole numbers. */
+/** JSON-RPC 2.0 as MCP uses it: one message for each HTTP request, with ids that are text or integers. */
 import { JsonRejected, parseStrictJson } from "../kit/strict_json.ts";
 
-/** The codes that JSON-RPC and MCP give to errors. */
+/** Error codes of JSON-RPC and MCP. */
 export const RPC = {
   parse: -32700,
   invalidRequest: -32600,
@@ -12,7 +12,7 @@ export const RPC = {
   unsupportedVersion: -32022,
 } as const;
 
-/** An error of the protocol, not of a tool; `status` is the HTTP status that it is answered under. */
+/** An error of the protocol, not of a tool; `status` is the HTTP status of the answer. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   constructor(
@@ -32,21 +32,21 @@ export interface Message {
   id: Id | undefined;
   method: string;
   params: Readonly<Record<string, unknown>>;
-  /** The body that it was read from. */
+  /** The text of the body. */
   text: string;
 }
 
-/** Returns whether a JSON value is an object, and no list. */
+/** Returns true for a JSON object; lists are not objects. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Reads the id in a body, if it has a valid one, so that an error can name its request. */
+/** Finds the id in a body, so that an error can name its request; undefined where it has no valid id. */
 export function findId(body: unknown): Id | undefined {
   const id = isObject(body) ? body["id"] : undefined;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as Id) : undefined;
 }
 
-/** The value of a body. Errors: `RpcError` with `parse`. */
+/** Parses a body as JSON. Errors: `RpcError` with `parse`. */
 export function parseBody(text: string): unknown {
   try {
     return parseStrictJson(text);
@@ -56,7 +56,7 @@ export function parseBody(text: string): unknown {
   }
 }
 
-/** The message that a body is. Errors: `RpcError` with `invalidRequest`. */
+/** Reads a body as a message. Errors: `RpcError` with `invalidRequest`. */
 export function parseMessage(body: unknown, text: string): Message {
   const invalidRequest = (reason: string) => new RpcError(RPC.invalidRequest, reason);
   if (Array.isArray(body)) throw invalidRequest("batches are not taken; send one message a request");

@@ -1,6 +1,6 @@
 import { toAppError } from "../http/error_response.ts";
 
-/** Text of a rejection for a model: the same words and code as for any client. An unexpected error is rethrown. */
+/** Describes an error for a model, with the same words and code as for other clients. An unexpected error is rethrown. */
 export function rejectionText(error: unknown): string {
   const answered = toAppError(error);
   if (answered.code === "internal") throw error;

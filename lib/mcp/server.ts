@@ -1,7 +1,7 @@
 /**
- * The MCP server: one message in, one answer out, nothing kept in between. Written by hand since it is small: the official SDK
- * would add a third to the Worker and two thirds to an install, and answers its older era in event streams alone, which a
- * Lambda function cannot pass on. The protocol's own conformance scenarios hold it to both eras.
+ * The MCP server: it answers one message at a time and keeps no state. The official SDK is not used: it would make the Worker a
+ * third and an install two thirds larger, and it answers the older era only in event streams, which a Lambda function cannot
+ * send. Tests run the protocol's own conformance scenarios for both eras.
  */
 import { maskErrors, createOwnReadsError } from "../changes/read_scope.ts";
 import { type Answer, textAnswer } from "../http/answer.ts";
@@ -50,7 +50,7 @@ export async function answerMessage(call: ToolCall, text: string): Promise<Answe
 
 const NO_BODY = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** The newer era says of each result that it is one, and whose. */
+/** Adds the type of the result and the server, which the newer era requires in each result. */
 const addServerInfo = (result: object): object => ({
   resultType: "complete",
   ...result,
@@ -95,7 +95,7 @@ const answerInitialize = (call: ToolCall, { params }: Message): object => ({
   instructions: makeInstructions(call),
 });
 
-/** A tool's refusal is a result that says so, which a model can read and mend. */
+/** Calls a tool. An error of the tool becomes a result with `isError`, so that the model can read it and correct its input. */
 async function callTool(
   call: ToolCall,
   message: Message,
@@ -124,7 +124,7 @@ async function callTool(
   }
 }
 
-/** As it stands in the message: what is no text may have no way to become one. */
+/** Shows the requested name; a value that is not text is shown as JSON. */
 const showName = (name: unknown): string =>
   (typeof name === "string" ? name : JSON.stringify(name ?? null)).slice(0, 100);
 

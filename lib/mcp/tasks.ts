@@ -1,6 +1,6 @@
 /**
- * The Tasks extension: waiting for people without a connection that stays open. Nothing is kept for a task. Its id says which
- * change is waited for and which status was seen, so that any process answers for it, for as long as there is the change.
+ * The Tasks extension: a client waits for people without an open connection. Nothing is stored for a task: its id contains the
+ * change and the status that the client saw, so any process can answer for it as long as the change exists.
  */
 import type { Status } from "../changes/rules/change.ts";
 import { NON_FINAL_STATUSES } from "../changes/rules/transitions.ts";
@@ -13,31 +13,31 @@ import { toolResult, type ToolCall } from "./tool.ts";
 /** The extension's name, in the capabilities of both sides. */
 export const TASKS = "io.modelcontextprotocol/tasks";
 
-/** Interval at which a client should ask, in milliseconds; people take longer. */
+/** Interval at which a client should poll. */
 const POLL_MS = 5_000;
 
-/** A wait for a change to have another status than the one that was seen. */
+/** A wait until a change has another status than `seen_status`. */
 interface Wait {
   change_id: string;
   seen_status: Status;
 }
 
-/** Returns whether a client may be answered with a task. */
+/** Returns true for a client that supports tasks. */
 export function supportsTasks(message: Message): boolean {
   const capabilities = readMeta(message, "clientCapabilities");
   const extensions = isObject(capabilities) ? capabilities["extensions"] : undefined;
   return isObject(extensions) && Object.hasOwn(extensions, TASKS);
 }
 
-/** A task in place of a result; undefined where there is nothing to wait for. */
+/** Creates the task for a wait; undefined where the status has changed already. */
 export async function createWaitTask(call: ToolCall, wait: Wait): Promise<object | undefined> {
   const task = await readTask(call, wait);
   return task.status === "working" ? { ...task, resultType: "task" } : undefined;
 }
 
 /**
- * How a task stands. An update or a cancellation is taken and changes nothing: nothing is asked of the client, and nothing
- * runs that could be ended. Errors: `RpcError`.
+ * Answers a request about a task. Updates and cancellations are accepted and have no effect, since the service asks nothing of the
+ * client and runs nothing for a task. Errors: `RpcError`.
  */
 export async function answerForTask(call: ToolCall, message: Message): Promise<object> {
   if (!supportsTasks(message)) throw missingCapability();

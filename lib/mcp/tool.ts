@@ -5,7 +5,7 @@ import type { OperationsDeps } from "../operations/deps.ts";
 /** A call of a tool: the request that carries it. */
 export type ToolCall = Call<OperationsDeps>;
 
-/** A page that a person should open, and why. */
+/** A page that a person should open, and the reason. */
 export interface Prompt {
   change_id: string;
   url: string;
@@ -17,27 +17,27 @@ interface ToolDeclaration<I extends z.ZodType, O extends z.ZodType> {
   /** Name by which a model calls it. */
   name: string;
   title: string;
-  /** For the model: what it is good for, and what it is not. */
+  /** Description for the model: when to use the tool, and when not. */
   description: string;
-  /** It writes, so that it needs an agent's secret; `again`: a second time changes nothing more. */
+  /** Present for a tool that writes, which needs an agent's secret; `again`: repeating a call changes nothing more. */
   writes?: "once" | "again";
-  /** False: it shows the service as a whole, which an agent that reads its own changes only may not see. */
+  /** False for a tool that shows the whole service, which is hidden from an agent that may read only its own changes. */
   ownReads: boolean;
-  /** A function where it depends on the intent. */
+  /** Schema of the input; a function where it depends on the intent. */
   input: I | ((deps: OperationsDeps) => I);
   output: O;
 }
 
-/** A tool that can be called with what its schema let pass. */
+/** A tool; its input has passed the schema. */
 export interface Tool extends ToolDeclaration<z.ZodType, z.ZodType> {
   run(input: unknown, call: ToolCall): Promise<object>;
-  /** The task that a client which takes tasks is answered with in place of a result; undefined where there is none. */
+  /** Returns a task in place of a result, for a client that supports tasks; undefined where nothing has to be waited for. */
   task?(input: unknown, call: ToolCall): Promise<object | undefined>;
-  /** The page that a person should open before the tool waits for them; undefined where there is none. */
+  /** Returns the page that a person should open before the tool waits; undefined where no page is needed. */
   prompt?(input: unknown, call: ToolCall): Promise<Prompt | undefined>;
 }
 
-/** Makes a tool of a declaration and what it does. */
+/** Makes a tool from its declaration and implementation. */
 export const createTool = <I extends z.ZodType, O extends z.ZodType>(
   declared: ToolDeclaration<I, O>,
   run: (input: z.output<I>, call: ToolCall) => Promise<z.input<O> & object>,
@@ -56,8 +56,8 @@ export const createTool = <I extends z.ZodType, O extends z.ZodType>(
 });
 
 /**
- * Returns the result of a tool: its structure, and the same as text for clients that know no other. `links`: where it has
- * the page of a change, also a link that a client can show to the person.
+ * Returns the result of a tool as a structure, and the same as text for older clients. `links`: adds a link to the page of a
+ * change, which a client can show to the person.
  */
 export const toolResult = (answer: object, links = false): object => ({
   content: [{ type: "text", text: JSON.stringify(answer) }, ...(links ? pageLinks(answer) : [])],
@@ -71,6 +71,6 @@ function pageLinks({ page, change_id, summary }: { page?: unknown; change_id?: u
   return [{ type: "resource_link", uri: page, name: change_id, title, description, mimeType: "text/html" }];
 }
 
-/** The input schema of a tool under an intent. */
+/** Returns the input schema of a tool under the current intent. */
 export const readInput = ({ input }: Pick<Tool, "input">, deps: OperationsDeps): z.ZodType =>
   typeof input === "function" ? input(deps) : input;

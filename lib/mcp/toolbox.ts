@@ -1,4 +1,4 @@
-/** All tools, and their descriptions for clients. None approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
+/** All tools, and their descriptions for clients. No tool approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
 import { toJsonSchema } from "../openapi/json_schema.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { readInput, type Tool, type ToolCall } from "./tool.ts";
@@ -25,11 +25,11 @@ export const TOOLS: readonly Tool[] = [
   withdrawChange,
 ];
 
-/** The tools that a caller is offered: without an agent's secret those that only read. */
+/** Lists the tools for a caller: without an agent's secret only those that read. */
 const listOfferedTools = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =>
   TOOLS.filter(({ writes, ownReads }) => (agent !== undefined || !writes) && (ownReads || !readsOwn));
 
-/** Made once for an intent, on which inputs depend. */
+/** Descriptions by intent, since input schemas depend on it. */
 const descriptionCache = new WeakMap<object, ReadonlyMap<Tool, object>>();
 
 /** Lists the descriptions that `tools/list` returns. */

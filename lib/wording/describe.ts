@@ -1,4 +1,4 @@
-/** Entries of the audit log in words: the only place that says what an event was. */
+/** Describes entries of the audit log in words. No other file puts events into words. */
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { parseDetail } from "../changes/rules/event.ts";
 import { describeRegression } from "../changes/rules/kpi_words.ts";
@@ -9,7 +9,7 @@ import { nameChange, nameProposer } from "./names.ts";
 import { capitalize, type Part } from "./part.ts";
 import { ROLLOUT_WORDS } from "./rollouts.ts";
 
-/** An entry, its detail as it is stored or parsed. */
+/** An entry to describe; `detail` is the stored text or the parsed object. */
 export type Described = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
 
 export interface Description {
@@ -17,20 +17,20 @@ export interface Description {
   of: Part[];
   /** `approved by ana in an emergency, 1 of 2 consents` */
   what: Part[];
-  /** The reason that was given, the error, or what a guardrail measured. */
+  /** The stated reason, the error, or the measurement of a guardrail. */
   reason?: Part;
-  /** The state of the host product after an operation, in a sentence without its stop; may be empty. */
+  /** State of the target after an operation, as a sentence without a full stop; may be empty. */
   targetState: Part[];
 }
 
 interface Wording {
-  /** The type of event, as a heading. */
+  /** Heading for the type of event. */
   name: string;
   what(facts: Facts, tenant: string): Part[];
   targetState?(facts: Facts): Part[];
 }
 
-/** Characters of a commit id that tell it from others. */
+/** Number of characters that are shown of a commit id. */
 const HEAD_SHOWN = 12;
 
 const DECISIONS = new Map(
@@ -111,21 +111,21 @@ const operationState = (facts: Facts): Part[] => [
   OPERATION_STATES.get(readText(facts, "host")) ?? "it is not known what the host product shows",
 ];
 
-/** The drift of an applied change: `the host product shows another value`. */
+/** Describes the drift of an applied change: `the host product shows another value`. */
 export const describeDrift = (state: unknown): string =>
   `the host product shows ${state === "missing" ? "nothing of it" : "another value"}`;
 
-/** A KPI that a guardrail found worse: `incident_rate rose by 0.03 (worse)`. */
+/** Describes a KPI that a guardrail found worse: `incident_rate rose by 0.03 (worse)`. */
 export const describeTrip = ({ kpi, baseline, value }: { kpi: string; baseline: number; value: number }): string =>
   `${label(kpi)} ${describeRegression(baseline, value)}`;
 
-/** The targets of a plan that an entry is about, after our word: ` of ui.a, ui.b`; empty for another change. */
+/** Lists the targets of a plan that an entry is about, after `before`: ` of ui.a, ui.b`; empty for a change that is no plan. */
 const planTargets = ({ sets }: Facts, before: string): Part[] =>
   Array.isArray(sets)
     ? (sets as { target: string }[]).flatMap(({ target }, index) => [index === 0 ? before : ", ", { given: target }])
     : [];
 
-/** KPI values in a row: `csat 4.2, incident_rate 0.05`. */
+/** Describes KPI values: `csat 4.2, incident_rate 0.05`. */
 export const describeValues = (values: unknown): Part[] =>
   Object.entries(values ?? {}).flatMap(([kpi, value], index) => [
     index === 0 ? "" : ", ",
@@ -137,7 +137,7 @@ const byActor =
   (words: string) =>
   (facts: Facts): Part[] => [words, ...actorPart(facts, "actor")];
 
-/** The words for each type of event; a type without words does not compile. */
+/** Wording of each type of event; a type without wording does not compile. */
 const EVENTS: Readonly<Record<EventType, Wording>> = {
   kpi_refreshed: {
     name: "KPIs fed",
@@ -291,7 +291,7 @@ function findReason(event_type: string, facts: Facts): Part | undefined {
   return words.trim() === "" ? undefined : { given: words, quoted: true };
 }
 
-/** Describes an entry, with its change before it where one is passed. */
+/** Describes an entry, and its change where one is passed. */
 export function describe(
   { event_type, detail, tenant = "" }: Described,
   change?: Parameters<typeof nameChange>[0],
@@ -307,7 +307,7 @@ export function describe(
   };
 }
 
-/** A description as one sentence without its stop, the reason behind a colon; the host's state is left out. */
+/** Joins a description to one sentence without a full stop: the reason follows a colon, and the state of the target is left out. */
 export function toSentence({ of, what, reason }: Omit<Description, "targetState">): Part[] {
   const sentence = of.length === 0 ? capitalize(what) : [...of, ": ", ...what];
   return reason === undefined ? sentence : [...sentence, ": ", reason];

@@ -1,4 +1,4 @@
-/** Facts that an entry of the log records, in words; each is empty where the entry lacks it. */
+/** Puts recorded facts of an entry into words; the result is empty where the entry lacks the fact. */
 import { minuteText } from "../kit/days.ts";
 import { nameActor } from "./names.ts";
 import type { Part } from "./part.ts";
@@ -10,7 +10,7 @@ export const readText = (facts: Facts, name: string): string => {
   return typeof value === "string" ? value : "";
 };
 
-/** A recorded word after ours: ` in apply`; empty where it is not recorded. */
+/** Returns a recorded text between fixed words: ` in apply`; empty where it is not recorded. */
 export const recordedPart = (facts: Facts, before: string, name: string, after = ""): Part[] => {
   const value = readText(facts, name);
   return value === "" ? [] : [before, { given: value }, after];
@@ -18,7 +18,7 @@ export const recordedPart = (facts: Facts, before: string, name: string, after =
 
 export const toWords = (name: string): string => name.replaceAll("_", " ");
 
-/** ` by ana`; empty where no actor is recorded. */
+/** Returns ` by ana` from the first recorded field; empty where none is recorded. */
 export function actorPart(facts: Facts, ...fields: string[]): Part[] {
   const name = fields.map((field) => readText(facts, field)).find(Boolean);
   if (!name) return [];
@@ -28,7 +28,7 @@ export function actorPart(facts: Facts, ...fields: string[]): Part[] {
 
 export const phraseIf = (facts: Facts, field: string, words: string): string => (facts[field] === true ? words : "");
 
-/** A moment after our words; empty where none is recorded. */
+/** Returns a recorded moment after fixed words; empty where it is not recorded. */
 export function momentText(facts: Facts, field: string, words: string): string {
   const ms = Date.parse(readText(facts, field));
   return Number.isNaN(ms) ? "" : `${words}${minuteText(new Date(ms).toISOString())}`;

@@ -1,4 +1,4 @@
-/** Events of mandates in words. */
+/** Wording of the events of mandates. */
 import type { MANDATE_EVENTS } from "../changes/rules/mandate_record.ts";
 import { nameActor } from "./names.ts";
 import type { Part } from "./part.ts";
@@ -26,7 +26,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   kpi_floor: "a KPI is worse than its floor",
 };
 
-/** The words for each. */
+/** Wording by type of event. */
 export const MANDATE_WORDS: Readonly<
   Record<(typeof MANDATE_EVENTS)[number], { name: string; what(facts: Facts): Part[] }>
 > = {

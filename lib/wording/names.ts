@@ -5,7 +5,7 @@ import type { Part } from "./part.ts";
 const KIND_OF_PREFIX: Readonly<Record<string, string>> = { llm: "model", peer: "peer", agent: "agent" };
 const MAX_SUMMARY = 300;
 
-/** An actor by kind and name: `ana`, `the model gpt-5`, `a guardrail of the intent`. `kind` is that of a proposer. */
+/** Names an actor: `ana`, `the model gpt-5`, `a guardrail of the intent`. `kind` is the kind of a proposer. */
 export function nameActor(name: string | null, kind?: unknown): Part[] {
   if (name === null || name === "") return ["an unnamed person"];
   if (name === "policy:guardrail") return ["a guardrail of the intent"];
@@ -17,7 +17,7 @@ export function nameActor(name: string | null, kind?: unknown): Part[] {
   return kind === "agent" ? ["the agent ", { given: name }] : [{ given: name }];
 }
 
-/** The proposer of a change, and who asked a model for it. */
+/** Names the proposer of a change, and the person who asked a model for it. */
 export const nameProposer = ({
   proposer,
   proposer_kind,
@@ -27,7 +27,7 @@ export const nameProposer = ({
   ...(asked_by ? [", asked by ", { given: asked_by }] : []),
 ];
 
-/** A change by its words: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
+/** Names a change by its summary and target: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
 export function nameChange({
   summary,
   target,

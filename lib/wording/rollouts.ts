@@ -1,8 +1,8 @@
-/** Rollouts in words: their events, and what the next step waits for. */
+/** Wording of rollouts: their events, and the reasons for which the next step waits. */
 import { actorPart, type Facts, recordedPart, readText, toWords } from "./facts.ts";
 import type { Part } from "./part.ts";
 
-/** Facts that a wait depends on; those that are not known are named in general. */
+/** Facts of a wait; unknown ones are described in general words. */
 interface Wait {
   reason: string | null | undefined;
   kpi?: string | undefined;
@@ -10,7 +10,7 @@ interface Wait {
   not_before?: string | undefined;
 }
 
-/** Says what the next step waits for, after "waits for"; undefined for a reason that has no words. */
+/** Describes what the next step waits for, to follow "waits for"; undefined for an unknown reason. */
 export function describeWait({
   reason,
   kpi = "a KPI",
@@ -41,7 +41,7 @@ const ADVANCED: Readonly<Record<string, string>> = {
   unless_worse: ", since no KPI is worse than allowed",
 };
 
-/** The words for the events of rollouts. */
+/** Wording of the events of rollouts. */
 export const ROLLOUT_WORDS = {
   stage_advanced: {
     name: "Rollout advanced",

@@ -25,7 +25,7 @@ const inputSchema = z.strictObject({
     .describe("What would be stated: whether it can be undone; a minor change must state true."),
 });
 
-/** The rules in force, and what they would say to a proposal. */
+/** The tool that explains the rules in force and previews a proposal. */
 export const explainPolicy = createTool(
   {
     name: "explain_policy",

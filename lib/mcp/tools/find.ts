@@ -8,7 +8,7 @@ import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../change_status.ts";
 import { createTool } from "../tool.ts";
 
-/** The changes that a query finds. */
+/** The tool that finds changes by a query. */
 export const findChanges = createTool(
   {
     name: "find",

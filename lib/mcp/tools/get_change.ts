@@ -3,7 +3,7 @@ import { changeId } from "../../kit/fields.ts";
 import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
 import { createTool } from "../tool.ts";
 
-/** One change. */
+/** The tool that shows one change. */
 export const getChange = createTool(
   {
     name: "get_change",

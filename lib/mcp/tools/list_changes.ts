@@ -7,7 +7,7 @@ import { findChangePage } from "../../operations/page_address.ts";
 import { ABOUT_TEXTS, aboutTexts, page } from "../change_status.ts";
 import { createTool } from "../tool.ts";
 
-/** Fields of a row; a model reads every word of it. */
+/** Fields of a row: few, since a model reads all of them. */
 const ROW = [
   "change_id",
   "status",
@@ -26,7 +26,7 @@ const rowSchema = changeSchema().pick(
   Object.fromEntries(ROW.map((name) => [name, true])) as Record<(typeof ROW)[number], true>,
 );
 
-/** A page of changes. */
+/** The tool that lists changes. */
 export const listChanges = createTool(
   {
     name: "list_changes",

@@ -8,7 +8,7 @@ import { createTool } from "../tool.ts";
 const SHOWN = ["E", "M", "R", "N", "goals", "freeze", "as_of"] as const;
 const shownSchema = stateSchema.pick({ E: true, M: true, R: true, N: true, goals: true, freeze: true, as_of: true });
 
-/** How the product fares. */
+/** The tool that shows the state of the product. */
 export const productState = createTool(
   {
     name: "product_state",

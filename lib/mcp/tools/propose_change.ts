@@ -18,7 +18,7 @@ const keyField = z
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
   .describe("The same key with the same fields files nothing twice, and is answered alike, for 24 hours.");
 
-/** Any JSON, with all its types by name: a client sends what has no type as text. */
+/** Any JSON value. All types are named, since clients send a value without a type as text. */
 const anyJson = z
   .unknown()
   .optional()
@@ -28,7 +28,7 @@ const anyJson = z
     description: 'What the target is set to, in its own JSON type: false, 49 and {"on":true} are no text.',
   });
 
-/** Files a proposal under the agent's own name. */
+/** The tool that proposes a change in the agent's name. */
 export const proposeChange = createTool(
   {
     name: "propose_change",
@@ -71,7 +71,7 @@ export const proposeChange = createTool(
   },
 );
 
-/** Returns the key of a request. A retry comes in another message: the fields identify the request. */
+/** Returns the idempotency key of a request, identified by its fields: a retry arrives in another message. */
 function requestKey({ deps: { sha256 }, identity }: ToolCall, key: string, proposal: object): IdempotencyKey {
   const scope = sha256(JSON.stringify(["mcp", "propose_change", identity.agent, key]));
   return { scope, body: sha256(canonicalJson(proposal)) };

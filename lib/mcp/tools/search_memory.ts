@@ -18,6 +18,6 @@ export const searchMemory = createTool(
     }),
     output: z.object({ results: z.array(foundMemorySchema), about_texts: aboutTexts }),
   },
-  // An agent has no conversation, so it finds nothing that was said in one.
+  // An agent has no conversation, so it finds no chat messages.
   async (search, { deps }) => ({ results: await recall(deps, search), about_texts: ABOUT_TEXTS }),
 );

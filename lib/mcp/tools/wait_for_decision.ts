@@ -8,10 +8,10 @@ import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
 import { createWaitTask } from "../tasks.ts";
 import { createTool } from "../tool.ts";
 
-/** Clients give a call up after 60 seconds; an answer has to be on its way before. */
+/** Maximum wait. Clients give up after 60 seconds, so an answer must be sent before. */
 const MAX_WAIT_S = 50;
 
-/** Waits for people. */
+/** The tool that waits for a decision of people. */
 export const waitForDecision = createTool(
   {
     name: "wait_for_decision",

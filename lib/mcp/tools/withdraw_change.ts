@@ -6,7 +6,7 @@ import { readReceipt } from "../../changes/replies.ts";
 import { readChangeStatus, changeStatusSchema } from "../change_status.ts";
 import { createTool } from "../tool.ts";
 
-/** Takes back what the agent itself proposed. */
+/** The tool that withdraws a change which the agent proposed. */
 export const withdrawChange = createTool(
   {
     name: "withdraw_change",
@@ -20,7 +20,7 @@ export const withdrawChange = createTool(
     }),
   },
   async ({ change_id, note }, call) => {
-    // Only an agent comes this far.
+    // Tools that write are called only for agents.
     const withdrawal = { type: "withdraw", name: call.identity.agent!, change_id, note } as const;
     const audit_entry = readReceipt(await recordDecision(call, withdrawal));
     return { ...(await readChangeStatus(call, change_id)), audit_entry };
