@@ -42,7 +42,7 @@ import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** How a change is used: `closing` ends it, `undoing` rolls it back, `settling` records how an operation on it ended. */
+/** Purpose of reading a change: `closing` ends it, `undoing` rolls it back, `resolving` records how its operation ended. */
 type ReadPurpose = "any" | "closing" | "undoing" | "resolving";
 
 /** The transaction of a governed decision. */

@@ -1,6 +1,6 @@
 /**
- * Applies and rolls back changes. Effects on the host are never inside a transaction: the lease is made durable, the adapter
- * runs, the result is committed with its entry. Without an adapter one transaction does it all.
+ * Applies and rolls back changes. Effects on the host are never inside a transaction: the lease is committed first, then the
+ * adapter runs, then the result is committed with its entry. Without an adapter one transaction does everything.
  */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import type { Caller } from "../caller.ts";
@@ -42,7 +42,9 @@ import { readLedger } from "../ledger/ledger.ts";
 import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 
-/** Applies or rolls back a change: resolves what was left half done, judges, takes the lease, runs and records. */
+/**
+ * Applies or rolls back a change: resolves unfinished operations, judges the request, takes the lease, runs the adapter, records.
+ */
 export async function runOperation(
   caller: Caller,
   input: OperationInput,
@@ -58,7 +60,7 @@ export async function runOperation(
     const started = await runTransaction(
       caller,
       (transaction) => startOperation(transaction, caller, input, { left, before, observed, readings }),
-      // A rollback is never rejected for a clock that is wrong.
+      // A rollback must work even if the clock is behind.
       { ignoresClockLag: operation === "rollback" },
     );
     if (isReplayed(started) || isResult(started)) return started;
@@ -77,12 +79,12 @@ export async function runOperation(
     }
     const dry = await runDry(deps.product?.adapter, started);
     const result = { ...dry, ...(observed && { seen: observed }) };
-    // A dry run uses up its idempotency key: the key must not repeat as an apply.
+    // A dry run uses up its idempotency key, so that the same key cannot be used for the apply.
     return caller.replies ? runTransaction(caller, async () => result) : result;
   });
 }
 
-/** Asks for the state of an applied change: without it nothing follows from its absence after the rollback. */
+/** Reads the host's state of an applied change. If the host shows nothing after the rollback, this says if it did before. */
 async function readStatesBeforeRollback(
   { store, product }: Caller["deps"],
   changeId: string,
@@ -96,14 +98,14 @@ async function readStatesBeforeRollback(
   return new Map(await Promise.all(states));
 }
 
-/** Reads what an apply would replace; `null` where it cannot be read now. */
+/** Reads the values that an apply would replace; `null` if they cannot be read now. */
 async function observeBeforeApply(deps: Caller["deps"], changeId: string, dryRun: boolean | undefined) {
   const change = (await readRecord(deps.store, changeId))?.change;
   if (!change) return undefined;
   return observeTargets(deps, change, !dryRun).catch(() => null);
 }
 
-/** Reads what the target of an apply holds, where its steps are limited and neither log nor proposal says it. */
+/** Reads the values of targets with limited steps that neither the log nor the proposal has. */
 async function readBases(deps: Caller["deps"], changeId: string) {
   const record = await readRecord(deps.store, changeId);
   const { targets, mandates } = deps.product!.intent.policy;
@@ -123,14 +125,14 @@ function runAdapter(deps: Caller["deps"], { leases, operands, expected }: Starte
   return runOnHost(deps.product!.adapter!, operands, operation, options);
 }
 
-/** How an operation ended on an operand, and what became of the restore whose lease it took over. */
+/** The outcome of an operation on one operand, and of the restore whose lease it took over. */
 interface EndedLease {
   lease: OperationLease;
   end: OperandOutcome;
   restore: RestoreOutcome;
 }
 
-/** Commits the host's result and ends the leases; those on targets of which it is not known how they were left remain. */
+/** Commits the result and ends the leases. A lease remains if it is not known how the operation left its target. */
 async function commitRun(
   caller: Caller,
   { leases, record, operands }: StartedOperation,
@@ -155,12 +157,12 @@ async function commitRun(
     }
     if (run.ok) {
       const carried = run.outcomes.map((end) => ({ operand: end.operand, adapter: toResult(end)! }));
-      // The entries of a plan that are only recorded.
+      // Entries of a plan that no target system carries.
       const others = request.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
       const recordedOnly = others.filter(({ change_id: id }) => operands.every((one) => one.change_id !== id));
       const done = [...carried, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
       const { replaced, ...recorded } = await recordSuccess(transaction, before, request, done);
-      // A value that a later rollback puts back there is no edit from outside.
+      // If a later rollback restores the replaced value, that is no edit from outside.
       for (const { target_held } of replaced) if (target_held !== null) forgetOperands(caller.deps, target_held);
       const [first] = carried;
       if (!isPlan(before.change)) return { ...recorded, adapter: omitPrevious(first!.adapter) };
@@ -204,7 +206,9 @@ async function commitRun(
 
 const OPERATION_RESULTS = { apply: "applied", rollback: "rolled_back" } as const satisfies Record<Operation, string>;
 
-/** Returns why the lease on an operand remains. A failed apply of a plan goes on to take back what it could not. */
+/**
+ * Returns the state of a lease that remains; undefined if it ends. After a failed apply of a plan, the rest is rolled back later.
+ */
 function findLeaseState(
   { result, failure, host, isTouched }: OperandOutcome,
   run: HostRun,
@@ -218,6 +222,6 @@ function findLeaseState(
   return failure?.unanswered ? "unanswered" : "unresolved";
 }
 
-/** Lists how the targets of a plan were left. */
+/** Lists the host's state of each target of a plan. */
 const listSets = (change: Change, { outcomes: ends }: HostRun): { sets?: object[] } =>
   isPlan(change) ? { sets: ends.map(({ operand: { tenant_id, target }, host }) => ({ tenant_id, target, host })) } : {};

@@ -2,7 +2,7 @@ import type { GithubGate } from "../../github/gate.ts";
 import type { Stages } from "../../rollout/stages.ts";
 import type { Change } from "../rules/change.ts";
 
-/** The host product's state of a change; `unknown` when the target has another value than the change and the one before it. */
+/** The host product's state of a change; `unknown` if the target holds neither the change's value nor the one before it. */
 export type HostState = "applied" | "rolled_back" | "absent" | "unknown";
 
 /** The result of an adapter; `result` is a word for people and programs (`applied`, `rolled_back`, `superseded`). */
@@ -25,17 +25,19 @@ export interface RestoreResult {
 /** The host product's answer before anything is touched; `preview` shows what apply would do, for a dry run. */
 export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
 
-/** Facts for the rollback of an applied change, from the entries of applies. */
+/** Facts of the log for the rollback of an applied change. */
 export interface RollbackFacts {
   /** A later change that sets a value holds the target: then nothing is restored. */
   superseded: boolean;
-  /** Digest of the value to restore: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say. */
+  /**
+   * Digest of the value to restore: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say.
+   */
   digest?: string | null | undefined;
   /** Returns true where the log has another change as applied. */
   isApplied(changeId: string): Promise<boolean>;
 }
 
-/** Reads the facts for a rollback from the log; undefined where it does not say. */
+/** Reads the facts for a rollback; undefined if the log does not have them. */
 export type ReadRollbackFacts = (changeId: string) => Promise<RollbackFacts | undefined>;
 
 /** A target holds neither what a change set nor what was there before it, and the rollback wrote nothing. */
@@ -43,7 +45,7 @@ export class TargetDrifted extends Error {
   override readonly name = "TargetDrifted";
   /** The value that the change set, and the current one; `null` for nothing. */
   readonly values: { expected: unknown; held: unknown };
-  /** The change that it is about. */
+  /** The change whose rollback found the drift. */
   readonly change_id: string | undefined;
   constructor(message: string, values: { expected: unknown; held: unknown }, change_id?: string) {
     super(message);
@@ -71,7 +73,7 @@ export class NoTargetSystem extends Error {
   override readonly name = "NoTargetSystem";
 }
 
-/** Returns what is found out about a target; undefined where no system takes it. */
+/** Runs a lookup of a target; returns undefined if no target system takes the target. */
 export function ignoreUncovered<T>(find: () => T): T | undefined {
   try {
     return find();
@@ -134,7 +136,10 @@ export interface ProductAdapter {
   locate?(entry: Placed): Location;
   /** Lists the names of the systems that changes of such targets may reach; absent: all. */
   reach?(scope: ReachScope): string[];
-  /** Lists the targets of a named system that stand for the same thing (`{rest}`) as the target of an entry. Throws `NoTargetSystem`. */
+  /**
+   * Lists the targets of a named system that stand for the same thing (`{rest}`) as the target of an entry. Throws
+   * `NoTargetSystem`.
+   */
   counterparts?(entry: Placed, system: string): string[];
   /** Returns what reads the target of an entry; undefined where its system cannot be read. */
   reader?(entry: Staged): ((signal: AbortSignal) => Promise<Reading>) | undefined;
@@ -150,7 +155,10 @@ export interface ProductAdapter {
   readonly systems?: readonly { name: string; match: readonly string[]; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
   carries?(change: Placed): boolean;
-  /** Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws `NoTargetSystem`. */
+  /**
+   * Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws
+   * `NoTargetSystem`.
+   */
   isGate?(entry: Placed): boolean;
   /** Patterns of the targets that others may ask for; absent: every target. */
   readonly gates?: readonly string[] | undefined;
@@ -186,7 +194,10 @@ export interface ProductAdapter {
     readFacts?: ReadRollbackFacts,
     overDrift?: boolean,
   ): Promise<AdapterResult[]>;
-  /** Returns the values of a target over which `rollback` would throw `TargetDrifted`; undefined where there is none. Touches nothing. */
+  /**
+   * Returns the values of a target over which `rollback` would throw `TargetDrifted`; undefined where there is none. Touches
+   * nothing.
+   */
   findDrift?(
     change: Change,
     signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Authorizes an operation: who asks for it, whether the intent lets them, and what they signed. */
+/** Authorizes an operation: the actor, their permission, and their signature. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, findActor } from "../caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
@@ -10,15 +10,15 @@ import { requirePermission } from "../rules/permissions.ts";
 import { signatureFacts } from "../rules/require_signature.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** The request of an operation, as far as it is signed. */
+/** The part of an operation's request that is signed. */
 interface RequestedOperation extends Pick<OperationRequest, "operation" | "note" | "over_drift">, ProofInput {
   actor?: string | undefined;
   dry_run?: boolean | undefined;
 }
 
 /**
- * Returns the actor, and the signature for the entry. The service's own rollbacks need neither. Errors: 403 `not_permitted`,
- * 400 `invalid_field`, 403 `proof_required`, `proof_invalid`.
+ * Returns the actor and the facts of the signature for the entry. The service's own rollbacks need no permission. Errors: 403
+ * `not_permitted`, 400 `invalid_field`, 403 `proof_required`, `proof_invalid`.
  */
 export async function authorizeOperation(
   transaction: Transaction,

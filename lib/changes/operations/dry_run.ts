@@ -18,7 +18,7 @@ export interface DryRun {
   operands: readonly Change[];
   /** The newest applied change of the target of each operand. */
   owners: readonly (string | null)[];
-  /** The change that this one replaced, where it was rolled back since: a rollback passes over it. */
+  /** The replaced change, if it was rolled back since: a rollback restores the value before that one. */
   passes?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface DryRunResult {
   seen?: readonly ObservedValue[] | undefined;
 }
 
-/** Asks the adapter what the operation would do. */
+/** Asks the adapter which effect the operation would have. */
 export async function runDry(
   adapter: ProductAdapter | undefined,
   { operation, record, operands, owners, passes }: DryRun,
@@ -60,7 +60,7 @@ export async function runDry(
   return { change, entry: null, adapter: { name: nameSystem(adapter, change), result, sets: shown } };
 }
 
-/** Asks for the state of the change and the value of its target, as far as the adapter says it. */
+/** Reads the host's state of the change and the value of its target, if the adapter can tell them. */
 async function readHost(adapter: ProductAdapter, change: ChangeRecord["change"]) {
   const [host = null, holds] = await Promise.all([
     tryReadHostState(adapter, change),

@@ -1,12 +1,12 @@
-/** Finds a target that another program set, before the rollback of a plan begins: then none of its targets is taken back. */
+/** Finds drift before the rollback of a plan: if another program set one of its targets, none of them is rolled back. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { fastestSha256 } from "../../kit/platform.ts";
 import type { Change } from "../rules/change.ts";
 import type { ProductAdapter, ReadRollbackFacts, TargetDrifted } from "./adapter_port.ts";
 
 /**
- * Returns the values of a target that holds neither what an operand set nor what was there before; undefined where it does, or where
- * the host does not say. An adapter without a check of its own is asked for the value, which is compared with the log.
+ * Returns the expected and the current value of a target that holds neither an operand's value nor the one before it; undefined
+ * without drift, or if the host does not say. If the adapter has no check of its own, its value is compared with the log.
  */
 export async function findDrift(
   adapter: ProductAdapter,

@@ -1,4 +1,4 @@
-/** Questions to the host: what it shows of a change, and what a target holds. */
+/** Reads the host: the state that it shows of a change, and the value of a target. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { runWithTimeLimit, STEP_LIMIT_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { Change } from "../rules/change.ts";
@@ -6,30 +6,30 @@ import type { Operation } from "../rules/command.ts";
 import { expireReadings } from "../target_readings.ts";
 import type { HostState, ProductAdapter, Staged } from "./adapter_port.ts";
 
-/** Returns the name of the system that carries a change; of a plan those of all. */
+/** Returns the name of the system that carries a change; for a plan, the names of all its systems. */
 export const nameSystem = ({ name }: ProductAdapter, { places }: Change): string =>
   [...new Set(places?.map(({ system }) => system))].join(", ") || name;
 
-/** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
+/** Computes the latest time at which a step may begin in order to end by `end`; milliseconds. */
 export const computeLastStart = (end: number): number => end - STEP_LIMIT_MS;
 
-/** Returns true where the host shows nothing of a change, or shows it as taken back. */
+/** Returns true if the host shows nothing of a change, or shows it as rolled back. */
 export const isGone = (host: HostState | undefined): boolean => host === "rolled_back" || host === "absent";
 
 /**
- * Returns true where the host shows an operation as done. A host that shows nothing of a change may have lost it, and what was there
- * before with it: `mayBeGone` where that is no wonder.
+ * Returns true if the host shows an operation as done. A host that shows nothing of a change may have lost the change together with
+ * the value before it; `mayBeGone` means that showing nothing is expected after this rollback.
  */
 export function isDone(operation: Operation, host: HostState, mayBeGone = false): boolean {
   if (operation === "apply") return host === "applied";
   return host === "rolled_back" || (host === "absent" && mayBeGone);
 }
 
-/** Returns what the host shows of a change; undefined when it cannot be asked. */
+/** Reads the host's state of a change; undefined if the host does not answer. */
 export const tryReadHostState = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
   runWithTimeLimit((signal) => adapter.verify(change, signal)).catch(() => undefined);
 
-/** Returns what a change's target holds on the host; undefined when the adapter cannot say. */
+/** Reads the current value of a change's target; `null` for no value, undefined if the adapter cannot say. */
 export async function tryReadTargetValue(
   adapter: ProductAdapter,
   change: Change,
@@ -39,9 +39,9 @@ export async function tryReadTargetValue(
 }
 
 /**
- * Returns what the host shows of a change that should be in force: `unknown` where its target holds another value than the
- * change sets, and `absent` where it holds nothing; undefined when it cannot be asked. An adapter may show a change as applied because it was
- * applied once: after a restore of an older backup the host knows changes that the log does not.
+ * Reads the host's state of a change that should be in force, and compares the value: `unknown` if the target holds another
+ * value, `absent` if it holds none; undefined if the host does not answer. The state alone is not enough: an adapter may show
+ * `applied` for a change that was applied once and has been overwritten since.
  */
 export async function tryReadStateInForce(
   adapter: ProductAdapter,
@@ -55,7 +55,7 @@ export async function tryReadStateInForce(
   return current === undefined || holdsValue(current, change) ? host : "unknown";
 }
 
-/** Returns true where a target holds what a change sets; what is no JSON is something else. */
+/** Returns true if a target holds the value that a change sets; false for a value that is no JSON. */
 function holdsValue(current: { value: unknown }, change: Change): boolean {
   try {
     return canonicalJson(current.value) === canonicalJson(change.value);
@@ -64,11 +64,11 @@ function holdsValue(current: { value: unknown }, change: Change): boolean {
   }
 }
 
-/** Returns what the host shows of a change; `unknown` when it cannot be asked. */
+/** Reads the host's state of a change; `unknown` if the host does not answer. */
 export const readHostState = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
   (await tryReadHostState(adapter, change)) ?? "unknown";
 
-/** Operands of one target system that are set as one transaction, or one alone; of an apply in its order. */
+/** Groups the operands that a target system sets as one transaction; other operands form groups of one. */
 export function groupOperands<E extends { operand: Change }>(adapter: ProductAdapter, ends: readonly E[]): E[][] {
   const groups = new Map<unknown, E[]>();
   for (const end of ends) {
@@ -79,7 +79,7 @@ export function groupOperands<E extends { operand: Change }>(adapter: ProductAda
   return [...groups.values()];
 }
 
-/** Takes back on the host what it shows of changes of one group. What cannot be taken back together is taken back one by one. */
+/** Rolls back one group of operands, one by one if that fails for all together. Returns the host's states afterwards. */
 export async function undoOnHost(adapter: ProductAdapter, operands: readonly Change[]): Promise<HostState[]> {
   const undo = (one: Change): Promise<unknown> =>
     runWithTimeLimit((signal) => adapter.rollback(one, signal)).catch(() => undefined);

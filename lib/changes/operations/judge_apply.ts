@@ -1,4 +1,4 @@
-/** Judges an apply that has its consents: the tries so far, values, promotions, places, other changes, and holds. */
+/** Judges an apply that has its consents: earlier failures, values, promotions, locations, other changes, and holds. */
 import { AppError } from "../../kit/errors.ts";
 import { findLastFreeze } from "../freeze.ts";
 import { judgeValues, readRecordedBases, type SystemReading, type ValueJudgement } from "../judge_values.ts";
@@ -30,15 +30,15 @@ import { recordFailure } from "./record_result.ts";
 
 const MAX_FAILED_APPLIES = 1000;
 
-/** The answers of the target systems before an apply. */
+/** Readings of the target systems before an apply. */
 export interface TargetReadings {
-  /** The value of the target, where its steps are limited and our record shows no value of it. */
+  /** Values of targets with limited steps whose value the log does not show. */
   readings?: readonly SystemReading[] | undefined;
-  /** The values of the places of a change; `null`: they cannot be read now. */
+  /** Current values at the locations of the change; `null` if they cannot be read now. */
   observed?: readonly ObservedValue[] | null | undefined;
 }
 
-/** A change whose apply is judged; `proven`: with those consents alone that count. */
+/** A change whose apply is judged; `proven`: the change with only the consents that count. */
 export interface JudgedChange {
   record: ChangeRecord;
   proven: Change;
@@ -46,8 +46,8 @@ export interface JudgedChange {
 }
 
 /**
- * Judges an apply that has its consents; a rejection that is recorded is returned. A `question` is judged as a run is, and takes
- * and records nothing.
+ * Judges an apply that has its consents. Returns the error of a rejection that is recorded, and throws other errors. A `question`
+ * is judged like a run, but claims and records nothing.
  */
 export async function judgeApply(
   transaction: Transaction,
@@ -68,7 +68,7 @@ export async function judgeApply(
     const limited = await requireInsideMandate(transaction, proven, { readings, recorded });
     if (limited) request.step_base = [...(request.step_base ?? []), ...limited];
   }
-  // A dry run touches nothing, so nothing holds it back.
+  // A dry run changes nothing, so windows, freezes and moved values do not matter to it.
   if (isDry) return undefined;
   if (!isEmergencyApproved(proven, transaction.product.intent))
     requireNoHold(await listPromotionHolds(transaction, change));
@@ -79,8 +79,8 @@ export async function judgeApply(
 }
 
 /**
- * Requires that an apply would be rejected by nobody but its caller's rights and the target system, which is not asked. Writes
- * nothing. Errors: as of an apply.
+ * Requires that an apply would be accepted now, apart from the caller's rights and the target system, which are not checked.
+ * Writes nothing. Errors: those of an apply.
  */
 export async function requireApplicable(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { tx, product, now } = transaction;
@@ -100,8 +100,8 @@ export async function requireApplicable(transaction: Transaction, record: Change
 }
 
 /**
- * Judges the values of a change again, under the lease-taking transaction, so that no other apply on its target comes between.
- * Returns the numbers that the target holds which no change of ours has set. Errors: 400 `value_not_allowed`.
+ * Judges the values of a change again in the transaction that takes the lease, so that no other apply on its targets can come in
+ * between. Returns the numbers that targets hold without any applied change. Errors: 400 `value_not_allowed`.
  */
 async function requireAllowedValues(
   { ledger, product, at }: Transaction,
@@ -122,7 +122,7 @@ async function requireAllowedValues(
   });
 }
 
-/** Rejects an apply that would set a value elsewhere than it was consented to (409 `target_moved`). */
+/** Rejects an apply at another location than the consented one (409 `target_moved`). */
 async function rejectMovedLocations({ ledger, product }: Transaction, change: Change): Promise<void> {
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (!moved) return;
@@ -131,7 +131,7 @@ async function rejectMovedLocations({ ledger, product }: Transaction, change: Ch
   throw new AppError("target_moved", `${describeMove(moved)}; revoke ${change_id}, and propose it again`, details);
 }
 
-/** Rejects an apply over a value that no consent saw, or notes it for the entry, as the intent says. */
+/** Rejects an apply over a value that no approver saw, or notes it for the entry, as `on_moved` of the intent says. */
 function rejectMovedValues(
   { product }: Transaction,
   change: Change,
@@ -154,7 +154,7 @@ function rejectMovedValues(
   throw createMovedValueError(change, product.intent, { seen: observed!, moved: found.moved });
 }
 
-/** Creates the error of an apply over a value that no consent saw: 409 `target_moved`. */
+/** Creates the error of an apply over a value that no approver saw: 409 `target_moved`. */
 export const createMovedValueError = (
   change: Change,
   intent: Intent,
@@ -168,7 +168,9 @@ export const createMovedValueError = (
     ...more,
   });
 
-/** Rejects an apply that has its consents and is held back; the facts that it passes over are noted for its entry. */
+/**
+ * Rejects an apply that a moved owner, a rollout, a window or a freeze blocks; notes for its entry which of them it may ignore.
+ */
 async function rejectHeldApply(
   transaction: Transaction,
   { target_owner }: ChangeRecord,
@@ -187,8 +189,8 @@ async function rejectHeldApply(
 }
 
 /**
- * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each further one
- * reads the entries of all: a program that retries without end would fill the log. A rollback is never rejected for that.
+ * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each later one reads all
+ * these entries, so that a program which retries forever would fill the log. A rollback is never rejected for this reason.
  */
 async function rejectRepeatedFailures({ ledger, product }: Transaction, record: ChangeRecord): Promise<void> {
   const { change, audit } = record;
@@ -204,7 +206,7 @@ async function rejectRepeatedFailures({ ledger, product }: Transaction, record: 
   );
 }
 
-/** Rejects the apply of content that was not approved. Only tampering makes it so: it is recorded. */
+/** Rejects the apply of content that was not approved. Since only tampering can cause this, the rejection is recorded. */
 async function rejectStale(
   transaction: Transaction,
   record: ChangeRecord,

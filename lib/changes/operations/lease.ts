@@ -54,7 +54,7 @@ export function findTakenLease(lease: Lease | undefined): TakenLease {
   return { ...(unresolved_restore && { unresolved_restore }), ...(unresolved_stage && { unresolved_stage }) };
 }
 
-/** Leases that are read of a target; only a host that is silent for long leaves more. */
+/** Maximum number of leases that are read for a target; more can exist only if a host does not answer for long. */
 export const MAX_LEASES_PER_TARGET = 10;
 
 /** Lists the leases of other changes on the targets of operands. */
@@ -67,15 +67,15 @@ export async function listOtherLeases(reads: Pick<Reads, "list">, operands: read
 }
 
 /**
- * Returns the lease that another change has on the target of a change: a running one before those that are unresolved. While
- * there is one, the facts by which a change is judged may be about to change.
+ * Selects the lease that another change has on the target of a change; a running one before unresolved ones. While it exists, the
+ * facts that the change is judged by may still change.
  */
 export const selectOtherLease = (change: Change, leases: readonly Lease[]): Lease | undefined => {
   const others = leases.filter(({ change_id }) => change_id !== change.change_id);
   return others.find(({ state }) => state === "running") ?? others[0];
 };
 
-/** Takes the lease on an operand and its target; it is durable when the transaction is. */
+/** Takes the lease on an operand and its target; it is durable when the transaction has committed. */
 export function takeLease<R extends OperationRequest | RestoreRequest | StageRequest>(
   transaction: Transaction,
   operand: Change,
@@ -91,10 +91,10 @@ export function takeLease<R extends OperationRequest | RestoreRequest | StageReq
   return lease;
 }
 
-/** Returns true where no operation runs under a lease any more; any process may resolve it, under the lock of its change. */
+/** Returns true if no operation runs under a lease any more: any process may resolve it while holding the lock of its change. */
 export const isUnattended = ({ state, ends }: Lease, now: number): boolean => state !== "running" || now >= ends;
 
-/** Returns true where a lease is over or belongs to this process, which holds the lock of its change. */
+/** Returns true if a lease is unattended, or belongs to this process, which holds the lock of its change. */
 export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =>
   lease.owner === owner || isUnattended(lease, now);
 
@@ -104,7 +104,7 @@ export async function endLease(transaction: Transaction, lease: Lease): Promise<
   transaction.tx.delete("leases", lease.place);
 }
 
-/** Keeps a lease whose failure is recorded until the host says how it was left. Errors: as `endLease`. */
+/** Stores a lease as unresolved after a recorded failure, until the host says how the operation ended. Errors: as `endLease`. */
 export async function storeUnresolved(
   transaction: Transaction,
   lease: Lease,
@@ -114,17 +114,17 @@ export async function storeUnresolved(
   transaction.tx.put("leases", lease.place, { ...lease, state });
 }
 
-/** How long a host may still carry out an operation that it did not answer, from the end of the lease. */
+/** Time after the end of a lease in which a host may still carry out an operation that it did not answer. */
 const LATE_EFFECT_MS = 10 * 60_000;
 
-/** Returns true where an operation that the host does not show may still take effect. */
+/** Returns true if an operation that the host does not show may still take effect. */
 export const mayTakeEffect = ({ state, ends }: Lease, now: number): boolean =>
   state === "unanswered" && now < ends + LATE_EFFECT_MS;
 
-/** Returns true where an operation ended before the host said how it was left. */
+/** Returns true if the failure of an operation was recorded before the host said how it ended. */
 export const isLate = ({ state, back }: Lease): boolean => state !== "running" || back === "failed";
 
-/** Takes over an abandoned lease, to take back alone what its operation set. Errors: as `endLease`. */
+/** Takes over an abandoned lease in order to undo what its operation set. Errors: as `endLease`. */
 export async function renewLease(
   transaction: Transaction,
   lease: OperationLease,
@@ -137,17 +137,19 @@ export async function renewLease(
   return renewed;
 }
 
-/** More leases than run concurrently. */
+/** More than the number of leases that exist at a time. */
 const MAX_SHORTENED_LEASES = 40;
 
-/** Shortens leases that a clock which was ahead took: they end as if taken now. */
+/** Shortens leases that were taken while the clock was ahead: they end as if taken now. */
 export async function shortenLeases({ tx, now }: Transaction): Promise<void> {
   const ends = now + LEASE_TTL_MS;
   for (const { id, value } of await tx.list("leases", { limit: MAX_SHORTENED_LEASES }))
     if (value.ends > ends) tx.put("leases", id, { ...value, ends });
 }
 
-/** A lease that was taken over has the same number and another end; the number of a failed restore is used again. */
+/**
+ * Returns true for the same state of one lease. After a takeover only `ends` differs; a failed restore's number is used again.
+ */
 export const isSameLease = (a: Lease | undefined, b: Lease): boolean =>
   a?.number === b.number && a.ends === b.ends && restoreId(a) === restoreId(b);
 
@@ -158,8 +160,8 @@ async function requireLease(transaction: Transaction, lease: Lease): Promise<voi
 }
 
 /**
- * Creates the error for a change under a lease: 409 `operation_in_progress`. `stranded`: why the place where the operation ran
- * cannot be read any more.
+ * Creates the error for a change under a lease: 409 `operation_in_progress`. `stranded`: the reason why the location of the
+ * operation cannot be read any more.
  */
 export function createLeaseError({ change_id, operation, state }: Lease, stranded?: string): AppError {
   if (state === "running") return createInProgressError(change_id);
@@ -186,8 +188,8 @@ export const createInProgressError = (changeId: string): AppError =>
   });
 
 /**
- * Says why nobody can ask how the operation under a lease left its change: the configuration has moved its place. Undefined while
- * an operation runs under the lease, and where the place is as it was.
+ * Explains why the operation under a lease cannot be resolved: the configuration has moved its location. Undefined while an
+ * operation runs under the lease, and if the location is unchanged.
  */
 export function explainStranded(adapter: ProductAdapter | undefined, change: Change, lease: Lease): string | undefined {
   const isElsewhere = "over_drift" in lease && lease.over_drift;
@@ -205,15 +207,15 @@ export const createTargetInUseError = (changeId: string, { change_id: other, ope
     { change_id: changeId, conflicts: [other] },
   );
 
-/** Requires that no operation on a change is under way or unresolved (409 `operation_in_progress`). */
+/** Requires that no operation on a change is under way or unresolved. Errors: 409 `operation_in_progress`. */
 export async function requireNoOperation(reads: Pick<Reads, "get">, change: Change): Promise<void> {
   const lease = await readLease(reads, change);
   if (lease) throw createLeaseError(lease);
 }
 
 /**
- * Requires that no other change of the target is being worked on. A rollback may pass an operation that no process runs any
- * more: nothing delays it for long.
+ * Requires that no operation on another change of the target is under way (409 `operation_in_progress`). A rollback need not wait
+ * for an operation that no process runs any more.
  */
 export async function requireFreeTarget(
   { tx }: Transaction,

@@ -1,4 +1,4 @@
-/** Leases on targets of a plan that the store lost: without one nobody would ask how an apply left its target. */
+/** Writes leases on targets of a plan again that the store lost: without a lease, an unfinished apply would not be resolved. */
 import type { ChangesDeps } from "../deps.ts";
 import { findCarrier } from "../locations.ts";
 import { type OperationLease, readRecord } from "../records.ts";
@@ -11,7 +11,7 @@ import { isGone } from "./host_state.ts";
 import { formatLeaseKey } from "./lease.ts";
 import { recordHostEffect } from "./resolve_restore.ts";
 
-/** A target of a failure, as its entry has it. */
+/** A target in the entry of a failure. */
 interface FailedTarget {
   tenant_id: string;
   target: string;
@@ -20,8 +20,8 @@ interface FailedTarget {
 }
 
 /**
- * Writes the lease on each target of a plan that its apply was to set and that the log does not show as taken back since; `leases`:
- * those that are left of the apply. Returns the written ones, under which the target is taken back.
+ * Writes a lease on each target of a plan's apply that has none and that the log does not show as rolled back since. `leases`: the
+ * remaining leases of the apply. Returns the written ones.
  */
 export async function writeMissingLeases(
   deps: ChangesDeps,

@@ -1,4 +1,4 @@
-/** Records the end of an apply or a rollback. */
+/** Records the results of applies, rollbacks and restores. */
 import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Sha256 } from "../../kit/platform.ts";
@@ -22,24 +22,24 @@ import type { HostFailure } from "./run_adapter.ts";
 
 /** More than a plan has targets. */
 const MAX_EPISODES = 50;
-/** A plan of 20 takes four writes a target, of the 99 that a decision may take; further episodes end with the next check. */
+/** A transaction takes at most 99 writes, and a plan of 20 needs four for each target; other episodes end with the next check. */
 const MAX_DROPPED_EPISODES = 10;
 
 /** The result of an adapter, with its name. */
 export type NamedResult = AdapterResult & { name: string };
 
-/** Returns the part of a result that is recorded: of the replaced value only the digest is. */
+/** Returns a result without the replaced value, of which only the digest is recorded. */
 export const omitPrevious = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
-/** An operand on which an operation is done; `adapter` is null where it is only recorded. */
+/** An operand on which an operation is done; `adapter` is null for an operand that no target system carries. */
 export interface DoneOperand {
   operand: Change;
   adapter: NamedResult | null;
 }
 
 /**
- * Records that an operation is done: the status of the change and the owners of its targets. `found`: the host reported it after
- * an interruption, or `late`, after it had failed.
+ * Records that an operation is done: the status of the change and the owners of its targets. `found`: the host reported the result
+ * after an interruption, or `late`, after a recorded failure.
  */
 export async function recordSuccess(
   transaction: Transaction,
@@ -116,7 +116,7 @@ async function readTargetFacts(
 
 const toPlanTarget = ({ tenant_id, target }: Change, facts: TargetFacts) => ({ tenant_id, target, ...facts });
 
-/** Keys in the order of applies: the last one of a target owns it. */
+/** Formats the key of an owner. Keys of a target are in the order of applies, so the last one owns it. */
 const ownerKey = (target: TargetKey, { entry }: Applied): string => formatTargetKey(target) + entryKey(entry);
 
 async function storeOwnership(
@@ -142,7 +142,7 @@ async function removeOwnership(
   await dropEpisodes(tx, change.change_id, targets);
 }
 
-/** A change that no longer owns targets has no episodes of drift there; returns how many it had, `most` at most. */
+/** Deletes up to `limit` drift episodes of targets that a change no longer owns, and returns their number. */
 async function dropEpisodes(
   tx: Tx,
   changeId: string,
@@ -178,7 +178,7 @@ export async function recordRestore(
   { operands, ...found }: RestoreFacts,
 ): Promise<CommandResult> {
   const { note, signed } = request;
-  // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
+  // The entry names the current intent, so a signature under an earlier one must not appear in it.
   const isCurrent = signed === undefined || signed.manifest_hash === product.manifest_hash;
   const { actor, authenticated, idp }: Actor = isCurrent ? request : serviceActor();
   const facts = operands.map(({ adapter: { replaced_digest, ...adapter }, host }) => ({
@@ -200,10 +200,10 @@ export async function recordRestore(
   return result;
 }
 
-/** Returns true where the proxy names the actor, or it is the service itself. */
+/** Returns true if the proxy names the actor, or the actor is the service itself. */
 const hasRecordedName = (by: Actor): boolean => by.actor !== null && (isNamedByProxy(by) || by.authenticated === null);
 
-/** An operand of a failed operation: how the host was left, and its result where the operation is done on it. */
+/** An operand after a failed operation: the host's state, and the result if the operation is done on it. */
 export interface OperandState {
   operand: Change;
   host: HostState;
@@ -212,8 +212,9 @@ export interface OperandState {
 }
 
 /**
- * Records that an operation failed, but for a repeated try of the service: one entry with the stage, the error and the state of the host; the status remains. `left`: of a
- * plan how each target was left; those that a rollback has taken back do not belong to it any more.
+ * Records that an operation failed: one entry with the stage, the error and the host's state. The status of the change remains. A
+ * failure that the service's own retries repeat is recorded once a day. `left`: the state of each target of a plan; targets that a
+ * failed rollback has restored no longer belong to the change.
  */
 export async function recordFailure(
   transaction: Transaction,
@@ -254,7 +255,10 @@ export async function recordFailure(
   return result;
 }
 
-/** Lists what a failed rollback takes back of a plan although no host carries it, such as a release; an edit that refuses it leaves that. */
+/**
+ * Lists the operands that no target system carries, such as a release: a failed rollback ends them too, unless drift blocked it
+ * all.
+ */
 function listRecordedOnly(
   { product: { adapter } }: Transaction,
   before: ChangeRecord,
@@ -270,7 +274,7 @@ function listRecordedOnly(
     .map((operand) => ({ operand, host: "rolled_back", adapter: null }));
 }
 
-/** Returns the actor, the note and the circumstances; `by` is a person that the proxy names, or the service itself. */
+/** Lists actor, note and circumstances for an entry; `by` is a person that the proxy names, or the service itself. */
 const listReasonFacts = ({ product }: Transaction, request: OperationRequest): object => {
   const { note, evidence, target_moved, value_moved, step_base, place_moved, over_drift, emergency, mended, signed } =
     request;
@@ -285,12 +289,12 @@ const listReasonFacts = ({ product }: Transaction, request: OperationRequest): o
     ...(over_drift ? { over_drift } : {}),
     ...(emergency ? { emergency } : {}),
     ...(mended ? { mended } : {}),
-    // The entry names the intent of now: a statement under an earlier one is no statement of it.
+    // The entry names the current intent, so a signature under an earlier one must not appear in it.
     ...(signed?.manifest_hash === product.manifest_hash ? signed.facts : {}),
   };
 };
 
-/** Returns the digest of the value that an apply replaced, as far as the adapter says it. */
+/** Returns the digest of the value that an apply replaced, if the adapter reports it. */
 function digestPrevious(previous: AdapterResult["previous"], sha256: Sha256): Pick<TargetFacts, "previous_digest"> {
   if (previous === null) return { previous_digest: null };
   if (previous === undefined) return {};

@@ -1,16 +1,16 @@
-/** Records the result of an operation on a store that may be busy. */
+/** Records the result of an operation, with retries while the store is busy. */
 import { AppError } from "../../kit/errors.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { Lease } from "../records.ts";
 import { OPERATION_VERBS } from "./lease.ts";
 
-/** Tries to write a result to a busy store; each one takes a few seconds. */
+/** Attempts to write a result; on a busy store each takes a few seconds. */
 const MAX_WRITE_ATTEMPTS = 5;
 
 /**
- * Records the adapter's result, with more attempts than other writes have: the target has changed already. For the same
- * reason a result that was not written, or may not have been, is never reported as "nothing was changed".
+ * Records the adapter's result with more attempts than other writes, since the target has changed already. For the same reason,
+ * the error of a result that was not written never says that nothing was changed.
  */
 export async function recordWithRetries<T>(
   deps: ChangesDeps,

@@ -1,4 +1,4 @@
-/** Resolves operations that a crash, a lost process or a silent host left half done, by the answer of the host. */
+/** Resolves operations that a crash, a lost process or a silent host left unfinished, by asking the host. */
 import { AppError } from "../../kit/errors.ts";
 import { listPages } from "../../store/pages.ts";
 import type { ChangesDeps } from "../deps.ts";
@@ -19,7 +19,9 @@ export interface Resolution {
   outcome: ResolutionOutcome;
 }
 
-/** Resolves abandoned leases and returns the number of them. `all`: at the start of the one process that owns the store. */
+/**
+ * Resolves abandoned leases and returns their number. `all`: resolves every lease, at the start of the only process on the store.
+ */
 export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<number> {
   let recovered = 0;
   /** A plan has several leases, which are resolved together. */
@@ -33,12 +35,12 @@ export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<
   return recovered;
 }
 
-/** A record that is no lease must not keep the others from being resolved. */
+/** Excludes malformed records, which must not prevent the other leases from being resolved. */
 const isLease = (lease: Partial<Lease> | null): boolean => typeof lease?.change_id === "string";
 
 /**
- * Resolves the leases on the targets of a change under which no operation runs any more, each under the lock of its change.
- * Returns the attempt on the change's own leases. The caller holds no lock: two changes must not wait for each other.
+ * Resolves the unattended leases on the targets of a change, each while holding the lock of its own change. Returns the attempt on
+ * the change's own leases. The caller must hold no lock, so that two changes cannot wait for each other.
  */
 export async function resolveLeases(deps: ChangesDeps, changeId: string): Promise<Resolution | undefined> {
   const change = (await readRecord(deps.store, changeId))?.change;
@@ -53,7 +55,7 @@ export async function resolveLeases(deps: ChangesDeps, changeId: string): Promis
   return own && outcome && { leases, outcome };
 }
 
-/** Resolves the leases on a change where no operation runs under them any more. */
+/** Resolves the leases on a change if no operation runs under them any more. */
 export async function resolveEndedLease(deps: ChangesDeps, changeId: string): Promise<void> {
   const change = (await readRecord(deps.store, changeId))?.change;
   const lease = change && (await readLease(deps.store, change));
@@ -76,7 +78,7 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
         outcomes.push(await resolveOperation(deps, [...operations, ...lost]));
       }
     } catch (error) {
-      // One change that does not match its lease must not stop the others, or the service.
+      // A change that does not match its lease must not stop the others or the service.
       if (!(error instanceof AppError)) throw error;
       const { change_id } = lease;
       if (error.code !== "operation_in_progress")
@@ -88,7 +90,7 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
 
 const WORST_FIRST: readonly ResolutionOutcome[] = ["silent", "open", "stranded", "unknown", "resolved"];
 
-/** Reads the abandoned leases on the change of a lease, that one included where its change is missing. */
+/** Reads the abandoned leases on the change of a lease; only that lease if the change is missing. */
 async function readAbandoned(deps: ChangesDeps, lease: Lease, all: boolean): Promise<Lease[]> {
   const change = (await readRecord(deps.store, lease.change_id))?.change;
   const current = await readCurrentLease(deps.store, lease);

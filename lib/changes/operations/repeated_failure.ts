@@ -1,4 +1,4 @@
-/** Failed rollbacks that the service itself tries again: one for the same reason is on record once a day. */
+/** Failed rollbacks that the service retries by itself: the same failure is recorded once a day. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import { DAY_MS } from "../../kit/days.ts";
 import { json, type Json } from "../../store/json.ts";
@@ -14,7 +14,7 @@ const MAX_ENTRIES = 50;
 
 const RETRYING_ACTORS: ReadonlySet<string | null> = new Set([POLICY_STAGES, POLICY_GUARDRAIL]);
 
-/** Returns the entry of the last day that has this failure of a rollback which the service tries again and again. */
+/** Finds an entry of the last 24 hours with the same failure of a rollback that the service retries. */
 export async function findSameFailure(
   { evidence, now }: Transaction,
   { audit }: ChangeRecord,

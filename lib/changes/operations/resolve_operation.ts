@@ -1,4 +1,4 @@
-/** Resolves one operation that was left half done: by the answer of the host it is recorded as done, or as failed. */
+/** Resolves one unfinished operation: asks the host, and records the operation as done or as failed. */
 import { AppError } from "../../kit/errors.ts";
 import { readCertainTime } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
@@ -43,28 +43,29 @@ const PLAN_FAILURES = {
   rollback: "the plan was not taken back as a whole; roll it back again",
 } as const;
 
-/** The lease on an operand, and what the host shows of that. */
+/** The lease on an operand, and the host's state of the operand. */
 interface LeaseCheck {
   lease: OperationLease;
   operand: Change;
-  /** Undefined where it cannot be asked. */
+  /** Undefined if the host does not answer. */
   host: HostState | undefined;
-  /** It cannot be asked since the configuration gives another place. */
+  /** True if the host cannot be asked, since the configuration has moved the location. */
   isMoved?: true;
 }
 
-/** How an operand was left, and its lease; `remains`: the host has yet to say it, or to take it back. */
+/** The state of an operand and its lease; `isOpen`: the host has yet to tell the state, or to roll the operand back. */
 interface ResolvedOperand extends OperandState {
   lease: OperationLease;
   isOpen: boolean;
-  /** The lease was renewed to take back what the operation set. */
+  /** True if the lease was renewed in order to undo the operation. */
   isRenewed?: true;
   restore: RestoreOutcome;
 }
 
 /**
- * Asks the host about the abandoned leases of an operation, and completes the change or records the failure; a lease on an operand
- * of which the host does not say it remains. Of a plan whose apply failed, or was interrupted half-way, what is set is taken back.
+ * Asks the host about the abandoned leases of an operation, and completes the change or records the failure. The lease on an
+ * operand whose state the host does not tell remains. If the apply of a plan failed or was interrupted, the targets that it set
+ * are rolled back.
  */
 export async function resolveOperation(
   deps: ChangesDeps,
@@ -87,7 +88,7 @@ export async function resolveOperation(
   const resolved: ResolvedOperand[] = [];
   for (const one of left) {
     const { host = "unknown", lease, operand } = one;
-    // A host that did not answer in time may still carry it out.
+    // A host that did not answer in time may still carry out the operation.
     const isOpen = host === "unknown" || mayTakeEffect(lease, deps.clock.now());
     const restore = isOpen ? undefined : await findTakenRestore(deps, operand, lease);
     resolved.push({ lease, operand, host, isOpen, restore });
@@ -106,7 +107,7 @@ export async function resolveOperation(
   return silent.every(({ isMoved }) => isMoved) ? "stranded" : "silent";
 }
 
-/** Asks what the host shows of the operand of a lease. At another place than where it ran that would say nothing. */
+/** Reads the host's state of the operand of a lease, unless its location has moved: another location tells nothing about it. */
 async function checkLease(
   deps: ChangesDeps,
   adapter: ProductAdapter,
@@ -129,19 +130,19 @@ async function checkLease(
   return { lease, operand, host: undefined, isMoved: true };
 }
 
-/** Returns true where an apply was interrupted, and has not failed on any target nor begun to be taken back. */
+/** Returns true if an apply was interrupted on all targets: none has failed, and none is being rolled back. */
 const isAllRunning = (adapter: ProductAdapter, change: Change, leases: readonly OperationLease[]): boolean =>
   leases.every((lease) => !isLate(lease) && !lease.back) &&
   leases.length === listOperands(change).filter((operand) => findCarrier(adapter, operand)).length;
 
-/** Takes back what a failed apply of a plan set, in reverse order. */
+/** Rolls back the targets that a failed apply of a plan set, in reverse order. */
 async function rollBackDone(
   deps: ChangesDeps,
   adapter: ProductAdapter,
   done: readonly LeaseCheck[],
 ): Promise<ResolvedOperand[]> {
   if (done.length === 0) return [];
-  // Nobody else may be at work on the host meanwhile.
+  // The renewed leases keep other processes from working on these targets meanwhile.
   const renewed = await recordHostEffect<OperationLease[]>(deps, async (transaction) => {
     const own: OperationLease[] = [];
     for (const { lease } of done) own.push(await renewLease(transaction, lease, deps.owner));
@@ -156,7 +157,7 @@ async function rollBackDone(
     );
     for (const [at, { operand, index }] of group.entries()) {
       const host = hosts[at]!;
-      // The state that the lease had says what is on record of it.
+      // The earlier state of the lease says if its failure is recorded already.
       const lease = { ...renewed[index]!, state: done[index]!.lease.state };
       resolved.push({ lease, operand, host, isOpen: !isGone(host), isRenewed: true, restore: "not_done" });
     }
@@ -164,10 +165,10 @@ async function rollBackDone(
   return resolved;
 }
 
-/** Records how operands were left, under the numbers of their leases: one entry, where there is something new to say. */
+/** Records the states of operands and ends or keeps their leases: one entry, if there is anything new to record. */
 async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOperand[]): Promise<void> {
   const [{ lease: request }] = resolved as readonly [ResolvedOperand];
-  // A host that says nothing is asked in each cycle, and recorded once.
+  // A silent host is asked in each cycle, but recorded only once.
   const isRecorded = resolved.every(({ lease, isOpen }) => isOpen && isLate(lease));
   if (isRecorded && !resolved.some(({ isRenewed }) => isRenewed)) return;
   await recordHostEffect<void>(deps, async (transaction) => {
@@ -194,7 +195,7 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOper
   });
 }
 
-/** Records that operations failed of which nobody can ask how they were left. */
+/** Records the failure of operations whose state cannot be asked, since the adapter or the change is missing. */
 const recordFailures = (
   deps: ChangesDeps,
   failed: readonly { lease: OperationLease; operand: Change | undefined }[],
@@ -216,7 +217,7 @@ const createFailure = (lease: OperationLease, host: HostFailure["host"], error?:
   ...(isLate(lease) && { late: true }),
 });
 
-/** The host shows an apply as done: it is, when its consent still stands; otherwise it is taken back. */
+/** Completes an apply that the host shows as done if its consent is still valid, and rolls it back otherwise. */
 async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck[]): Promise<ResolutionOutcome> {
   const adapter = deps.product!.adapter!;
   const leases = checks.map(({ lease }) => lease);
@@ -225,14 +226,14 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   const unconsented = await recordHostEffect<Unconsented | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(request.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
-    // Its apply is in the log: somebody wrote the lease into the store, and nothing is taken back on its word.
+    // The apply is in the log already, so this lease was written by somebody else; nothing is rolled back because of it.
     if (recorded?.change.status === "applied") {
       for (const lease of leases) await endLease(transaction, lease);
       return undefined;
     }
     const validConsent = fields.length === 0 ? await findValidConsent(transaction, deps, before) : undefined;
     if (validConsent === "in doubt") return validConsent;
-    // Nobody else may be at work on the host meanwhile.
+    // The renewed leases keep other processes from working on these targets meanwhile.
     if (!validConsent) {
       const renewed: OperationLease[] = [];
       for (const lease of leases) renewed.push(await renewLease(transaction, lease, deps.owner));
@@ -278,7 +279,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
       if (isGone(end.host)) await endLease(transaction, lease);
       else await storeUnresolved(transaction, lease);
     }
-    // A host that rejects the rollback is asked in each cycle, and recorded once.
+    // A host that rejects the rollback is asked in each cycle, but recorded only once.
     if (isGone(host) || !isLate(request)) {
       const before = await transaction.change(request.change_id, "resolving");
       await recordFailure(transaction, before, request, failure, left);
@@ -288,8 +289,8 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
 }
 
 /**
- * Returns the moved target that an apply passes over which the host shows as done; undefined where its consent is no longer valid.
- * `in doubt`: its deadline has passed by the clock alone, or that is not known.
+ * Checks the consent of an apply that the host shows as done. Returns undefined if it is no longer valid, `in doubt` if its
+ * deadline may have passed, and otherwise the moved owner of the target, which the entry records.
  */
 async function findValidConsent(
   transaction: Transaction,

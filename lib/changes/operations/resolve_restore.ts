@@ -1,4 +1,4 @@
-/** Resolves restores that a crash, a lost process or a silent target system left half done. */
+/** Resolves restores that a crash, a lost process or a silent target system left unfinished. */
 import { runWithTimeLimit } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findMove } from "../locations.ts";
@@ -12,18 +12,18 @@ import { recordRestore } from "./record_result.ts";
 import { nameSystem } from "./host_state.ts";
 
 /**
- * `resolved`, or the reason why not: the host shows the operation neither done nor undone, says that it may still come, or cannot
- * be asked; `stranded`: the configuration has moved each place that cannot be asked.
+ * `resolved`, or the reason why not. `unknown`: the host shows the operation neither done nor undone; `open`: it may still take
+ * effect; `silent`: the host does not answer; `stranded`: the configuration has moved each location that cannot be asked.
  */
 export type ResolutionOutcome = "resolved" | "unknown" | "stranded" | "open" | "silent";
 
-/** Records an effect on the host, whatever the clock says. */
+/** Records an effect on the host, even if the clock is behind. */
 export const recordHostEffect = <T>(
   deps: ChangesDeps,
   decision: (transaction: Transaction) => Promise<T>,
 ): Promise<T> => runTransaction({ deps }, decision, { ignoresClockLag: true });
 
-/** Result of a restore, or the reason why it has none; undefined: the target system cannot be asked. */
+/** Result of a restore, or the reason why it has none; undefined if the target system does not answer. */
 export type RestoreOutcome = RestoreResult | "not_done" | "open" | undefined;
 
 async function findRestore(
@@ -38,24 +38,24 @@ async function findRestore(
   ).catch(() => undefined);
 }
 
-/** Asks what became of the restore whose lease an operation took over. */
+/** Asks for the outcome of the restore whose lease an operation took over. */
 export const findTakenRestore = async (
   deps: ChangesDeps,
   change: Change,
   { unresolved_restore }: OperationLease,
 ): Promise<RestoreOutcome> => unresolved_restore && findRestore(deps, change, unresolved_restore);
 
-/** The end of an operation: its failure, and what became of the restore whose lease it took over. */
+/** The end of an operation, and the outcome of the restore whose lease it took over. */
 interface OperationEnd {
   failed: boolean;
-  /** The lease remains, since the host has yet to say how the operation was left. */
+  /** State in which the lease remains, since the host has yet to tell how the operation ended. */
   leaseState?: "unresolved" | "unanswered" | undefined;
   restore: RestoreOutcome;
 }
 
 /**
- * Ends the lease of an operation, or keeps it. A restore whose lease it took over is recorded first where it is done; where it may
- * still come after a failed operation, it has its lease again. Returns the record for the operation's own entry.
+ * Ends the lease of an operation, or keeps it. If the operation took over the lease of a restore, that restore is recorded first
+ * if it is done, and gets its lease back if the operation failed and it may still take effect. Returns the record after that.
  */
 export async function endOrKeepLease(
   transaction: Transaction,
@@ -68,7 +68,7 @@ export async function endOrKeepLease(
   if (leaseState) await storeUnresolved(transaction, done ? own : lease, leaseState);
   else await endLease(transaction, lease);
   if (done) return recordFoundRestore(transaction, before, taken!, done);
-  // An advance is still to be resolved where the rollback did not take its value back.
+  // If the rollback failed, the advance whose lease it took over is still to be resolved.
   if (lease.unresolved_stage && failed && !leaseState)
     transaction.tx.put("leases", lease.place, lease.unresolved_stage);
   const mayCome = taken && (restore !== "not_done" || mayTakeEffect(taken, transaction.now));
@@ -88,7 +88,9 @@ async function recordFoundRestore(
   return (await recordRestore(transaction, before, lease, { operands: [{ operand, adapter }], ...found })).record;
 }
 
-/** Asks the target system about an abandoned restore: records it as done, or ends the lease; else the lease remains. */
+/**
+ * Asks the target system about an abandoned restore, and records it or ends its lease. The lease remains if the outcome is open.
+ */
 export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Promise<ResolutionOutcome> {
   const adapter = deps.product?.adapter;
   const { change_id } = lease;
@@ -116,11 +118,11 @@ async function recordOutcome(
 ): Promise<void> {
   await endLease(transaction, lease);
   const before = await transaction.change(lease.change_id, "resolving");
-  // Rolled back meanwhile: the entry of that says what the target holds.
+  // If the change was rolled back meanwhile, that entry says what the target holds.
   if (done && before.change.status === "applied") await recordFoundRestore(transaction, before, lease, done);
 }
 
-/** A failed restore or advance writes no entry here: the lease alone says that the target system has yet to answer. */
+/** Stores a lease as unresolved, without an entry: the target system has yet to answer about a restore or an advance. */
 export async function storeUnresolvedLease(deps: ChangesDeps, lease: RestoreLease | StageLease): Promise<void> {
   if (!isLate(lease)) await recordHostEffect<void>(deps, (transaction) => storeUnresolved(transaction, lease));
 }

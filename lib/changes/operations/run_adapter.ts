@@ -1,4 +1,4 @@
-/** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
+/** Runs the adapter: each step has a time limit, and a failure has the host's state after it. */
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
 import { tryReadStateInForce, groupOperands, isDone, isGone, readHostState, undoOnHost } from "./host_state.ts";
@@ -8,36 +8,36 @@ import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import type { ObservedValue } from "../rules/moved_value.ts";
 
-/** A step that failed, and what the host shows after it. */
+/** A failed step, and the host's state after it. */
 export interface HostFailure {
-  /** `consent`: what was approved is not what stands there. */
+  /** `consent`: the content is not what was approved. */
   stage: "consent" | "validate" | "apply" | "verify" | "rollback" | "interrupted";
   error: string;
-  /** `rolled_back` also where the failed apply was undone. */
+  /** Also `rolled_back` if the failed apply was undone. */
   host: HostState;
-  /** The adapter said no, as against failed. */
+  /** True if the adapter rejected the change, as opposed to a fault. */
   rejected?: true;
-  /** The host did not answer in time: what it does not show may still come. */
+  /** True if the host did not answer in time: the operation may still take effect. */
   unanswered?: true;
-  /** The host had not said how it was left when the operation failed, and said so later. */
+  /** True if the host's state was not known when the failure was recorded, and was reported later. */
   late?: true;
-  /** The target holds a value of another program, so that a rollback wrote nothing. */
+  /** True if the target holds a value of another program, so that a rollback wrote nothing. */
   drifted?: true;
 }
 
-/** How an operation left one operand. */
+/** The outcome of an operation on one operand. */
 export interface OperandOutcome {
   operand: Change & Staged;
   host: HostState;
-  /** Present where the operation is done on it. */
+  /** Present if the operation is done on this operand. */
   result?: AdapterResult;
-  /** Why it failed here; absent where it failed on another operand alone. */
+  /** Present if the operation failed on this operand. */
   failure?: HostFailure;
-  /** Its target system was asked to write. */
+  /** True if the target system was asked to write. */
   isTouched?: true;
 }
 
-/** `drift` and `moved`: the values of the target of `failed`, which are answered and not recorded. */
+/** `drift` and `moved`: values of the target of `failed`, for the answer only; they are not recorded. */
 export type HostRun =
   | { ok: true; outcomes: readonly OperandOutcome[] }
   | {
@@ -50,31 +50,30 @@ export type HostRun =
       moved?: Reading;
     };
 
-/** Returns true where the host may hold something of a failed operation that the log calls failed. */
+/** Returns true if a failed operation may have had an effect on the host. */
 export const isUnresolved = ({ stage, host, drifted }: HostFailure): boolean =>
   host === "unknown" && !drifted && (stage === "apply" || stage === "verify" || stage === "rollback");
 
-/** How an operation is run. */
+/** Options of an operation. */
 export interface RunOptions {
   /**
-   * Returns true while the host may still be changed. A process that was held up may find that its time is over and that another has taken
-   * the operation up.
+   * Returns true while there is time for another step under the lease. Afterwards another process may take the operation over.
    */
   isInTime?: () => boolean;
-  /** Returns true where a host that shows nothing of an operand has rolled it back. */
+  /** Returns true if a host that shows nothing of an operand counts as having rolled it back. */
   mayBeGone?: ((operand: Change) => boolean | undefined) | undefined;
-  /** Reads what the log says of a rollback, for its adapter to compare before it restores a value. */
+  /** Reads facts of the log that the adapter compares before it restores a value. */
   readFacts?: ReadRollbackFacts | undefined;
   /** Lets a rollback restore over a value that another program set. */
   overDrift?: boolean | undefined;
-  /** The values of places that an apply may replace, by their digests; of a place that is not listed any. */
+  /** The only values that an apply may replace, as digests; any value at a location that is not listed. */
   expected?: readonly ObservedValue[] | undefined;
 }
 
 /**
- * Applies or rolls back operands. An apply validates all, sets all, and verifies all; when a step fails, what was set is taken back
- * in reverse order. A rollback goes in reverse order, and a system that fails holds up no other. What the host did not answer in
- * time is left alone: it may still come.
+ * Applies or rolls back operands. An apply validates all operands, sets them, and verifies them; if a step fails, the ones that
+ * were set are rolled back in reverse order. A rollback goes in reverse order, and continues with other systems if one fails. An
+ * operand whose host did not answer in time is not touched again, since the operation may still take effect.
  */
 export const runOnHost = (
   adapter: ProductAdapter,
@@ -116,7 +115,7 @@ async function applyOnHost(
   return createFailedRun(outcomes, failed);
 }
 
-/** Validates an operand; returns why it cannot be applied. */
+/** Validates an operand; returns the failure if it cannot be applied. */
 async function findValidationFailure(
   adapter: ProductAdapter,
   operand: Change & Staged,
@@ -138,7 +137,7 @@ const INTERRUPTED = {
   error: "the service was held up, and its time for this was over; ask for it again",
 } as const;
 
-/** Sets the values of a group; returns the operand that failed. */
+/** Sets the values of a group; returns the outcome of the operand that failed. */
 async function applyGroup(
   adapter: ProductAdapter,
   group: readonly OperandOutcome[],
@@ -182,7 +181,7 @@ async function verifyApplied(
   return failed[0];
 }
 
-/** Takes back what a failed apply set of a group. */
+/** Rolls back the operands of a group that a failed apply has set. */
 async function undoGroup(
   adapter: ProductAdapter,
   group: readonly OperandOutcome[],
@@ -223,7 +222,7 @@ async function rollBackOnHost(
   return failed ? createFailedRun(outcomes, failed) : { ok: true, outcomes };
 }
 
-/** One operand whose target holds the value of another program refuses the rollback of all. */
+/** Finds an operand of a plan whose target holds another program's value: then none of the operands is rolled back. */
 async function findDriftedOperand(
   adapter: ProductAdapter,
   outcomes: readonly OperandOutcome[],
@@ -242,7 +241,7 @@ async function findDriftedOperand(
   return failed[0];
 }
 
-/** Rolls back the operands of a group; what cannot be rolled back together is rolled back one by one. */
+/** Rolls back the operands of a group, one by one if that fails for all together. */
 async function rollBackGroup(
   adapter: ProductAdapter,
   group: readonly OperandOutcome[],
@@ -286,7 +285,7 @@ export type FailedOutcome = OperandOutcome & { failure: HostFailure } & Partial<
 const fail = (outcome: OperandOutcome, failure: Omit<HostFailure, "host">): FailedOutcome =>
   Object.assign(outcome, { failure: { ...failure, host: outcome.host } });
 
-/** Notes why an operation failed on an operand; the values of its target are for the answer alone. */
+/** Notes the failure of an operation on an operand; the values of its target are for the answer only. */
 function failWithError(outcome: OperandOutcome, stage: "apply" | "rollback", error: unknown): FailedOutcome {
   const failed = fail(outcome, {
     stage,
@@ -299,7 +298,7 @@ function failWithError(outcome: OperandOutcome, stage: "apply" | "rollback", err
   return failed;
 }
 
-/** Notes why an operation failed on a group, and returns the operand that the error names, or the first. */
+/** Notes the failure of an operation on a group; returns the outcome of the operand that the error names, or of the first. */
 function failGroup(group: readonly OperandOutcome[], stage: "apply" | "rollback", error: unknown): FailedOutcome {
   const named = error instanceof TargetMoved || error instanceof TargetDrifted ? error.change_id : undefined;
   const own = group.find(({ operand }) => operand.change_id === named);
@@ -314,7 +313,7 @@ async function readAllStates(adapter: ProductAdapter, outcomes: readonly Operand
   );
 }
 
-/** Ends a failed operation: each failure says how the host is left now. */
+/** Creates the result of a failed operation; each failure gets the host's current state. */
 function createFailedRun(outcomes: readonly OperandOutcome[], failed: FailedOutcome): HostRun {
   for (const outcome of outcomes) if (outcome.failure) outcome.failure = { ...outcome.failure, host: outcome.host };
   const { failure, drift, moved } = failed;
@@ -323,7 +322,7 @@ function createFailedRun(outcomes: readonly OperandOutcome[], failed: FailedOutc
   return { ok: false, outcomes, failed, failure: summary, ...(drift && { drift }), ...(moved && { moved }) };
 }
 
-/** Returns the worst of how operands were left. */
+/** Returns the worst of the host's states of operands. */
 export const combineHosts = (outcomes: readonly { host: HostState }[]): HostState =>
   WORST_FIRST.find((state) => outcomes.some(({ host }) => host === state)) ?? "unknown";
 

@@ -1,4 +1,4 @@
-/** Judges an operation and takes its lease. */
+/** Starts an operation: judges the request and takes the lease. */
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
 import { expireIfDue } from "../expiry.ts";
@@ -41,16 +41,16 @@ export interface OperationInput extends Omit<OperationRequest, keyof Actor | "si
   change_id: string;
   /** The name that the caller states. */
   actor?: string | undefined;
-  /** Checks and asks the adapter, and changes nothing. */
+  /** Checks the request and asks the adapter, but changes nothing. */
   dry_run?: boolean | undefined;
 }
 
-/** An operation that is done; `adapter`: its result, null without an adapter. */
+/** A completed operation; `adapter`: the adapter's result, null without an adapter. */
 export interface OperationResult extends CommandResult {
   adapter: object | null;
 }
 
-/** An operation that the adapter is to run on operands, each under a lease. */
+/** An operation for the adapter to run on operands, each under a lease. */
 export interface StartedOperation {
   leases: readonly OperationLease[];
   record: ChangeRecord;
@@ -59,17 +59,17 @@ export interface StartedOperation {
   expected?: readonly ObservedValue[] | undefined;
 }
 
-/** The host's answers before an operation starts. */
+/** Readings of the host before an operation starts. */
 export interface HostReadings extends TargetReadings {
-  /** The attempt to resolve an operation that was left on the change. */
+  /** The attempt to resolve an earlier operation on the change. */
   left?: Resolution | undefined;
   /** The host's state of each operand before a rollback, by its id. */
   before?: ReadonlyMap<string, HostState | undefined> | undefined;
 }
 
 /**
- * Judges an operation and takes its lease; without an adapter records it immediately. A rejection that is recorded is
- * returned. An operation that the host shows neither done nor undone may be repeated.
+ * Judges an operation and takes its lease; without an adapter, records it immediately. Returns the error of a rejection that is
+ * recorded. An earlier operation that the host shows neither done nor undone may be repeated.
  */
 export async function startOperation(
   transaction: Transaction,
@@ -96,7 +96,7 @@ export async function startOperation(
   if (expired && dry_run) throw expired;
   if (expired) return expired;
   if (operation === "apply") {
-    // While the host is silent nothing expires, but an expired approval allows no new try.
+    // Under an unresolved lease a change does not expire, but an overdue approval allows no new attempt.
     if (lease && findOverdueStep(change, product.intent.policy, now)) throw createLeaseError(lease);
     requireInTime(change, { intent: product.intent, now });
   }
@@ -147,7 +147,7 @@ export async function startOperation(
 const isAmong = (leases: readonly Lease[], lease: Lease): boolean =>
   leases.some((one) => one.place === lease.place && isSameLease(one, lease));
 
-/** Rejects a rollback at another place than the change was applied at (409 `target_drifted`). */
+/** Rejects a rollback at another location than the apply's (409 `target_drifted`). */
 function rejectMovedLocations({ product }: Transaction, change: Change, operands: readonly Change[]): void {
   const moved = findMoves(product.adapter, operands);
   if (!moved) return;
@@ -156,13 +156,13 @@ function rejectMovedLocations({ product }: Transaction, change: Change, operands
   throw new AppError("target_drifted", message, { change_id, current_status: change.status, places: moved });
 }
 
-/** Finds the change that this one replaced and that is no longer applied: a rollback restores the value before it. */
+/** Finds the replaced change if it is no longer applied: a rollback then restores the value before that one. */
 async function findSkippedChange({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
   const replaced = typeof target_owner === "string" && (await readRecord(tx, target_owner))?.change;
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
 }
 
-/** Returns true where the host need not show anything of an operand after its rollback; `before`: its state before that. */
+/** Returns true if the host may show nothing of an operand after its rollback; `before`: the host's state before it. */
 async function allowsAbsence(
   transaction: Transaction,
   operand: Change,
@@ -174,8 +174,8 @@ async function allowsAbsence(
 }
 
 /**
- * Reads the record of a change by the log. A record with other content is `isStale`: its apply is rejected on record. A
- * rollback goes by the log whatever was stored; `mended`: the fields that it repairs.
+ * Reads a change and verifies it against the log. If only the content differs, it is `isStale`, and its apply is rejected with an
+ * entry. A rollback uses the record rebuilt from the log; `repairedFields` are the ones that differed.
  */
 async function readVerified(transaction: Transaction, { operation, change_id }: OperationInput) {
   const { record, fields } = await transaction.ledger.change(change_id);

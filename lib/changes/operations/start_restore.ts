@@ -1,4 +1,4 @@
-/** Judges a restore and takes its lease. */
+/** Starts a restore: judges the request and takes the leases. */
 import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
 import { requireNamedActor } from "../service_action.ts";
@@ -30,28 +30,28 @@ import {
   createTargetInUseError,
 } from "./lease.ts";
 
-/** Restores of one place within an hour; another one would only go on with a fight. */
+/** Maximum number of restores of one target within an hour: beyond it, another program keeps overwriting the value. */
 const MAX_RESTORES_PER_HOUR = 3;
 
 /** The change, the actor and the reason of a restore. */
 export interface RestoreInput extends ProofInput {
   change_id: string;
-  /** The only operand to restore; absent: each one that does not hold its value. */
+  /** The only operand to restore; absent: each operand whose target does not hold its value. */
   operand_id?: string | undefined;
   actor?: string | undefined;
   note?: string | undefined;
 }
 
-/** A restore that the adapter is to run, each operand under a lease. */
+/** A restore for the adapter to run, each operand under a lease. */
 export interface StartedRestore {
   leases: readonly RestoreLease[];
   operands: readonly Change[];
 }
 
-/** States found at the places of operands, by their ids. */
+/** States of the locations of operands, by operand id. */
 export type LocationStates = ReadonlyMap<string, LocationCheck>;
 
-/** Judges a restore and takes its leases. A contested one is recorded in its episode of drift, and returned. */
+/** Judges a restore and takes its leases. Returns 409 `restore_contested`, which is noted in the episode of drift. */
 export async function startRestore(
   transaction: Transaction,
   caller: Caller,
@@ -97,8 +97,8 @@ export async function startRestore(
 }
 
 /**
- * Lists the operands of a change whose value is to be restored: of a plan those that are known to hold another value, or, where there
- * is none, those whose place cannot be read. Errors: 400 `illegal_transition`.
+ * Lists the operands to restore: those whose target holds another value, or if there are none, those whose location cannot be read.
+ * Errors: 400 `illegal_transition`.
  */
 async function listRestorable(
   transaction: Transaction,
@@ -133,7 +133,7 @@ async function listRestorable(
   throw createRestoreRejection(change, intent, isPartial ? `${problem}; its other targets hold their values` : problem);
 }
 
-/** Explains why nothing can be restored at the place of an operand; undefined where it can. */
+/** Explains why the value of an operand cannot be restored; undefined if it can. */
 async function findRestoreProblem({ ledger, product }: Transaction, operand: Change): Promise<string | undefined> {
   if (operand.value === undefined) return "it sets no value";
   const owner = await ledger.owner(operand);
@@ -145,7 +145,7 @@ async function findRestoreProblem({ ledger, product }: Transaction, operand: Cha
     : "its target system cannot set a value by compare-and-set; roll it back, or propose the value again";
 }
 
-/** Returns until when the place of an operand is contested, and notes it in its episode of drift; undefined where it is not. */
+/** Notes in the episode of drift until when an operand is contested, and returns that time; undefined if it is not contested. */
 async function noteContest(transaction: Transaction, operand: Change): Promise<string | undefined> {
   const { tx } = transaction;
   const contested_until = await findContest(transaction, operand);
@@ -162,7 +162,7 @@ const createRestoreRejection = (change: Change, intent: Intent, reason: string):
     allowed: listAllowedActions(change, intent),
   });
 
-/** Creates the error for a value that is in its place: 400 `illegal_transition`. */
+/** Creates the error for a target that holds its value already: 400 `illegal_transition`. */
 export const createUnchangedError = (change: Change, intent: Intent): AppError =>
   createRestoreRejection(change, intent, "its target holds it");
 
@@ -186,7 +186,9 @@ async function identifyActor(
   return signature ? { ...actor, signed: { manifest_hash, facts } } : actor;
 }
 
-/** Requires that the consents of a change were valid when it was applied, under the intent of that moment (403 `consent_incomplete`). */
+/**
+ * Requires that a change had its consents when it was applied, under the intent of that time. Errors: 403 `consent_incomplete`.
+ */
 async function requireConsentAtApply(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { change, applied } = record;
   const { change_id } = change;
@@ -212,7 +214,7 @@ async function requireConsentAtApply(transaction: Transaction, record: ChangeRec
   );
 }
 
-/** Reads an intent that was in force; undefined where its text is missing or is not the one with this hash. */
+/** Reads a former intent; undefined if its text is missing or does not match the hash. */
 async function readIntent(
   { tx, product, sha256 }: Transaction,
   manifestHash: string | undefined,
@@ -228,7 +230,7 @@ async function readIntent(
   }
 }
 
-/** Returns until when a place is contested, RFC 3339: it was restored three times within the last hour. */
+/** Finds until when a target is contested (RFC 3339), because it was restored three times within the last hour. */
 async function findContest({ evidence, at }: Transaction, change: Change): Promise<string | undefined> {
   const since = new Date(Date.parse(at) - HOUR_MS).toISOString();
   const next = evidence.walkRestoresSince(change, since);
