@@ -5,7 +5,7 @@ import { integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 import { listActions, actionName, ACTIONS, MAX_STORED_ACTIONS, actionSchema } from "../lib/operations/action_log.ts";
 
-/** GET /api/action/list: the actions that were run, newest first, and the names of those there are. */
+/** GET /api/action/list: past runs of actions, newest first, and the names of all actions. */
 export const actionList = endpoint(
   {
     method: "GET",

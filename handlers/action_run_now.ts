@@ -7,7 +7,7 @@ import { answer } from "../lib/http/answer.ts";
 import { ACTIONS, actionSchema } from "../lib/operations/action_log.ts";
 import { runAction } from "../lib/operations/actions.ts";
 
-/** POST /api/action/run-now: runs an action and answers with its result; one that failed says so in its status. */
+/** POST /api/action/run-now: runs an action and answers with its result. A failed run has a status that says so. */
 export const actionRunNow = endpoint(
   {
     method: "POST",

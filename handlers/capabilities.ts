@@ -7,7 +7,7 @@ import { listCapabilities } from "../lib/operations/capabilities.ts";
 import { capabilitySchema } from "../lib/operations/capability.ts";
 import { phaseSchema, computePhases } from "../lib/operations/phases.ts";
 
-/** GET /api/capabilities: the features of this instance, the reasons why others are off, and the phases of its use. */
+/** GET /api/capabilities: the features of this instance, the reasons why features are off, and the phases of its use. */
 export const capabilities = endpoint(
   {
     method: "GET",

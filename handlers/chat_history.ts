@@ -29,7 +29,7 @@ export const chatHistory = endpoint(
   async ({ author, ...query }, call: Call<OperationsDeps>) => {
     const { deps } = call;
     const speaker = findSpeaker(call, author);
-    // Without a proxy nobody is authenticated, so hiding conversations would protect nothing: without `author` all are shown.
+    // Without a proxy no caller is authenticated and hiding conversations would protect nothing, so without `author` all are shown.
     const own = speaker === null && call.identity.person === undefined ? undefined : conversationId(speaker, deps);
     const { turns, next } = await readTurns(deps.store, { ...query, conversation_id: query.conversation_id ?? own });
     return htmlResponse(chatLog(turns, next));

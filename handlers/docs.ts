@@ -7,7 +7,7 @@ import { makeDocument, addServer } from "../lib/openapi/document.ts";
 import type { DocumentedEndpoint } from "../lib/openapi/responses.ts";
 import { renderPage, STYLE } from "../lib/openapi/page.ts";
 
-/** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
+/** GET /docs: the description of the API as an HTML page without scripts and external files. */
 export function docs(endpoints: () => readonly DocumentedEndpoint[]): Endpoint<ChangesDeps> {
   const document = makeDocument(endpoints, (full) => full);
   return endpoint(

@@ -7,13 +7,13 @@ import { AppError, invalidField } from "../lib/kit/errors.ts";
 import { type EventCursor, parseCursor, readPresentCursor, resumeCursor } from "../lib/operations/event_cursor.ts";
 import { createEventStream } from "../lib/operations/event_stream.ts";
 
-/** How many readers one process serves at a time, and how many of them for one person, or one address where nobody is named. */
+/** Maximum number of concurrent readers of a process, and of one person, or one address for unnamed readers. */
 const MAX_STREAMS = 64;
 const MAX_STREAMS_PER_READER = 16;
 
 /**
- * GET /api/events: server-sent events, one an audit entry, growth row and tick, from now on or from after a cursor.
- * `Last-Event-ID` wins over `after`: a browser that comes back repeats the address it began with.
+ * GET /api/events: server-sent events, one for each audit entry, growth row and tick, from now on or after a cursor.
+ * `Last-Event-ID` takes precedence over `after`, since a browser that reconnects repeats its original address.
  */
 export const events = endpoint(
   {

@@ -8,7 +8,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { addRequestCache } from "../lib/kit/request_cache.ts";
 import { runWithScanLimit } from "../lib/kit/semaphore.ts";
 
-/** GET /api/find/saved: saved questions, and what a query can be completed with. */
+/** GET /api/find/saved: saved questions, and completions for queries. */
 export const findSaved = endpoint(
   {
     method: "GET",

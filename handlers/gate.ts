@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { gateAnswer, gateFields, gateOutput } from "../lib/http/gate_answer.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 
-/** GET /api/gate: whether a release is consented to, for the tool that deploys it. */
+/** GET /api/gate: tells a deployment tool if people consented to a release. */
 export const gate = endpoint(
   {
     method: "GET",

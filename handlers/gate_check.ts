@@ -20,7 +20,7 @@ export const gateCheck = endpoint(
       head: "6f1ed002ab5595859014ebf0951522d9c7a4b3f2",
     },
     product: true,
-    // The bearer token here is a CI job's, not an agent's, so the handler verifies it, together with the fields.
+    // The bearer token belongs to a CI job, not an agent, so the handler verifies it together with the fields.
     open: true,
     ignoresPerson: true,
     personOptional: true,

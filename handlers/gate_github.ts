@@ -11,7 +11,7 @@ import type { OperationsDeps } from "../lib/operations/deps.ts";
 /** The largest delivery, in bytes: one lists pull requests, each with its repositories. */
 const MAX_DELIVERY_BYTES = 1024 * 1024;
 
-/** POST /api/gate/github: the webhook of a GitHub App. Its answer says that a deployment is stored; the decision is posted to GitHub. */
+/** POST /api/gate/github: the webhook of a GitHub App. It stores the deployment; the decision is posted to GitHub later. */
 export const gateGithub = endpoint(
   {
     method: "POST",
@@ -21,7 +21,7 @@ export const gateGithub = endpoint(
     description: "Stores a signed `deployment_protection_rule`; the decision is posted to GitHub. Others are ignored.",
     example: { delivery: '{"action":"requested","environment":"production"}' },
     product: true,
-    // Its signature is judged by the handler.
+    // The handler verifies the signature.
     open: true,
     ignoresPerson: true,
     personOptional: true,
@@ -51,9 +51,9 @@ export const gateGithub = endpoint(
   },
 );
 
-/** Returns the bytes of a text with a character for each. */
+/** Converts a text with one character for each byte to bytes. */
 function toBytes(text: string): Uint8Array<ArrayBuffer> {
-  // `Uint8Array.from` takes a hundred times as long for 1 MiB, and nobody is known yet.
+  // `Uint8Array.from` is a hundred times slower for 1 MiB, and the sender is not authenticated yet.
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   return bytes;

@@ -7,7 +7,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { personName, integer } from "../lib/kit/fields.ts";
 import { buildInbox, inboxSchema } from "../lib/operations/inbox.ts";
 
-/** GET /api/inbox: what waits, and what of it waits for the person who asks. */
+/** GET /api/inbox: changes that wait, and those that wait for the caller. */
 export const inbox = endpoint(
   {
     method: "GET",

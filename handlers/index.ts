@@ -1,4 +1,4 @@
-/** All endpoints, in the order of the specification, and the service over them. */
+/** All endpoints, in the order of the specification, and the service with all of them. */
 import { openService, type Service, type ServiceOptions } from "../lib/service.ts";
 import type { Deps } from "../lib/deps.ts";
 import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
@@ -84,7 +84,7 @@ import { submit, tasks } from "./tasks.ts";
 import { watchedCheckpoint } from "./watched_checkpoint.ts";
 import { whoami } from "./whoami.ts";
 
-/** The whole API; the two that describe it look it up when they are asked. */
+/** Returns all endpoints. The two endpoints that describe the API call it when they are requested. */
 const all = (): readonly Endpoint<Deps>[] => endpoints;
 
 // prettier-ignore
@@ -104,10 +104,10 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   whoami, livez, readyz, openapi(all), docs(all),
 ];
 
-/** One fetch over all endpoints; `base` is what stands before every path. Errors: `TypeError` when it is no path. */
+/** Creates one fetch function for all endpoints; `base` is the prefix of every path. Errors: `TypeError` for a malformed `base`. */
 export const app = (deps: Deps, options?: RouteOptions): Handler => createRouter(endpoints, deps, options);
 
-/** A whole service over a store, opened. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store. */
+/** Opens a complete service on a store. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store. */
 export const countersign = (options: ServiceOptions): Promise<Service> => openService(endpoints, options);
 
 export { IdentityMismatch } from "../lib/changes/open.ts";

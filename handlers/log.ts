@@ -7,7 +7,7 @@ import { answer } from "../lib/http/answer.ts";
 import { readActivityPage, nameChanges } from "../lib/projections/activity_log.ts";
 import { activityRowSchema } from "../lib/projections/activity.ts";
 
-/** GET /api/log: what the service noticed, newest first. */
+/** GET /api/log: notices of the service, newest first. */
 export const log = endpoint(
   {
     method: "GET",

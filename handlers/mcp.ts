@@ -6,7 +6,7 @@ import { rpcAnswerSchema } from "../lib/http/rpc_answer.ts";
 import { answerMessage } from "../lib/mcp/server.ts";
 import type { OperationsDeps } from "../lib/operations/deps.ts";
 
-/** One message, as the document shows it. */
+/** JSON Schema of a message, for the API description. */
 const MESSAGE = {
   type: "object",
   description: "One JSON-RPC 2.0 message of MCP; without an id a notification.",
@@ -19,7 +19,7 @@ const MESSAGE = {
   },
 };
 
-/** POST /mcp: the Model Context Protocol, streamable HTTP without sessions, for agents that come with their secret. */
+/** POST /mcp: the Model Context Protocol, streamable HTTP without sessions, for agents with their secret. */
 export const mcp = endpoint(
   {
     method: "POST",
@@ -41,7 +41,7 @@ export const mcp = endpoint(
     errors: ["agent_required"],
   },
   async ({ message }, call: Call<OperationsDeps>) => {
-    // The list of tools shows whether a secret is right, so guessing must be as slow here as elsewhere.
+    // The list of tools reveals a correct secret, so wrong ones are slowed down here as elsewhere.
     if (hasWrongToken(call.request, call.deps)) await delayAnswer(call.deps, call.request);
     rejectAdminToken(call.request, call.deps);
     return answerMessage(call, message);

@@ -8,7 +8,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, personName, integer } from "../lib/kit/fields.ts";
 import { answer } from "../lib/http/answer.ts";
 
-/** GET /api/memory/search: what is remembered of something, best first. */
+/** GET /api/memory/search: memories that match a query, best first. */
 export const memorySearch = endpoint(
   {
     method: "GET",

@@ -7,8 +7,8 @@ import { removeFieldExamples, shareParts } from "../lib/openapi/shared_parts.ts"
 import type { DocumentedEndpoint } from "../lib/openapi/responses.ts";
 
 /**
- * GET /openapi.json: OpenAPI 3.1 of the endpoints, from their own declarations. The list is asked for when it is needed,
- * since this endpoint is part of it.
+ * GET /openapi.json: the OpenAPI 3.1 document of the endpoints, made from their declarations. `endpoints` is a function, since the
+ * list includes this endpoint.
  */
 export function openapi(endpoints: () => readonly DocumentedEndpoint[]): Endpoint<ChangesDeps> {
   const document = makeDocument(endpoints, (full) => removeFieldExamples(shareParts(full)));

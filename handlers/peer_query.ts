@@ -13,7 +13,7 @@ const question = z.strictObject({
   peer: line(300).optional(),
 });
 
-/** Each field stands in the address, or else in the body: whichever holds it, the handler checks it. */
+/** Each field may be in the address or in the body; the handler reads both and checks the fields. */
 const inAddress = { in: "query" };
 const querySchema = z.strictObject({
   path: z
@@ -41,7 +41,7 @@ const querySchema = z.strictObject({
     }),
 });
 
-/** POST /api/peer/query?path=&method=: asks peers over the link; `path` never is an address to go to. */
+/** POST /api/peer/query?path=&method=: queries peers over the link; `path` is never used as a URL. */
 export const peerQuery = endpoint(
   {
     method: "POST",

@@ -4,7 +4,7 @@ import { answer } from "../lib/http/answer.ts";
 import type { LinkDeps } from "../lib/link/deps.ts";
 import { peerRowSchema, selfRowSchema } from "../lib/link/port.ts";
 
-/** GET /api/peers: the peers this node knows, and this node as they see it. */
+/** GET /api/peers: the known peers, and this node as peers see it. */
 export const peers = endpoint(
   {
     method: "GET",

@@ -5,7 +5,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { checkReadiness, readinessSchema } from "../lib/operations/readiness.ts";
 
-/** GET /readyz: 200 when the service can take writes, 503 with what is wrong. */
+/** GET /readyz: 200 when the service can take writes, otherwise 503 with the reason. */
 export const readyz = endpoint(
   {
     method: "GET",

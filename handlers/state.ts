@@ -7,7 +7,7 @@ import { listCapabilities } from "../lib/operations/capabilities.ts";
 import { capabilitySchema } from "../lib/operations/capability.ts";
 import { stateSchema, readState } from "../lib/operations/state.ts";
 
-/** GET /api/state: the system's values, and what each was worked out from. */
+/** GET /api/state: E, M, R and N of the service, with the inputs of each value. */
 export const state = endpoint(
   {
     method: "GET",

@@ -7,7 +7,7 @@ import { answer } from "../lib/http/answer.ts";
 import { rateTask } from "../lib/operations/task_feedback.ts";
 import { feedbackSchema } from "../lib/operations/tasks.ts";
 
-/** POST /api/task/feedback: a human's rating of a completed task. */
+/** POST /api/task/feedback: records a person's rating of a completed task. */
 export const taskFeedback = endpoint(
   {
     method: "POST",
@@ -33,7 +33,7 @@ export const taskFeedback = endpoint(
     errors: ["task_not_found", "task_not_completed", "identity_mismatch"],
   },
   async ({ rater, ...input }, call: Call<ChangesDeps>) => {
-    // A rating replaces the earlier one of its rater: under a trusted proxy nobody rates in another's name.
+    // A rating replaces the rater's earlier one, so behind a trusted proxy the rater must be the caller.
     if (rater !== undefined) requirePerson(call, "rater", rater);
     const named = rater ?? (call.identity.person || null);
     return answer(await rateTask(call.deps, { ...input, rater: named }));

@@ -15,7 +15,7 @@ import {
   taskStatsSchema,
 } from "../lib/operations/tasks.ts";
 
-/** GET /api/tasks: tasks in running order: those running, queued ones by priority and age, then the newest that ended. */
+/** GET /api/tasks: running tasks, then queued ones by priority and age, then ended ones, newest first. */
 export const tasks = endpoint(
   {
     method: "GET",
@@ -42,7 +42,7 @@ const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, .
 const priorityNumber = finiteNumber().refine((rank) => Math.abs(rank) <= PRIORITY_BOUND);
 const normalizePriority = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);
 
-/** A field of a form that was left empty was not given. */
+/** Treats an empty form field as absent. */
 const optional = <T extends z.ZodType>(field: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), field.optional());
 

@@ -6,7 +6,7 @@ import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { hasWrongToken } from "../lib/http/principals.ts";
 import { delayAnswer } from "../lib/http/wrong_tokens.ts";
 
-/** GET /api/whoami: who asks, how that is known, and what they may do. */
+/** GET /api/whoami: the caller, how their identity is known, and their permissions. */
 export const whoami = endpoint(
   {
     method: "GET",
@@ -21,7 +21,7 @@ export const whoami = endpoint(
     output: whoamiSchema,
   },
   async (_input, call: Call<ChangesDeps>) => {
-    // It answers whether a token is right: guessing here must be as slow as anywhere.
+    // The answer reveals a correct token, so wrong ones are slowed down here as elsewhere.
     if (hasWrongToken(call.request, call.deps)) await delayAnswer(call.deps, call.request);
     return answer(await whoamiOf(call));
   },

@@ -3,7 +3,7 @@ import { endpoint } from "../../lib/http/endpoint.ts";
 import { answerFlag, FLAG_PATH, flagErrorFormat } from "../../lib/http/ofrep.ts";
 import { contextSchema, successSchema } from "../../lib/http/ofrep_schemas.ts";
 
-/** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
+/** POST /ofrep/v1/evaluate/flags/<key>: the value of a target for a tenant, in OpenFeature's remote evaluation protocol. */
 export const evaluateFlag = endpoint(
   {
     method: "POST",

@@ -3,7 +3,7 @@ import { endpoint } from "../../lib/http/endpoint.ts";
 import { answerFlags, bulkErrorFormat, FLAGS_PATH } from "../../lib/http/ofrep.ts";
 import { contextSchema, flagSchema } from "../../lib/http/ofrep_schemas.ts";
 
-/** POST /ofrep/v1/evaluate/flags: what every target should be for a tenant, as OpenFeature's web providers ask for it. */
+/** POST /ofrep/v1/evaluate/flags: the values of all targets for a tenant, in OpenFeature's remote evaluation protocol. */
 export const evaluateFlags = endpoint(
   {
     method: "POST",
@@ -15,7 +15,7 @@ export const evaluateFlags = endpoint(
     product: true,
     reads: true,
     json: true,
-    // Providers that refetch after an event name the configuration that they want; the answer is always the newest.
+    // Providers that refetch after an event send the wanted configuration; the answer is always the newest.
     ignoredQuery: ["flagConfigEtag", "flagConfigLastModified"],
     input: z.looseObject({ context: contextSchema.optional() }),
     output: z.object({

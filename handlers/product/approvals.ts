@@ -7,7 +7,7 @@ import { awaitingChangeSchema, changeToReviewSchema } from "../../lib/changes/aw
 import { listApprovals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
-/** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */
+/** GET /api/product/approvals: changes that wait for consent, for their apply or for a review, oldest first. */
 export const approvals = endpoint(
   {
     method: "GET",

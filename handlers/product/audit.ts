@@ -15,7 +15,7 @@ import { invalidField } from "../../lib/kit/errors.ts";
 
 const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
 
-/** GET /api/product/audit: a page of the log; `format=jsonl` streams all of it, with `contents` also contents and intents. */
+/** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole log, with `contents` also contents and intents. */
 export const audit = endpoint(
   {
     method: "GET",
@@ -93,7 +93,7 @@ export const audit = endpoint(
   },
 );
 
-/** Both names of the tenant mean one filter. */
+/** Merges the two names of the tenant filter. Errors: 400 `invalid_field` where both are sent. */
 function mergeTenantNames<Q extends { tenant_id?: string | undefined; tenant?: string | undefined }>({
   tenant_id,
   ...query

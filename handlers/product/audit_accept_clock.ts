@@ -6,7 +6,7 @@ import { ACTION_ERRORS, actionFields, actionTerms } from "../../lib/http/decisio
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/audit/accept-clock: entries are dated by the clock as it is now, though the newest entry has a later date. */
+/** POST /api/product/audit/accept-clock: entries are dated by the current clock, although the newest entry has a later date. */
 export const auditAcceptClock = endpoint(
   {
     ...actionTerms,

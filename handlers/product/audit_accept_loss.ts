@@ -16,7 +16,7 @@ const head = () =>
       examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
     });
 
-/** POST /api/product/audit/accept-loss: the log goes on from where it is, though it lost its end. */
+/** POST /api/product/audit/accept-loss: the log continues from its present end, although later entries were lost. */
 export const auditAcceptLoss = endpoint(
   {
     ...actionTerms,

@@ -9,7 +9,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 import { answer, plainResponse } from "../../lib/http/answer.ts";
 
-/** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note, with what witnesses put to it; `Accept: text/plain` gives the note. */
+/** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note, with cosignatures of witnesses; `Accept: text/plain` returns the note. */
 export const auditCheckpoint = endpoint(
   {
     method: "GET",

@@ -30,7 +30,7 @@ const lossSchema = () =>
     }),
   });
 
-/** GET /api/product/audit/verify: checks the whole chain, and holds it against what the caller kept of it. */
+/** GET /api/product/audit/verify: verifies the whole chain, also against a length and head that the caller stored. */
 export const auditVerify = endpoint(
   {
     method: "GET",

@@ -6,7 +6,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/kit/fields.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 
-/** GET /api/product/changes/<id>/certificate: who consented to what and under which rules, in a file that is checked offline. */
+/** GET /api/product/changes/<id>/certificate: a file that proves offline who consented to a change, and under which rules. */
 export const certificate = endpoint(
   {
     method: "GET",

@@ -26,8 +26,8 @@ import { relatedSchema } from "../../lib/operations/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
 /**
- * GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates; with `wait` as soon as its
- * status moves, or, with `If-None-Match`, its revision: then 304 where it did not.
+ * GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates; with `wait` it
+ * answers as soon as the status changes. With `If-None-Match` it waits for the revision to change, and answers 304 if it does not.
  */
 export const change = endpoint(
   {
@@ -81,11 +81,11 @@ export const change = endpoint(
         name: findWaiterName(call),
         signal: request.signal,
       });
-      // A client that repeats the request immediately after a 304 would do so without end.
+      // A 304 for a final change would make the client repeat the request without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
     const detail = await readChangeDetail(addRequestCache(deps), change_id, reader);
-    // Results of peers are other proposers' changes.
+    // Evidence of peers is about changes of other proposers.
     const evidence = deps.reader ? null : await changeEvidence(deps.store, detail);
     const read = includesSeen ? await readObservedValues(deps, detail) : {};
     const revision = findRecordedRevision(detail);

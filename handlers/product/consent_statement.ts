@@ -15,7 +15,7 @@ import { listKpiNames } from "../../lib/changes/rules/intent.ts";
 import { MANDATE_DECISIONS, narrowSchema } from "../../lib/changes/rules/mandate.ts";
 import { SERVICE_ACTIONS } from "../../lib/changes/rules/service_action.ts";
 
-/** POST /api/product/consent-statement: what a decision would have to be signed with; nothing is written. */
+/** POST /api/product/consent-statement: the text to sign for a decision; nothing is written. */
 export const consentStatementEndpoint = endpoint(
   {
     method: "POST",

@@ -8,7 +8,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/deny: refuses a pending change; one denial is final. */
+/** POST /api/product/deny: denies a pending change; one denial is final. */
 export const deny = endpoint(
   {
     ...decisionTerms,

@@ -9,7 +9,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/kit/fields.ts";
 import { type Reply, respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/erase: the content of a change that nothing needs any more goes; its entries and its digest stay. */
+/** POST /api/product/erase: removes the content of a closed change; its entries and its digest stay. */
 export const erase = endpoint(
   {
     ...actionTerms,

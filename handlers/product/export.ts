@@ -5,7 +5,7 @@ import { download } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { streamLog } from "../../lib/http/read_stream.ts";
 
-/** GET /api/product/export: the whole log with contents and intents, as `audit?format=jsonl&contents=1` gives it. */
+/** GET /api/product/export: the whole log with contents and intents, as `audit?format=jsonl&contents=1` returns it. */
 export const exported = endpoint(
   {
     method: "GET",

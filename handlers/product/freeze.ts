@@ -7,7 +7,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { time } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/freeze: nothing is applied until it is lifted or over. */
+/** POST /api/product/freeze: stops all applies until the freeze is lifted or ends. */
 export const freeze = endpoint(
   {
     ...actionTerms,

@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { identitySchema } from "../../lib/changes/runtime.ts";
 import { answer } from "../../lib/http/answer.ts";
 
-/** GET /api/product/identity: which instance of which product this is. */
+/** GET /api/product/identity: the product, and this instance of it. */
 export const identity = endpoint(
   {
     method: "GET",

@@ -9,7 +9,7 @@ import { feedKpis, type KpiFeed, type KpiResult } from "../../lib/changes/comman
 import { listKpiNames } from "../../lib/changes/rules/intent.ts";
 import { STANDARD_KPIS } from "../../lib/changes/rules/change_terms.ts";
 
-/** POST /api/product/kpi: feeds KPIs of the real product; one bad field refuses the whole feed. */
+/** POST /api/product/kpi: feeds KPIs of the host product; one invalid field rejects the whole feed. */
 export const kpi = endpoint(
   {
     method: "POST",
@@ -49,7 +49,7 @@ const kpiFields = (names: readonly string[]): Record<string, z.ZodType> => ({
   actor: personName().optional().describe("Who feeds them; absent: whom the proxy names."),
   note: freeText(4000).optional().describe("Where the figures come from, for the record."),
   ...proofFields(),
-  // An intent may have a KPI of such a name.
+  // Last, since an intent may have a KPI named as a field above.
   ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),
 });
 

@@ -73,7 +73,7 @@ export const mandate = endpoint(
   async ({ mandate_id }, { deps }: Call<ChangesDeps>) => answer(await showMandate(deps, mandate_id)),
 );
 
-/** POST /api/product/mandates: makes a draft, which people then sign. */
+/** POST /api/product/mandates: creates a draft for people to sign. */
 export const draft = endpoint(
   {
     method: "POST",

@@ -11,7 +11,7 @@ import { changeId, freeText, personName, word } from "../../lib/kit/fields.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { type Reply, respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/note: says afterwards what is missing on the record of a change that was decided. */
+/** POST /api/product/note: adds a missing rationale or note to a change after its decision. */
 export const note = endpoint(
   {
     ...actionTerms,

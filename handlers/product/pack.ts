@@ -13,7 +13,7 @@ import { streamLog, streamChunks } from "../../lib/http/read_stream.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import type { OperationsDeps } from "../../lib/operations/deps.ts";
 
-/** GET /api/product/pack: what an auditor needs of one change or of a period, as files or as a page to print. */
+/** GET /api/product/pack: the evidence of one change or of a period for an auditor, as files or as a page to print. */
 export const pack = endpoint(
   {
     method: "GET",
@@ -47,11 +47,11 @@ export const pack = endpoint(
     const scope = parseScope(asked);
     if ("change_id" in scope) await findVisibleChange(deps, scope.change_id);
     else if (deps.reader) throw createOwnReadsError(deps.reader.name);
-    // Errors that would cut the pack off are raised before its first byte.
+    // Reading the checkpoint first raises its errors before the first byte of the pack is sent.
     await readCheckpoint(deps);
     const createChunks = () =>
       format === "html" ? packPage(deps, scope) : writeTar(packFiles(deps, scope), deps.clock.now());
-    // The pack of a period reads the log of that period, of which one reader at a time has its turn.
+    // The pack of a period reads the whole log, which one reader at a time may do.
     const stream = "change_id" in scope ? streamChunks : streamLog;
     return new Response(request.method === "HEAD" ? null : stream(deps, createChunks), {
       headers: {

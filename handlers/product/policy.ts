@@ -14,7 +14,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { proposalFields } from "../../lib/http/proposal_fields.ts";
 import { line, target, word } from "../../lib/kit/fields.ts";
 
-/** Fields of a proposal that its tier depends on. */
+/** Fields of a proposal on which its tier depends. */
 const tierFields = () => {
   const { tier, risk, affected_users, reversible, apply_when, proposer } = proposalFields({ product: undefined });
   return { tier, risk, affected_users, reversible, apply_when, proposer };

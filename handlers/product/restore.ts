@@ -9,7 +9,7 @@ import { personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import * as z from "zod";
 
-/** POST /api/product/restore: sets the value of an applied change again that was changed outside the service. */
+/** POST /api/product/restore: sets the value of an applied change again after an edit outside the service. */
 export const restore = endpoint(
   {
     ...actionTerms,

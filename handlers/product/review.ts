@@ -11,7 +11,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName, word } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/review: says afterwards whether an emergency consent was right. */
+/** POST /api/product/review: records the review of an emergency consent. */
 export const review = endpoint(
   {
     ...decisionTerms,

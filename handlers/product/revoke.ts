@@ -8,7 +8,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/revoke: one who approved takes it back, which closes a change that is not applied. */
+/** POST /api/product/revoke: an approver revokes their consent, which closes a change that is not applied yet. */
 export const revoke = endpoint(
   {
     ...decisionTerms,

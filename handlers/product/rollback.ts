@@ -9,7 +9,7 @@ import { changeId, flag, freeText, personName } from "../../lib/kit/fields.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/rollback: takes an applied change back, or rehearses that with `dry_run`. */
+/** POST /api/product/rollback: rolls back an applied change; with `dry_run` it only previews the rollback. */
 export const rollback = endpoint(
   {
     method: "POST",

@@ -13,7 +13,7 @@ import { answer, splice } from "../../lib/http/answer.ts";
 import { addRequestCache } from "../../lib/kit/request_cache.ts";
 import { Json } from "../../lib/store/json.ts";
 
-/** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */
+/** GET /api/product/runtime: identity, intent, a page of changes, and the newest audit entries. */
 export const runtime = endpoint(
   {
     method: "GET",

@@ -34,7 +34,7 @@ const rowsSchema = () =>
     .min(1, "must have a row")
     .max(MAX_ROWS, `must have ${MAX_ROWS} rows at most`);
 
-/** POST /api/product/samples: totals of a rollout so far, from the agent that its plan names. */
+/** POST /api/product/samples: feeds totals of a rollout, from the agent that its plan names. */
 export const samples = endpoint(
   {
     method: "POST",

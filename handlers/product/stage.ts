@@ -10,7 +10,7 @@ import { personName, integer, word } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 import * as z from "zod";
 
-/** POST /api/product/stage: holds, resumes or advances a rollout by hand. */
+/** POST /api/product/stage: holds, resumes or advances a rollout manually. */
 export const stage = endpoint(
   {
     ...actionTerms,

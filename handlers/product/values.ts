@@ -6,7 +6,7 @@ import { freeText, line, target, integer } from "../../lib/kit/fields.ts";
 import { parseIfNoneMatch, notModified } from "../../lib/http/if_none_match.ts";
 import { readValuePage, valueSchema } from "../../lib/operations/values.ts";
 
-/** GET /api/product/values: what each target should be, by tenant and target, as applied changes say it. */
+/** GET /api/product/values: the values that applied changes set, by tenant and target. */
 export const values = endpoint(
   {
     method: "GET",
@@ -36,7 +36,7 @@ export const values = endpoint(
   },
   async (input, { deps, request }: Call<ChangesDeps>) => {
     const page = await readValuePage(deps, input);
-    // The log grows by entries that leave the values alone: those are no reason to send them again.
+    // The tag covers the values only: most new entries of the log do not change them.
     const tag = `"${deps.sha256(JSON.stringify([page.values, page.next]))}"`;
     return parseIfNoneMatch(request)?.(tag) ? notModified(tag) : answer(page, 200, { etag: tag });
   },

@@ -8,7 +8,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/kit/fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
-/** POST /api/product/withdraw: the proposer takes a pending change back. */
+/** POST /api/product/withdraw: the proposer withdraws a pending change. */
 export const withdraw = endpoint(
   {
     ...decisionTerms,
