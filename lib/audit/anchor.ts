@@ -1,4 +1,4 @@
-/** Keeps checkpoints coming, and keeps them where the holder of the store cannot change them. */
+/** Makes checkpoints while the log grows, and stores them in an anchor, where the holder of the store cannot change them. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import { hasElapsed } from "../kit/age.ts";
 import { runUntilStopped } from "../kit/time_limit.ts";
@@ -19,25 +19,25 @@ const MAX_BEHIND_MS = 1000;
 const IDLE_MS = 60_000;
 const ANCHOR_RETRY_MS = 60_000;
 
-/** `meta/anchor`: what was anchored last, and why the newest could not be. */
+/** `meta/anchor`: the checkpoint that was anchored last, and the error of the last attempt. */
 export interface AnchorState {
   length: number;
   note: string;
   /** The anchor's name, if it has one. */
   where?: string;
-  /** When the anchor was last tried. */
+  /** Time of the last attempt. */
   at: string;
   last_error: string | null;
 }
 
-/** Runs until the signal is closed: while entries come, a checkpoint every second, or every 1,024 of them. */
+/** Runs until the signal is closed: while entries are appended, makes a checkpoint every second or every 1,024 entries. */
 export async function runCheckpointLoop(
   deps: WitnessDeps,
   commits: Pick<CommitSignal, "count" | "wait" | "closed">,
 ): Promise<void> {
   const { witnesses = [] } = deps;
   const stopping = new AbortController();
-  /** `run` tells whether there is more to do soon; "never": not before somebody commits. */
+  /** `run` resolves with true where more is due soon, and with "never" where nothing is due until the next commit. */
   const repeatUntilClosed = async (run: () => Promise<boolean | "never" | void>): Promise<void> => {
     while (!commits.closed) {
       const { count } = commits;
@@ -46,8 +46,7 @@ export async function runCheckpointLoop(
       while (!(await waitForCommit()) && next === "never");
     }
   };
-  // Side by side: an anchor, or a witness, takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a
-  // stop wait.
+  // Concurrently: an anchor or a witness takes up to ten seconds to fail, which must delay neither checkpoints nor a stop.
   await Promise.all([
     repeatUntilClosed(() => makeCheckpointIfDue(deps).then((isBehind) => (isBehind === false ? "never" : isBehind))),
     repeatUntilClosed(async () => (deps.anchor ? anchorBestEffort(deps, stopping.signal) : "never")),
@@ -57,8 +56,8 @@ export async function runCheckpointLoop(
 }
 
 /**
- * Makes a checkpoint when one is due, anchors the newest and has it cosigned. It never rejects: what fails is logged and tried
- * again the next time.
+ * Makes a checkpoint when one is due, anchors the newest and has it cosigned. Never rejects: a failure is logged and tried again
+ * by the next call.
  */
 export async function maintainCheckpoint(deps: WitnessDeps): Promise<void> {
   await makeCheckpointIfDue(deps);
@@ -68,7 +67,7 @@ export async function maintainCheckpoint(deps: WitnessDeps): Promise<void> {
   ]);
 }
 
-/** Returns true while the log is ahead of its checkpoint and none is due yet. */
+/** Makes a checkpoint if one is due; returns true while the log is ahead of its checkpoint and none is due yet. */
 const makeCheckpointIfDue = (deps: CheckpointDeps): Promise<boolean | void> =>
   warnOnFailure(deps.log, "no checkpoint could be made", async () => {
     const { store, clock, integrity } = deps;
@@ -97,7 +96,7 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   const now = clock.now();
   const previous = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
   const isRetryDue = hasElapsed(previous.at, ANCHOR_RETRY_MS, now);
-  // Whatever failed may have replaced what was kept.
+  // After a failure the anchor may hold something else than was stored there.
   const problemSince = integrity.anchor?.at;
   const mustVerify =
     previous.last_error !== null
@@ -105,7 +104,7 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
       : problemSince !== undefined && hasElapsed(problemSince, ANCHOR_RETRY_MS, now);
   if (mustVerify) await verifyAgainstAnchor(deps);
   if (integrity.anchor?.lost) return;
-  // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
+  // A log that was set back has an old checkpoint: anchored after the newest, it would hide that.
   const checkpoint = !integrity.breach && (await readLastCheckpoint({ store }));
   if (!checkpoint) return;
   const { note, length } = checkpoint;
@@ -113,7 +112,7 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   if (isNothingDue) return;
   const at = new Date(now).toISOString();
   const problem = await runUntilStopped(stopping, (signal) => anchor.append(note, signal)).then(() => null, messageOf);
-  // Given up, not failed: the next start tries it at once.
+  // A stop is no failure: the next start tries again immediately.
   if (problem !== null && stopping?.aborted) return;
   if (problem !== null) log.warn("the checkpoint could not be anchored; it is tried again", { length, error: problem });
   const next: AnchorState =

@@ -1,4 +1,4 @@
-/** Appending to the chain, inside the transaction of what is recorded. */
+/** Appends entries to the chain, inside the transaction that records them. */
 import type { AuditDeps } from "./deps.ts";
 import type { Store, Tx } from "../store/store.ts";
 import type { AuditEntry, EventType } from "./entry.ts";
@@ -35,25 +35,25 @@ export interface AuditEvent {
   detail: unknown;
 }
 
-/** How far a clock may be behind the last entry and still write. */
+/** Maximum lag of a clock behind the last entry with which it may still write. */
 export const MAX_CLOCK_LAG_MS = 24 * 3600 * 1000;
 
 /** The record id of an entry: 16 digits, so that ids sort as numbers do. */
 export const entryKey = (id: number): string => String(id).padStart(16, "0");
 
-/** The chain's head as the transaction sees it; undefined before the log is made. */
+/** Reads the chain's head as the transaction sees it; undefined before the log is created. */
 export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHead | undefined> {
   return (await reader.get("meta", "chain"))?.value;
 }
 
-/** Reads the chain's head, once for a response whose parts share a request cache. */
+/** Reads the chain's head, only once where a request cache is shared. */
 export const readCurrentHead = ({
   store,
   requestCache,
 }: Pick<AuditDeps, "store" | "requestCache">): Promise<ChainHead | undefined> =>
   requestCache ? requestCache.once("head", () => readHead(store)) : readHead(store);
 
-/** Makes the log's origin, once: `<product_id>/audit/<random hex>`. */
+/** Creates the chain's head with the log's origin, `<product_id>/audit/<random hex>`. */
 export function createChain(
   tx: Tx,
   productId: string,
@@ -66,20 +66,20 @@ export function createChain(
   return head;
 }
 
-/** How far a clock is behind the last entry, in milliseconds; below 0 where it is not. */
+/** Lag of a clock behind the last entry, in milliseconds; negative where the clock is ahead. */
 export const clockLag = ({ at }: Pick<ChainHead, "at">, now: number): number => (at === "" ? 0 : Date.parse(at)) - now;
 
-/** The moment to stamp what happens now: never before the last entry. */
+/** Timestamp of an entry that is written now; never before that of the last entry. */
 export const entryTimestamp = (head: ChainHead, now: number): string =>
   new Date(now + Math.max(0, clockLag(head, now))).toISOString();
 
-/** Why nothing is dated by a clock: more than 24 h behind the last entry, it would date consent wrongly. */
+/** Returns an error text for a clock more than 24 h behind the last entry, which would date consent wrongly; else undefined. */
 export const findClockProblem = (head: ChainHead, now: number): string | undefined =>
   clockLag(head, now) > MAX_CLOCK_LAG_MS
     ? `this machine's clock, ${new Date(now).toISOString()}, is more than 24 h behind the last audit entry, ${head.at}: set the clock right; where it is right and the entry was dated by one that was ahead, POST /api/product/audit/accept-clock`
     : undefined;
 
-/** Returns whether an entry may be dated before its predecessor: only the one with which somebody accepts the clock. */
+/** Returns whether an entry may have an earlier timestamp than its predecessor: only one that accepts the clock may. */
 export const allowsEarlierTimestamp = (event_type: string): boolean => event_type === "clock_accepted";
 
 /** The next entry and the head after it. */

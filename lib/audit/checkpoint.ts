@@ -1,6 +1,6 @@
 /**
- * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. None is made that does not continue the last. A
- * read computes the checkpoint of the log as it is; the cycle stores one.
+ * Checkpoints: signed notes with the size and root of the log's tree (C2SP `tlog-checkpoint`). Each continues the one before
+ * it. A read computes the current checkpoint; the cycle stores it.
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
@@ -29,7 +29,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Signs checkpoints with Ed25519, wherever the private key is: a file, a key service. */
+/** Signs checkpoints with Ed25519; the private key may be in a file or a key service. */
 export interface CheckpointSigner {
   /** The 32 bytes of RFC 8032. */
   publicKey: Uint8Array<ArrayBuffer>;
@@ -39,13 +39,13 @@ export interface CheckpointSigner {
   name?: string;
 }
 
-/** Keeps checkpoints where the holder of the store cannot change them. */
+/** Stores checkpoints where the holder of the store cannot change them. */
 export interface CheckpointAnchor {
-  /** Location of the anchor. One of the same name must not lose checkpoints; one of another name begins again. */
+  /** Location of the anchor. Under the same name it must not lose checkpoints; a new name begins a new anchor. */
   name?: string;
-  /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
+  /** Adds a checkpoint. `signal` aborts after 10 s. Errors: an Error with a message for people where it was not stored. */
   append(note: string, signal: AbortSignal): Promise<void>;
-  /** All that it keeps, oldest first, some at a time, `""` for what cannot be read; `undefined` where it cannot be read back. */
+  /** Returns all its checkpoints in pages, oldest first, `""` for one that is unreadable; undefined for a write-only anchor. */
   readAll(): AsyncIterable<readonly string[]> | undefined;
 }
 
@@ -62,22 +62,22 @@ export interface TreeHead {
   root: string;
 }
 
-/** `meta/checkpoint`: the last one made. */
+/** `meta/checkpoint`: the last checkpoint. */
 export interface StoredCheckpoint {
   note: string;
-  /** The verifier key it is signed for, `null` when it is not signed. */
+  /** The verifier key of its signature; `null` when it is unsigned. */
   key: string | null;
   at: string;
 }
 
-/** A checkpoint with what it says. */
+/** A checkpoint with its parsed content. */
 export interface Checkpoint extends StoredCheckpoint, TreeHead {}
 
 /** Returns the checkpoint of the log as it is now and stores nothing. */
 export const readCheckpoint = (deps: CheckpointDeps): Promise<Checkpoint> =>
   deps.mutex("checkpoint", async () => renewCheckpoint(deps, await openTreeView(deps.store)));
 
-/** Stores the checkpoint of the log as it is now, where the last one is of an earlier state, and returns it. */
+/** Returns the checkpoint of the log as it is now, and stores it if the last one is of an earlier state. */
 export function storeCurrentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
   return deps.mutex("checkpoint", async () => {
     try {
@@ -91,7 +91,7 @@ export function storeCurrentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint
   });
 }
 
-/** The last checkpoint made, if there is one. */
+/** Reads the last stored checkpoint; undefined before the first. */
 export async function readLastCheckpoint({ store }: Pick<AuditDeps, "store">): Promise<Checkpoint | undefined> {
   return parseStoredCheckpoint(await store.get("meta", "checkpoint"));
 }
@@ -110,7 +110,7 @@ export function parseCheckpoint(note: string): TreeHead | undefined {
   return extensions.includes("") ? undefined : { origin, length: Number(length), root: bytesToHex(bytes) };
 }
 
-/** `store`: where the tree and the checkpoint are stored. */
+/** Brings the checkpoint in `store` up to the log's head, and returns it. */
 async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Checkpoint> {
   const { clock, sha256, checkpointSigner: signer } = deps;
   for (;;) {
@@ -129,7 +129,7 @@ async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Chec
     if (last?.length === next.length && last.key === keyLine) return last;
     const note = await formatCheckpoint(deps, next, key);
     const renewed: StoredCheckpoint = { note, key: keyLine, at: new Date(clock.now()).toISOString() };
-    // If another process made one meanwhile, the next round continues from it.
+    // If another process stored a checkpoint meanwhile, the next round continues from that.
     const isStored = await store.transact(async (tx) => {
       if ((await tx.get("meta", "checkpoint"))?.revision !== stored?.revision) return false;
       tx.put("meta", "checkpoint", renewed);
@@ -142,8 +142,8 @@ async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Chec
 }
 
 /**
- * Returns whether another process signs with a key of its own since this one did: the process that started last goes on, or both
- * would sign every checkpoint in turn. One without a key displaces nobody.
+ * Returns whether another process has signed with another key since this process signed. The process that started last goes on,
+ * or both would sign every checkpoint alternately. A process without a key displaces no other.
  */
 function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: string | null): boolean {
   const displaced = last.key !== null && last.key !== key && integrity.signing?.key === key;
@@ -155,7 +155,7 @@ function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: 
   return displaced;
 }
 
-/** The tree head to sign next. Errors: `LogBroken`. */
+/** Computes the tree head to sign next. Errors: `LogBroken`. */
 async function computeNextHead(
   deps: CheckpointDeps,
   log: ChainHead,
@@ -172,7 +172,7 @@ async function computeNextHead(
   return computeTreeHead(deps, log, last);
 }
 
-/** The log's tree head, which continues a checkpoint of it. Errors: `LogBroken`. */
+/** Computes the log's tree head, and verifies that it continues the checkpoint `last`. Errors: `LogBroken`. */
 export async function computeTreeHead(
   deps: Pick<AuditDeps, "store" | "sha256" | "log">,
   { origin }: ChainHead,
@@ -182,7 +182,7 @@ export async function computeTreeHead(
   const verifyTree = async (tree: Frontier, createMismatch: (length: number) => Error): Promise<TreeHead> => {
     const head = { origin: noteLine(origin), length: tree.length, root: computeRoot(tree, sha256) };
     if (last) requireExtension(last, head);
-    // The frontier, too, is verified against the tiles: a checkpoint must be of the tree that proofs are made from.
+    // The frontier is verified against the tiles too: proofs are made from the tiles.
     for (const { length, root } of last ? [last, head] : [head])
       if ((await computeRangeHash({ start: 0, end: length }, createNodeReader(deps), sha256)) !== root)
         throw createMismatch(length);
@@ -193,14 +193,14 @@ export async function computeTreeHead(
   } catch (error) {
     if (!(error instanceof TreeIncomplete)) throw error;
   }
-  // The tree is derived: before the log is accused, it is rebuilt from the entries alone.
+  // The tree is derived data: rebuild it from the entries before the log is reported as broken.
   deps.log.warn("the stored audit tree does not match; it is rebuilt from the log");
   return verifyTree(await rebuildTree(deps), (length) =>
     brokenLogError(length, `the log does not continue its checkpoint of ${length} entries`),
   );
 }
 
-/** A checkpoint that no earlier state of the log can have, whatever its root is, is a breach. */
+/** Requires a checkpoint of this log that is no longer than the log. Errors: `LogBroken`. */
 function requireExtension({ origin, length }: TreeHead, log: TreeHead): void {
   if (origin !== log.origin) throw brokenLogError(1, `the checkpoint is of another log, ${origin}`);
   if (length > log.length)
@@ -210,7 +210,7 @@ function requireExtension({ origin, length }: TreeHead, log: TreeHead): void {
     );
 }
 
-/** A broken log gets no new checkpoint; the last one stays readable. */
+/** Returns the last checkpoint of a broken log, which gets no new one. Errors: 503 `chain_broken` without one. */
 function requireLastCheckpoint({ integrity }: CheckpointDeps, last: Checkpoint | undefined): Checkpoint {
   if (last) return last;
   throw new AppError(

@@ -1,4 +1,4 @@
-/** Checks a log that passes by, as records that are copied. */
+/** Verifies a log while its records are copied to another store. */
 import { isHeadRecord, LOG_COLLECTION } from "../store/collections.ts";
 import type { Version } from "../store/version.ts";
 import { type ChainHead, entryKey } from "./chain.ts";
@@ -7,20 +7,20 @@ import type { AuditEntry } from "./entry.ts";
 import type { ChainLink } from "./integrity.ts";
 import { LOG_START, findEntryProblem } from "./verify.ts";
 
-/** A log that is being copied. */
+/** Verification of a log that is being copied. */
 export interface CopiedLogCheck {
-  /** Looks at what is copied. Errors: `CopiedLogInvalid`. */
+  /** Checks the next copied records. Errors: `CopiedLogInvalid`. */
   check(versions: readonly Version[]): void;
-  /** Returns the end of the log, after all entries were seen; undefined where none was begun. Errors: `CopiedLogInvalid`. */
+  /** Returns the end of the log after all records were checked; undefined where there is no log. Errors: `CopiedLogInvalid`. */
   finish(): ChainHead | undefined;
 }
 
-/** The log that is copied is not whole, or was changed. */
+/** The copied log is incomplete, or was changed. */
 export class CopiedLogInvalid extends Error {
   override readonly name = "CopiedLogInvalid";
 }
 
-/** Nothing has passed by yet. */
+/** Creates the check of a log before its first record. */
 export function createCopiedLogCheck(sha256: AuditDeps["sha256"]): CopiedLogCheck {
   let link: ChainLink = LOG_START;
   let origin: string | undefined;

@@ -1,4 +1,4 @@
-/** The Ed25519 cosignature of C2SP: a witness states when it saw a checkpoint, and that the log only ever grew up to it. */
+/** The Ed25519 cosignature of C2SP: a witness states when it saw a checkpoint, and that the log had only grown. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Sha256 } from "../kit/platform.ts";
 import type { CheckpointSigner } from "./checkpoint.ts";
@@ -34,8 +34,8 @@ export async function cosign(
 }
 
 /**
- * When the key cosigned a note, in milliseconds: the latest of its cosignatures. Undefined when there is none, or one under
- * its name and id that does not verify.
+ * Returns the time of a key's latest cosignature of a note, in milliseconds. Undefined where the note has no cosignature under
+ * the key's name and id, or an invalid one.
  */
 export async function findCosignatureTime(note: Note, key: VerifierKey, sha256: Sha256): Promise<number | undefined> {
   const own = listSignatures(note, key, computeKeyId(key, sha256, COSIGNATURE));

@@ -1,14 +1,14 @@
-/** The log for spreadsheets: RFC 4180 in UTF-8 with a byte order mark, and nothing in it that one would take for a formula. */
+/** The log for spreadsheets: RFC 4180 in UTF-8 with a byte order mark; no field can be read as a formula. */
 import type { Store } from "../store/store.ts";
 import { type AuditEntry, entrySchema } from "./entry.ts";
 import { readLogRows } from "./rows.ts";
 
 const columnNames = () => Object.keys(entrySchema().shape) as (keyof AuditEntry)[];
 
-/** The whole chain in order, a heading and one entry a line. */
+/** Yields the log as CSV: a heading, then one line an entry, in order. */
 export async function* writeCsv(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
   const names = columnNames();
-  // Without it some spreadsheets take UTF-8 for the machine's own code page.
+  // Without the mark some spreadsheets read the text in the machine's own encoding.
   yield `\ufeff${formatLine(names)}`;
   for await (const rows of readLogRows(store))
     yield rows.map(({ text }) => formatEntry(JSON.parse(text) as AuditEntry, names)).join("");
@@ -20,12 +20,12 @@ const formatEntry = (entry: AuditEntry, names: readonly (keyof AuditEntry)[]): s
 
 const formatLine = (fields: readonly (string | number)[]): string => `${fields.map(formatField).join(",")}\r\n`;
 
-/** Begins a formula in a spreadsheet; the wide forms do where the keyboard has them. */
+/** Characters that begin a formula in a spreadsheet, full-width forms included. */
 const FORMULA_CHARACTER = String.raw`[=+\-@\uff0b\uff0d\uff1d\uff20]`;
-/** A formula at the beginning, or where a spreadsheet begins another cell because its separator is none of RFC 4180's. */
+/** A formula at the start of a field, or after a character that some spreadsheets take for a separator. */
 const FORMULA_START = new RegExp(`(^|[;\\t\\r\\n][ "']*)(?=${FORMULA_CHARACTER})|^(?=[\\t\\r\\n])`, "g");
 
-/** Writes a field; what a spreadsheet would run stands behind an apostrophe, as OWASP recommends. */
+/** Formats a field; a possible formula gets an apostrophe in front, as OWASP recommends. */
 function formatField(value: string | number): string {
   const plain = typeof value === "string" ? value.replace(FORMULA_START, "$1'") : String(value);
   return /[",;\t\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;

@@ -20,7 +20,7 @@ let scratch = new Uint8Array(16 * 1024);
  */
 export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha256): string {
   const fields = FIELDS.map((field) => String(entry[field]));
-  // Encoded in one go with room for the lengths: what that costs is the call, not the text.
+  // All fields are encoded by one call, with room for their lengths, since each call is expensive.
   let text = TAG;
   for (const field of fields) text += LENGTH_PLACEHOLDER + field;
   if (text.length * 3 > scratch.length) scratch = new Uint8Array(text.length * 3);
@@ -39,7 +39,7 @@ export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha25
 export const hasValidHash = (entry: AuditEntry, sha256: Sha256): boolean =>
   entryHash(entry, sha256) === entry.current_hash;
 
-/** Checks entries that are checked again and again: a frozen one stays what it was when it was hashed. */
+/** Creates a hash check that remembers valid frozen entries, which cannot have changed since they were hashed. */
 export function createCachedHashCheck(): typeof hasValidHash {
   const validEntries = new WeakSet<AuditEntry>();
   return (entry, sha256) => {

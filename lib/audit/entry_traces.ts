@@ -1,14 +1,14 @@
-/** Traces of entries that this process appended, for what is sent about them. They are not in the log. */
+/** Traces of the entries that this process appended, sent with notifications and exports. They are not in the log. */
 import type { Trace } from "../kit/trace.ts";
 import type { AuditEntry } from "./entry.ts";
 import type { Integrity } from "./integrity.ts";
 
-/** The newest are remembered; an entry that is sent later is sent without its trace. */
+/** Only the newest traces are remembered; an entry that is sent later has none. */
 const MAX_REMEMBERED_TRACES = 10_000;
 
 const tracesByProcess = new WeakMap<Integrity, Map<string, Trace>>();
 
-/** Notes the trace of an entry; one that is not committed in the end has a hash that no other entry has. */
+/** Remembers the trace of an entry by its hash, which no other entry has, even if this one is never committed. */
 export function rememberTrace(integrity: Integrity, { current_hash }: AuditEntry, trace: Trace | undefined): void {
   if (!trace) return;
   const traces = tracesByProcess.get(integrity) ?? new Map<string, Trace>();

@@ -1,13 +1,14 @@
+/** Types for what this process knows of the log's integrity. */
 import type { LogEnd, LogIndex } from "./log_index.ts";
 
-/** First place where the chain is broken, and the reason. */
+/** The first entry at which the chain is broken, and the reason. */
 export interface Breach {
-  /** The id of the first entry that does not hold. */
+  /** Id of the first invalid entry. */
   first_invalid: number;
   reason: string;
 }
 
-/** The verified part of the chain: its last entry. */
+/** The last entry of the verified part of the chain. */
 export interface ChainLink {
   length: number;
   head: string;
@@ -17,7 +18,7 @@ export interface ChainLink {
 /** The end of the log before it was lost. */
 export interface LostEnd {
   length: number;
-  /** `null` where entries after `length` may be lost and the number of them is not known. */
+  /** `null` where an unknown number of entries after `length` may be lost. */
   head: string | null;
 }
 
@@ -28,24 +29,24 @@ export interface Loss {
   at: string;
   actor: string;
   note: string;
-  /** The end that was known before, and the one that the log went on from. */
+  /** The end that was known before, and the end from which the log was continued. */
   known: LostEnd;
   continues: LogEnd;
   /** The entries that may be lost, in a sentence. */
   message: string;
 }
 
-/** The chain as far as it was checked. */
+/** The verified part of the chain. */
 export interface VerifiedChain extends ChainLink {
   origin: string;
-  /** Its accepted losses, the newest last. */
+  /** Its accepted losses, oldest first. */
   losses: readonly Loss[];
   breach?: Breach;
 }
 
 /** An end of the log, and the last accepted loss before it. */
 export interface KnownEnd extends LogEnd {
-  /** Timestamp of the last entry that a decision committed or was made by. */
+  /** Timestamp of the last entry that a decision appended or was based on. */
   at: string;
   loss: LogEnd | undefined;
 }
@@ -55,26 +56,26 @@ export interface Integrity {
   breach?: Breach;
   /** Index of the log as this process has read it. */
   logIndex?: LogIndex;
-  /** The end that a decision of this process committed or was made by last. */
+  /** The end of the log that the last decision of this process committed or was based on. */
   knownEnd?: KnownEnd;
-  /** The pass under way, shared by all who ask. */
+  /** The verification under way; concurrent callers share it. */
   runningPass?: Promise<VerifiedChain>;
-  /** The last sound pass and the accepted loss before it, when it ended and how long a whole one took, in milliseconds. */
+  /** The last successful verification with the accepted loss before it; `durationMs` is that of a full one. */
   lastPass?: { verified: VerifiedChain; loss: LogEnd | undefined; endedAtMs: number; durationMs: number };
-  /** The verifier key under which this process made a checkpoint last, `null` for none. */
+  /** The verifier key of the last checkpoint that this process made; `null` for an unsigned one. */
   signing?: { key: string | null };
-  /** A proof found that a part of the stored tree is missing: the next cycle grows it again. */
+  /** True where a part of the stored tree is missing; the next cycle rebuilds the tree. */
   isTreeIncomplete?: boolean;
-  /** Why this process makes no checkpoints: another one signs them with another key. */
+  /** Message of a process that makes no checkpoints, because another process signs them with another key. */
   displaced?: string;
-  /** Reason why the log cannot be verified against its anchor, and when that was found. */
+  /** Problem that prevents the verification of the log against its anchor. */
   anchor?: AnchorProblem;
 }
 
 /** A problem with an anchor. */
 export interface AnchorProblem {
   reason: string;
-  /** It keeps less than it did: given more, it would look whole again. */
+  /** True where the anchor lost checkpoints; no more are added then, since they would hide the loss. */
   lost: boolean;
   at: string;
 }

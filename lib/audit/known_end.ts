@@ -1,4 +1,4 @@
-/** The end of the log that this process committed or decided by last: no later log is shorter, or another up to there. */
+/** Remembers the log's end as this process last knew it: a valid log only grows from there. */
 import type { Reads } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditEntry } from "./entry.ts";
@@ -11,20 +11,20 @@ export class LogNotContinued extends Error {
   override readonly name = "LogNotContinued";
 }
 
-/** The longest end that this process knows. */
-export function longestKnownEnd({ knownEnd: known, logIndex: outline }: Integrity): KnownEnd | undefined {
-  const read = outline?.durable;
+/** Returns the longest end that this process knows. */
+export function longestKnownEnd({ knownEnd: known, logIndex }: Integrity): KnownEnd | undefined {
+  const read = logIndex?.durable;
   return read && (!known || read.length > known.length) ? { ...read, at: known?.at ?? "", loss: known?.loss } : known;
 }
 
-/** Notes the end that a decision committed, or was made by once that was durable. */
+/** Remembers the end that a decision committed, or the durable end that it was based on. */
 export function rememberEnd(integrity: Integrity, { length, head, at, loss }: ChainHead): void {
   const { knownEnd: known } = integrity;
   if (!known || length >= known.length || loss?.head !== known.loss?.head)
     integrity.knownEnd = { length, head, at, loss };
 }
 
-/** Within a transaction, whatever else it reads: the log continues what is known of it. Errors: `LogNotContinued`. */
+/** Within a transaction: requires that the log continues its known end. Errors: `LogNotContinued`. */
 export async function requireContinued(
   reads: Pick<Reads, "get">,
   { integrity, head }: { integrity: Integrity; head: ChainHead },
@@ -32,14 +32,14 @@ export async function requireContinued(
   const known = longestKnownEnd(integrity);
   if (!known) return;
   if (head.loss?.head !== known.loss?.head) throw new LogNotContinued();
-  const { logIndex: outline } = integrity;
-  const isIndexed = head.length > known.length && outline?.hasEntry({ id: known.length, current_hash: known.head });
-  // The head follows from what earlier decisions saw, of which some may not be durable yet.
-  if (isIndexed && outline!.covers(head)) return;
+  const { logIndex } = integrity;
+  const isIndexed = head.length > known.length && logIndex?.hasEntry({ id: known.length, current_hash: known.head });
+  // The head may follow from earlier decisions that are not durable yet.
+  if (isIndexed && logIndex!.covers(head)) return;
   if (!(await isContinuation(reads, known, head))) throw new LogNotContinued();
 }
 
-/** Outside transactions. Errors: `LogBroken` where the log does not continue what is known of it. */
+/** Outside transactions: requires that the log continues its known end. Errors: `LogBroken`. */
 export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Integrity): Promise<void> {
   const known = longestKnownEnd(integrity);
   if (!known) return;
@@ -49,8 +49,8 @@ export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Inte
 }
 
 /**
- * The entry of an accepted loss that this process does not know of yet: what it knows of the log ended there. An earlier loss, in
- * which a log may end that went back behind a later one, is none.
+ * Returns the entry of an accepted loss that this process does not know of yet, and after which its knowledge of the log is void.
+ * An older loss does not count: a log that was set back may end with one.
  */
 export async function findNewLoss(
   reads: Pick<Reads, "get">,
@@ -66,7 +66,7 @@ export async function findNewLoss(
 async function isContinuation(reads: Pick<Reads, "get">, known: LogEnd, head: LogEnd): Promise<boolean> {
   if (known.length === 0) return true;
   if (head.length < known.length) return false;
-  // Read also where nothing came since: a shared store reads it together with the head, in one round trip.
+  // Read even if the log has not grown: a shared store reads the entry with the head, in one round trip.
   const read = reads.get("audit", entryKey(known.length));
   if (head.length > known.length) return (await read)?.value.current_hash === known.head;
   await read.catch(() => undefined);

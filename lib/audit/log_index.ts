@@ -1,6 +1,6 @@
 /**
- * Index of the log as a process has read it: 22 bytes an entry. It shows an entry that was edited later when that is used, and
- * one that a record leaves out.
+ * Index of the log as this process has read it, 22 bytes an entry. It reveals an entry that was edited later, and one that a record
+ * does not name.
  */
 import type { AuditEntry } from "./entry.ts";
 import {
@@ -14,25 +14,25 @@ import {
   writeEntry,
 } from "./log_segment.ts";
 
-/** The most pieces that are held: 92 MB. */
+/** Maximum number of segments in memory: 92 MB. */
 const MAX_SEGMENTS = 1024;
 
-/** How far the log was read, and `current_hash` of the entry there. */
+/** An end of the log: its length, and `current_hash` of its last entry. */
 export interface LogEnd {
   length: number;
   head: string;
 }
 
-/** The outline of a log: of the entries after `after`, up to `length`. */
+/** Index of the entries of a log after `after`, up to `tentative`. */
 export type LogIndex = ReturnType<typeof createLogIndex>;
 
-/** An outline that begins behind an entry that is taken as it is. */
+/** Creates an index that begins after an entry that is not verified. */
 export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
   const segments = new Map<number, LogSegment>();
   let after = start.length;
-  /** As far as it was read when it was durable: no honest log takes that back. */
+  /** The durable end that was read; a valid log only grows from there. */
   let durable = start;
-  /** As far as transactions saw it, of which some may yet fail. */
+  /** The end that transactions saw, some of which may still fail. */
   let tentative = start;
 
   const write = ({ id, current_hash, ...entry }: AuditEntry): void => {
@@ -43,13 +43,13 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
   };
   const computeLowest = (): number =>
     Math.max(0, (Math.floor(tentative.length / ENTRIES_PER_SEGMENT) - MAX_SEGMENTS + 1) * ENTRIES_PER_SEGMENT - 1);
-  /** Lets the oldest go where there are too many. */
+  /** Drops the oldest segments above the maximum. */
   const dropOldest = (): void => {
     if (after >= computeLowest()) return;
     after = computeLowest();
     for (const number of segments.keys()) if ((number + 1) * ENTRIES_PER_SEGMENT - 1 <= after) segments.delete(number);
   };
-  /** Takes in the next entry that a transaction sees; false where it is not that. */
+  /** Adds the next entry that a transaction sees; false for any other entry. */
   const append = (entry: AuditEntry): boolean => {
     if (entry.id !== tentative.length + 1 || entry.previous_hash !== tentative.head) return false;
     write(entry);
@@ -57,7 +57,7 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
     dropOldest();
     return true;
   };
-  /** Returns whether an indexed entry is the one that was read. */
+  /** Returns whether an entry is indexed, with the hash that it had when it was read. */
   const hasEntry = ({ id, current_hash }: Pick<AuditEntry, "id" | "current_hash">): boolean => {
     const segment =
       id > after && id <= tentative.length ? segments.get(Math.floor(id / ENTRIES_PER_SEGMENT)) : undefined;
@@ -65,7 +65,7 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
   };
 
   return {
-    /** The id before the first entry that it holds. */
+    /** The id before the first indexed entry. */
     get after(): number {
       return after;
     },
@@ -75,23 +75,23 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
     get tentative(): LogEnd {
       return tentative;
     },
-    /** The lowest `after` that it may have. */
+    /** The lowest possible `after`, given the maximum of segments. */
     get lowest(): number {
       return computeLowest();
     },
     append,
-    /** Takes in an entry below; it was checked. */
+    /** Adds a verified entry before the indexed ones. */
     fill(entry: AuditEntry): void {
       if (entry.id <= after && entry.id > computeLowest()) write(entry);
     },
-    /** Says that every entry after this one was taken in. */
+    /** Extends the index down to `reached`, all entries after which have been added. */
     extendTo(reached: number): void {
       after = Math.min(after, Math.max(reached, computeLowest()));
     },
-    /** Returns whether the indexed log reaches the end that a reader sees, or goes beyond it. */
+    /** Returns whether the index contains the log up to an end that a reader sees. */
     covers: ({ length, head }: LogEnd): boolean =>
       tentative.length === length ? tentative.head === head : hasEntry({ id: length, current_hash: head }),
-    /** Takes in the next durable entry, whatever a transaction saw in its place; false where it does not continue the log. */
+    /** Adds the next durable entry, in place of another that a transaction saw; false where it does not continue the log. */
     confirm(entry: AuditEntry): boolean {
       if (entry.id <= durable.length) return hasEntry(entry);
       if (!hasEntry(entry)) {
@@ -101,16 +101,16 @@ export function createLogIndex(start: LogEnd, subjectsOf: FindSubjects) {
       durable = { length: entry.id, head: entry.current_hash };
       return true;
     },
-    /** Takes a durable end of the log; it is ignored where the index saw something else. */
+    /** Marks the log as durable up to an end; ignored where the index has another entry there. */
     confirmEnd(end: LogEnd): void {
       if (end.length > durable.length && hasEntry({ id: end.length, current_hash: end.head })) durable = end;
     },
-    /** Forgets what was seen and may not be durable. */
+    /** Forgets entries that may not be durable. */
     reset(): void {
       tentative = durable;
     },
     hasEntry,
-    /** Ids, in descending order, of the entries that may be about the query. */
+    /** Yields ids of the entries that may match the query, in descending order. */
     *find(query: SubjectQuery, from: number, to: number): Generator<number> {
       const last = Math.max(after, to) + 1;
       for (let id = Math.min(from, tentative.length); id >= last;) {

@@ -1,7 +1,6 @@
 /**
- * The Merkle tree of RFC 6962 over the log. Its leaves are the 32-byte `current_hash` values of the entries; every hash
- * here is lower-case hex. A proof is the hashes of those parts of the tree that make it up, out of a reader of its complete
- * subtrees.
+ * The Merkle tree of RFC 6962 over the log. Its leaves are the 32-byte `current_hash` values of the entries; hashes are lower-case
+ * hex. A proof is a list of hashes of subtrees, read with a `NodeReader`.
  */
 import { hexToBytes } from "@noble/hashes/utils.js";
 import type { Sha256 } from "../kit/platform.ts";
@@ -17,13 +16,13 @@ export const EMPTY_TREE: Frontier = { length: 0, roots: [] };
 /** Called for each subtree that a new leaf completes: its height, and its root. */
 export type OnSubtree = (height: number, root: string) => void;
 
-/** SHA-256(0x00 ‖ leaf): the prefixes keep a leaf from passing for a node. */
+/** SHA-256(0x00 ‖ leaf); the prefix distinguishes leaves from nodes. */
 export const leafHash = (currentHash: string, sha256: Sha256): string => sha256(hexBytes(`00${currentHash}`));
 
 /** SHA-256(0x01 ‖ left ‖ right) */
 export const nodeHash = (left: string, right: string, sha256: Sha256): string => sha256(hexBytes(`01${left}${right}`));
 
-/** The tree with one more leaf. */
+/** Returns the tree with one more leaf; calls `onSubtree` for each subtree that the leaf completes. */
 export function appendLeaf(
   { length, roots }: Frontier,
   currentHash: string,
@@ -41,7 +40,7 @@ export function appendLeaf(
   return { length: length + 1, roots: [...next, root] };
 }
 
-/** The root of the tree as it stands; SHA-256 of nothing for an empty one. */
+/** Returns the root of the tree; the SHA-256 of no bytes for an empty tree. */
 export function computeRoot({ roots }: Frontier, sha256: Sha256): string {
   if (roots.length === 0) return sha256("");
   return roots.reduceRight((right, left) => nodeHash(left, right, sha256));
@@ -54,24 +53,24 @@ export function splitPoint(n: number): number {
   return k;
 }
 
-/** The leaves from `start` up to and without `end`; places count from 0. */
+/** A range of leaves, counted from 0; `end` is exclusive. */
 export interface Range {
   start: number;
   end: number;
 }
 
-/** The root of a complete subtree: its height, and its place among those of that height. */
+/** Reads the root of a complete subtree by its height, and its index among the subtrees of that height. */
 export type NodeReader = (height: number, index: number) => Promise<string>;
 
-/** Proof that the entry at `index` is in the tree of `length` leaves: the siblings on the way up, the leaf's own first. */
+/** Ranges of the proof that the leaf at `index` is in the tree of `length` leaves: its siblings from the bottom up. */
 export const inclusionRanges = (index: number, length: number): Range[] =>
   listSiblings(index, length, ({ start, end }) => (end - start === 1 ? [] : undefined));
 
-/** Proof that the tree of `length` leaves continues the one of `from` leaves, 1 ≤ from ≤ length. */
+/** Ranges of the proof that the tree of `length` leaves continues the tree of `from` leaves, 1 ≤ from ≤ length. */
 export const consistencyRanges = (from: number, length: number): Range[] =>
   listSiblings(from - 1, length, (range) => (range.end !== from ? undefined : range.start === 0 ? [] : [range]));
 
-/** Siblings on the way from the root down to the leaf at `index`, deepest first; the way ends where `last` returns ranges. */
+/** Lists siblings on the path from the root to the leaf at `index`, deepest first; the path ends where `last` returns ranges. */
 function listSiblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
   const walk = (start: number, end: number): Range[] => {
     const middle = start + splitPoint(end - start);
@@ -85,7 +84,7 @@ function listSiblings(index: number, length: number, last: (range: Range) => Ran
   return walk(0, length);
 }
 
-/** The hash of a range that a proof names: one node, or as many as its length has bits. */
+/** Computes the hash of a range from one node, or from one node for each bit set in its length. */
 export async function computeRangeHash({ start, end }: Range, node: NodeReader, sha256: Sha256): Promise<string> {
   const size = end - start;
   if (size === 0) return sha256("");
@@ -96,7 +95,7 @@ export async function computeRangeHash({ start, end }: Range, node: NodeReader, 
   return nodeHash(left, await computeRangeHash({ start: middle, end }, node, sha256), sha256);
 }
 
-/** The hashes of a proof, in its order. */
+/** Computes the hashes of a proof, in its order. */
 export async function computeProofHashes(
   ranges: readonly Range[],
   node: NodeReader,

@@ -11,7 +11,7 @@ export interface NoteSignature {
   signature: Uint8Array<ArrayBuffer>;
 }
 
-/** A note taken apart; `text` ends with its line break, and is what was signed. */
+/** A parsed note; `text` is the signed text with its final line break. */
 export interface Note {
   text: string;
   signatures: NoteSignature[];
@@ -24,13 +24,13 @@ export interface VerifierKey {
   publicKey: Uint8Array<ArrayBuffer>;
 }
 
-/** Signature types of C2SP: of a log, and of the witnesses that cosign its checkpoints. */
+/** Signature types of C2SP: a log's signature, and a witness's cosignature. */
 export const ED25519 = 1;
 export const COSIGNATURE = 4;
 const MAX_SIGNATURES = 100;
 const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
-/** Text as a line of a note can carry it: its control characters percent-encoded. */
+/** Text for a line of a note: its control characters are percent-encoded. */
 export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
 /** Text as a key name: spaces and plus signs are percent-encoded too. */
@@ -46,7 +46,7 @@ export function computeKeyId({ name, publicKey }: VerifierKey, sha256: Sha256, t
 export const formatVerifierKey = (key: VerifierKey, sha256: Sha256, type = ED25519): string =>
   `${key.name}+${computeKeyId(key, sha256, type)}+${toBase64(new Uint8Array([type, ...key.publicKey]))}`;
 
-/** Reads a verifier key of this type; undefined when it is none, or of another type. */
+/** Parses a verifier key of a type; undefined for any other text. */
 export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): VerifierKey | undefined {
   const [, name, keyId, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/u.exec(text) ?? [];
   const bytes = encoded === undefined ? undefined : decodeBase64(encoded);
@@ -55,7 +55,7 @@ export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): 
   return computeKeyId(key, sha256, type) === keyId ? key : undefined;
 }
 
-/** A note; without signatures it ends with the empty line that signatures would follow. */
+/** Formats a note; without signatures it ends with the empty line after which they would come. */
 export function formatNote({ text, signatures }: Note): string {
   const lines = signatures.map(
     ({ name, keyId, signature }) => `— ${name} ${toBase64(new Uint8Array([...hexBytes(keyId), ...signature]))}\n`,
@@ -63,7 +63,7 @@ export function formatNote({ text, signatures }: Note): string {
   return `${text}\n${lines.join("")}`;
 }
 
-/** Takes a note apart; undefined when it is none. */
+/** Parses a note; undefined for any other text. */
 export function parseNote(note: string): Note | undefined {
   const end = note.lastIndexOf("\n\n");
   if (end === -1 || !note.endsWith("\n") || /(?!\n)\p{Cc}/u.test(note)) return undefined;
@@ -80,11 +80,11 @@ export function parseNote(note: string): Note | undefined {
   return { text: note.slice(0, end + 1), signatures };
 }
 
-/** Returns whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
+/** Returns whether a note has a valid signature of the key, and no invalid one under the key's name and id. */
 export const isSignedWithKey = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
   (await verifySignature(note, key, sha256)) === "valid";
 
-/** State of a key's signature in a note: valid, absent, or one under its name and id that does not verify. */
+/** Verifies a key's signatures in a note; `invalid` where one under the key's name and id does not verify. */
 export async function verifySignature(
   note: Note,
   key: VerifierKey,
@@ -97,11 +97,11 @@ export async function verifySignature(
   return verified.every(Boolean) ? "valid" : "invalid";
 }
 
-/** The signatures of a note under a key's name and id. */
+/** Lists the signatures of a note under a key's name and id. */
 export const listSignatures = (note: Note, { name }: VerifierKey, keyId: string): NoteSignature[] =>
   note.signatures.filter((signature) => signature.name === name && signature.keyId === keyId);
 
-/** Returns whether 64 bytes are a signature of a message under a key. */
+/** Returns whether a signature of 64 bytes is valid for a text under a key. */
 export async function isValidEd25519(
   key: VerifierKey,
   signature: Uint8Array<ArrayBuffer>,

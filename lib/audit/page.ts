@@ -1,4 +1,4 @@
-/** Pages of the log. A page costs what it shows, however long the log is. */
+/** Pages of the log. The cost of a page does not depend on the log's length. */
 import { gather } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
@@ -10,21 +10,21 @@ import type { AuditEntry, EventType } from "./entry.ts";
 
 const MAX_SCANNED_PER_PAGE = 5000;
 
-/** Which entries, and from where: `before` and `after` are entry ids, exclusive. */
+/** Filters and position of a page: `before` and `after` are entry ids, exclusive. */
 export interface AuditQuery {
   limit: number;
   before?: number | undefined;
   after?: number | undefined;
   order?: "asc" | "desc" | undefined;
-  /** Only these, in chain order. */
+  /** Only entries with these ids, in chain order. */
   ids?: readonly number[] | undefined;
   tenant?: string | undefined;
   event_type?: EventType | undefined;
-  /** Selects those that the caller may see. */
+  /** Selects the entries that the caller may see. */
   select?: ((entries: readonly AuditEntry[]) => Promise<readonly AuditEntry[]>) | undefined;
 }
 
-/** `next` is the id to give as `after` (when `after` was given) or `before` (otherwise) for the next page, or `null`. */
+/** A page; `next` is the `after` of the next page if this one had `after`, else its `before`; `null` on the last page. */
 export interface AuditPage {
   entries: AuditEntry[];
   next: number | null;
@@ -33,12 +33,12 @@ export interface AuditPage {
   origin: string;
 }
 
-/** A page to be answered as it is: its entries are read only when somebody asks for their value. */
+/** A page whose entries are JSON text, parsed only if their value is read. */
 export type AuditPageText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[]> };
 
 /**
- * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. A page ends at 1 MiB even
- * where its limit is not reached; with a filter, at most 5,000 entries are looked at.
+ * Reads the newest entries before `before`, or those after `after`, in chain order unless `order` is `desc`. A page has at most
+ * 1 MiB; with a filter, at most 5,000 entries are read.
  */
 export async function readAuditPage(
   deps: Pick<AuditDeps, "store" | "requestCache">,
@@ -76,7 +76,7 @@ export async function readAuditPage(
 type Row = Text & { size: number; isHidden?: boolean };
 type ReadRows = (last: Row | undefined, limit: number) => Promise<Row[]>;
 
-/** Marks the rows that are not selected. */
+/** Sets `isHidden` on rows that `select` does not return. */
 function hideUnselected(select: AuditQuery["select"], read: ReadRows): ReadRows {
   if (!select) return read;
   return async (last, limit) => {
@@ -102,7 +102,7 @@ function listByIds(store: Store, ids: readonly number[], { after, before }: Audi
     addSizes(await store.texts("audit", within.splice(0, limit).map(entryKey)));
 }
 
-/** The entries after an id, as many as are asked for, read where they are kept; rejects where one is missing. */
+/** Reads `limit` entries after an id, past any cache. Errors: an Error where one is missing. */
 export async function readLaterEntries(
   store: Pick<Store, "list">,
   after: number,
@@ -115,7 +115,7 @@ export async function readLaterEntries(
   return slice.map(({ value }) => value);
 }
 
-/** The entries with these ids, in their order. */
+/** Reads the entries with these ids, in the order of the ids; missing ones are left out. */
 export async function readEntriesById(store: Pick<Store, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
   const found = await store.getMany("audit", ids.map(entryKey));
   return found.flatMap((stored) => (stored ? [stored.value] : []));

@@ -1,4 +1,4 @@
-/** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
+/** Proofs from the stored tree, with roots and hashes in base64 as the API returns them. */
 import type { AuditDeps } from "./deps.ts";
 import { toBase64 } from "../kit/base64.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +18,7 @@ type ProofDeps = Pick<AuditDeps, "store" | "sha256">;
 
 const hexToBase64 = (hash: string): string => toBase64(hexBytes(hash));
 
-/** Sibling hashes of entry `id` on the way to the root of the log of `length` entries, the leaf's sibling first. */
+/** Computes the inclusion path of entry `id` in the log of `length` entries: sibling hashes, the leaf's sibling first. */
 export const computeInclusionPath = async (
   deps: ProofDeps,
   id: number,
@@ -55,8 +55,8 @@ export async function proveConsistency(deps: ProofDeps, from: number, length: nu
 }
 
 /**
- * Makes a proof from the tree; `view`: the view of it, where one is read already. Where a part of it is missing, the tree is
- * grown again in memory, and the next cycle stores it.
+ * Makes a proof from the tree, read through `view` if given. Where a part of the tree is missing, it is rebuilt in memory, and the
+ * next cycle stores it.
  */
 export async function runWithCompleteTree<T>(
   deps: ProofDeps & Pick<AuditDeps, "integrity" | "mutex">,

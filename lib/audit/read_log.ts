@@ -1,4 +1,4 @@
-/** Reading the log as far as a decision needs it, each entry checked and linked to one that is known. */
+/** Reads the log into its index as far as a decision needs it; each entry is verified and linked to a known one. */
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads, Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
@@ -8,27 +8,27 @@ import type { LogIndex } from "./log_index.ts";
 import { readSlice } from "./read_slice.ts";
 import { brokenLogError, rewrittenLogError, shortenedLogError } from "./tree.ts";
 
-/** Entries between two turns of the event loop: some milliseconds. */
+/** Entries read before other requests get their turn: some milliseconds. */
 const ENTRIES_PER_SLICE = 250;
 /** Maximum number of entries read within a transaction. */
 const MAX_READ_IN_TRANSACTION = 250;
 
-/** The log was not read as far as a decision needs it: it is read, outside the transaction, and the decision runs again. */
+/** The index lacks entries that a decision needs: they are read outside the transaction, then the decision runs again. */
 export class LogNotIndexed extends Error {
   override readonly name = "LogNotIndexed";
-  /** `from`: the entry from which on it is needed. */
+  /** `from`: the first entry that is needed. */
   constructor(readonly from: number) {
     super(`the log was not read from entry ${from} on`);
   }
 }
 
-/** Within a transaction: takes in what came since, and makes sure that the log was read from an entry on. Errors: `LogNotIndexed`. */
+/** Within a transaction: indexes newer entries, and requires that the log is indexed from an entry on. Errors: `LogNotIndexed`. */
 export async function requireIndexed(
   reads: Pick<Reads, "list">,
   { outline: logIndex, head, sha256 }: { outline: LogIndex; head: ChainHead; sha256: AuditDeps["sha256"] },
   from: number,
 ): Promise<void> {
-  // An end before what was durable is looked at outside: a reader may be late, or the tail was cut.
+  // An earlier end is examined outside the transaction: the reader may be late, or the log's end was cut off.
   if (head.length < logIndex.durable.length) throw new LogNotIndexed(from);
   if (!logIndex.covers(head)) {
     if (logIndex.tentative.length >= head.length) logIndex.reset();
@@ -44,8 +44,8 @@ export async function requireIndexed(
 }
 
 /**
- * Outside transactions: reads on from what is known up to the log's end, then back to `from`, and looks at the entry there
- * again. Errors: `LogBroken` where the log does not continue what was read of it.
+ * Outside transactions: indexes the log up to its end and back to `from`, and verifies the entry there again. Errors: `LogBroken`
+ * where the log does not continue the entries that were read before.
  */
 export const extendLogIndex = (deps: Pick<AuditDeps, "store" | "sha256" | "mutex">, logIndex: LogIndex, from: number) =>
   deps.mutex("read_log", () => readAndVerify(deps, logIndex, from));
@@ -57,13 +57,13 @@ async function readAndVerify({ store, sha256 }: Pick<AuditDeps, "store" | "sha25
   if (head.length === known.length && head.head !== known.head) throw shortenedLogError(known, head);
   await readForward(store, sha256, logIndex, head);
   await readBackward(store, sha256, logIndex, from);
-  // Entries beyond that, which transactions saw, may not be durable yet.
+  // Later entries, which transactions saw, may not be durable yet.
   if (from <= logIndex.after || from > logIndex.durable.length) return;
   const entry = (await store.get("audit", entryKey(from)))?.value;
   if (entry?.id !== from || !hasValidHash(entry, sha256) || !logIndex.hasEntry(entry)) throw rewrittenLogError(from);
 }
 
-/** Reads on from what was durable. Transactions of this process go on meanwhile, and what they saw may never be. */
+/** Indexes entries from the durable end to the head. Entries that concurrent transactions saw may never become durable. */
 async function readForward(
   store: Store,
   sha256: AuditDeps["sha256"],
@@ -81,7 +81,7 @@ async function readForward(
   }
 }
 
-/** Reads back to an entry, as far as an outline holds entries. */
+/** Indexes earlier entries down to `from`, as far as the index has room. */
 async function readBackward(
   store: Store,
   sha256: AuditDeps["sha256"],
@@ -106,7 +106,7 @@ async function readBackward(
   }
 }
 
-/** The hash that the entry below the lowest one must have. */
+/** Returns the hash that the entry before the first indexed one must have. */
 async function readExpectedHash(store: Store, { after, durable, hasEntry }: LogIndex): Promise<string> {
   if (after === durable.length) return durable.head;
   const lowest = (await store.get("audit", entryKey(after + 1)))?.value;

@@ -1,12 +1,12 @@
-/** A slice of the log, read where it is kept. */
+/** Reads a slice of the log from the store, past any cache. */
 import { isDamage, type Store } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
 import type { AuditEntry } from "./entry.ts";
 
 /**
- * The entries after an id, up to the first that is missing or cannot be read: undefined stands for that one. A damaged record
- * must not hide where it lies, and a page may be torn: what it lacks is read entry by entry. A read that fails for any other
- * reason (EIO, ENOMEM, a store that does not answer) says nothing about the log: its error is passed on.
+ * Reads the entries after an id, up to the first that is missing or damaged, for which it returns undefined. If the page cannot be
+ * read completely, the entries are read one by one to find the damaged one. Any other failed read (EIO, ENOMEM, a store that does
+ * not answer) says nothing about the log: its error is passed on.
  */
 export async function readSlice(
   store: Pick<Store, "get" | "list">,

@@ -1,9 +1,9 @@
-/** A breach that was found before, at the start of a process. */
+/** Checks an earlier breach again when a process starts. */
 import { entryKey } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import { verifyChain } from "./verify.ts";
 
-/** At start: a breach that was found before stands until the whole log holds, and continues what was read of it then. */
+/** Clears an earlier breach if the complete log is valid and continues the end that was known then; else keeps it. */
 export async function recheckBreach(deps: AuditDeps): Promise<void> {
   const { store, integrity, log } = deps;
   const stored = (await store.get("meta", "breach"))?.value;

@@ -1,4 +1,4 @@
-/** A broken log: reported to every process on its store, until a restart finds it repaired. */
+/** Reports a broken log to every process on its store, until a restart finds it repaired. */
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { Breach, Integrity, LostEnd } from "./integrity.ts";
@@ -11,7 +11,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `meta/breach`; `known`: how far its finder had read the log; `noticed`: people were notified. */
+/** `meta/breach`; `known`: the end of the log that the finder knew; `noticed`: people were notified. */
 export interface StoredBreach extends Breach {
   known: LostEnd | null;
   noticed?: true;
@@ -20,8 +20,8 @@ export interface StoredBreach extends Breach {
 type ReportDeps = Pick<AuditDeps, "store" | "integrity" | "log">;
 
 /**
- * Stores a breach, so that writes are refused from here on, by every process. What was found by what this process knows from
- * before a loss that a person has accepted since is no breach; `isCurrent`: it was found in the log as it is now alone.
+ * Stores a breach, so that every process rejects writes from here on. A breach found by knowledge from before an accepted loss is
+ * ignored, unless `isCurrent`: it was found in the current log alone.
  */
 export async function reportBreach(
   { store, integrity, log }: ReportDeps,
@@ -37,7 +37,7 @@ export async function reportBreach(
     const isReported = await store.transact(async (tx) => {
       if (!isCurrent && (await findNewLoss(tx, integrity))) return false;
       const stored = (await tx.get("meta", "breach"))?.value;
-      // The longest end that any process knew: what a person accepts the loss of.
+      // The longest end that any process knew is the loss that a person accepts.
       if (!stored) tx.put("meta", "breach", { ...breach, known });
       else if ((known?.length ?? 0) > (stored.known?.length ?? 0)) tx.put("meta", "breach", { ...stored, known });
       return true;
@@ -46,7 +46,7 @@ export async function reportBreach(
     log.error("audit chain broken", { ...breach });
   } catch (error) {
     log.error("audit chain broken", { ...breach });
-    // This process refuses writes all the same.
+    // This process rejects writes all the same.
     log.warn("the breach was not reported to other processes", { error: String(error) });
   }
 }
@@ -56,7 +56,7 @@ function findKnownEnd(integrity: Integrity): LogEnd | null {
   return known ? { length: known.length, head: known.head } : null;
 }
 
-/** Learns of a breach that another process found. */
+/** Adopts the stored breach that another process found. */
 export async function adoptStoredBreach(
   { integrity }: Pick<AuditDeps, "integrity">,
   reads: Pick<Reads, "get">,

@@ -1,4 +1,4 @@
-/** A log that lacks entries which a backup of it, or its store's files, show that it had. */
+/** Reports a log that lacks entries which its backup or the files of its store prove. */
 import type { LogEnd } from "./log_index.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
@@ -8,8 +8,8 @@ const REMEDY =
   "restore what is missing, or record its loss with POST /api/product/audit/accept-loss; until then nothing is changed";
 
 /**
- * At the start, before anything is served: reports a breach where the log is shorter than the backup states from which it was
- * restored, or its store lacks its newest file. A loss that was accepted since is no breach.
+ * At the start, before anything is served: reports a breach where the log is shorter than stated by the backup it was restored
+ * from, or where its store lacks the newest file. An accepted loss is no breach.
  */
 export async function reportLoss(
   deps: Pick<AuditDeps, "store" | "integrity" | "log">,
@@ -24,7 +24,7 @@ export async function reportLoss(
     const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${REMEDY}`;
     return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, { known: backup });
   }
-  // The files go on showing a loss that was accepted.
+  // The files show a loss even after it was accepted.
   if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
@@ -34,8 +34,8 @@ export async function reportLoss(
 }
 
 /**
- * Makes the head from the last entry that is left: the newest record of it was in the lost file, and a compaction may have
- * removed the earlier ones. Undefined where no entry is left.
+ * Rebuilds the head from the last remaining entry: the head's newest record was in the lost file, and a compaction may have
+ * removed the earlier ones. Undefined where no entry remains.
  */
 async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undefined> {
   let [last] = await store.list("audit", { limit: 1, reverse: true });
@@ -48,7 +48,7 @@ async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undef
   return head;
 }
 
-/** Returns whether the log has an entry as a backup states, or lost it by an accepted loss. */
+/** Returns whether the log has the last entry of a backup, or lost it by an accepted loss. */
 async function isContinuation({ store }: Pick<AuditDeps, "store">, { length, head }: LogEnd): Promise<boolean> {
   if ((await store.get("audit", entryKey(length)))?.value.current_hash === head) return true;
   const { loss } = (await readHead(store))!;

@@ -1,4 +1,4 @@
-/** Has witnesses cosign the log's checkpoints, and keeps what they said. */
+/** Requests cosignatures of the log's checkpoints from witnesses, and stores their answers. */
 import { hasElapsed } from "../kit/age.ts";
 import { runUntilStopped } from "../kit/time_limit.ts";
 import { type Checkpoint, type CheckpointDeps, readLastCheckpoint, parseCheckpoint } from "./checkpoint.ts";
@@ -13,23 +13,23 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `witnesses/<verifier key>`: what a witness cosigned last, and how it was when it was asked last. */
+/** `witnesses/<verifier key>`: the last cosignature of a witness, and the result of the last request to it. */
 export interface WitnessState {
   /** The checkpoint as the log signed it, `""` before the first. */
   note: string;
-  /** The verifier key it is signed for, and when it was made. */
+  /** The verifier key of that checkpoint, and when it was made. */
   key: string;
   made: string;
   length: number;
-  /** The signature lines that the witness answered, those of unknown keys too. */
+  /** The signature lines in the witness's answer, those of unknown keys included. */
   lines: string;
-  /** When it cosigned, by its own clock; `""` before the first. */
+  /** Time of the cosignature by the witness's clock; `""` before the first. */
   at: string;
   asked_at: string;
-  /** Number of failures since. */
+  /** Number of failed requests since then. */
   failures: number;
   problem: string | null;
-  /** It says that the log does not continue what it saw: not a failure, but what a witness is for. */
+  /** True where the witness rejects the log because it does not continue an earlier checkpoint. */
   refused: boolean;
 }
 
@@ -50,12 +50,12 @@ const NEVER: WitnessState = {
 };
 
 const MIN_WAIT_MS = 1000;
-/** An idle log is cosigned again after this time, so that a cosignature's age says something of the witness. */
+/** An idle log is cosigned again after this time, so that the age of a cosignature shows whether the witness works. */
 const RECOSIGN_MS = 3_600_000;
 const MAX_WAIT_MS = 300_000;
 const MAX_ROUNDS = 4;
 
-/** A rejection by a witness that is the log's fault, in a sentence for people. */
+/** A rejection by a witness that is the log's fault; the message is a sentence for people. */
 class RejectedByWitness extends Error {
   override readonly name = "Refused";
 }
@@ -76,7 +76,7 @@ export async function readWitnessStates(
   return witnesses.map((witness, i) => ({ witness, state: stored[i]?.value ?? NEVER }));
 }
 
-/** Asks a witness to cosign the newest checkpoint, when that is due; resolves to whether it is behind. It never rejects. */
+/** Requests a cosignature of the newest checkpoint if one is due; resolves with true if the witness is behind. Never rejects. */
 export function requestCosignature(deps: WitnessDeps, witness: Witness, stopping?: AbortSignal): Promise<boolean> {
   return deps
     .mutex(`witness ${witnessId(witness, deps)}`, () => requestCosignatureIfDue(deps, witness, stopping))
@@ -103,7 +103,7 @@ async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stop
     if (previous.problem !== null)
       log.info("the witness cosigns again", { witness: witness.key.name, length: next.length });
   } catch (error) {
-    // Given up, not failed: the next start asks at once.
+    // A stop is no failure: the next start asks again immediately.
     if (stopping?.aborted) return false;
     const isRejected = error instanceof RejectedByWitness;
     const problem = error instanceof Error ? error.message : String(error);
@@ -116,10 +116,10 @@ async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stop
   return next.failures > 0;
 }
 
-/** Once a second while all is well; twice as long after each failure, up to five minutes. */
+/** Returns the pause before the next request: a second, doubled by each failure, at most five minutes. */
 const retryDelayMs = ({ failures }: WitnessState): number => Math.min(MIN_WAIT_MS * 2 ** failures, MAX_WAIT_MS);
 
-/** The newest checkpoint with what the witness put to it. `old`: what it is thought to have cosigned last. */
+/** Submits the newest checkpoint until the witness cosigns it. `old`: the size that it is believed to have cosigned last. */
 async function submitUntilCosigned(
   deps: WitnessDeps,
   witness: Witness,
@@ -129,7 +129,7 @@ async function submitUntilCosigned(
 ): Promise<Pick<WitnessState, "note" | "key" | "made" | "length" | "lines" | "at">> {
   let [size, checkpoint] = [old, newest];
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    // Another process may have shown it more meanwhile.
+    // Another process may have submitted a longer checkpoint meanwhile.
     if (size > checkpoint.length) checkpoint = (await readLastCheckpoint(deps)) ?? newest;
     const { note, length, key, at: made } = checkpoint;
     if (size > length)
@@ -160,7 +160,7 @@ function rejectionError(status: number, old: number, length: number): Error {
   return new Error(`it answered ${status}: it does not understand what it is asked`);
 }
 
-/** The witness's own cosignature, which must hold, and those of keys that nobody here knows. */
+/** Verifies the witness's own cosignature; returns it with the signatures of unknown keys. Errors: an Error where it is invalid. */
 async function verifyCosignatures(
   { sha256, witnesses = [] }: WitnessDeps,
   { key }: Witness,
@@ -171,7 +171,7 @@ async function verifyCosignatures(
   const answered = parseNote(`${note}${lines}`);
   const at = answered && (await findCosignatureTime(answered, key, sha256));
   if (!signed || !answered || at === undefined) throw new Error("what it answered is not a cosignature of its key");
-  // An invalid line in the name of the log or of another witness would spoil the note for its verifiers.
+  // An invalid line under the name of the log or of another witness would make verifiers reject the note.
   const names = [...signed.signatures.map(({ name }) => name), ...witnesses.map((other) => other.key.name)];
   const spoken = answered.signatures
     .slice(signed.signatures.length)
@@ -179,14 +179,14 @@ async function verifyCosignatures(
   return { lines: formatNote({ text: "", signatures: spoken }).slice(1), at: new Date(at).toISOString() };
 }
 
-/** Known states of witnesses, read once: between two reads one could have cosigned the next. */
+/** States of witnesses, read once: a second read could return a later cosignature. */
 type WitnessStates = readonly { state: WitnessState }[];
 
-/** The newest checkpoint that a witness cosigned; undefined before the first. */
+/** Finds the newest checkpoint that a witness cosigned; undefined before the first. */
 export const findNewestCosigned = (known: WitnessStates): Checkpoint | undefined =>
   parseState(known.reduce((a, { state }) => (state.length > a.length ? state : a), NEVER));
 
-/** Returns, among checkpoints of at least `length` entries, the newest of those that most witnesses cosigned. */
+/** Finds the checkpoint of at least `length` entries that most witnesses cosigned; among equals the newest. */
 export function findMostCosigned(known: WitnessStates, length: number): Checkpoint | undefined {
   const covering = known.map(({ state }) => state).filter((state) => state.length >= length);
   const count = ({ note }: WitnessState): number => covering.filter((state) => state.note === note).length;
@@ -198,6 +198,6 @@ function parseState({ note, key, made }: WitnessState): Checkpoint | undefined {
   return head && { ...head, note, key, at: made };
 }
 
-/** A checkpoint with the cosignatures that are known of it. */
+/** Appends the known cosignatures to a checkpoint. */
 export const appendCosignatures = (note: string, known: WitnessStates): string =>
   note + [...new Set(known.filter(({ state }) => state.note === note).map(({ state }) => state.lines))].join("");

@@ -1,4 +1,4 @@
-/** The whole log, read in pages of a few hundred entries, each in a turn of the event loop of its own. */
+/** Reads the complete log in pages of a few hundred entries, and yields to other requests between them. */
 import { gather } from "../kit/gather.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
@@ -6,15 +6,15 @@ import type { Store, Text } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
 import { entryLine } from "./entry.ts";
 
-/** An entry's JSON text as it is kept, with the bytes that it takes. */
+/** An entry's stored JSON text with its size in bytes. */
 export interface Row extends Text {
   size: number;
 }
 
-/** Entries that are read and parsed within a few milliseconds. */
+/** Few enough to be read and parsed within milliseconds. */
 const ENTRIES_PER_PAGE = 200;
 
-/** All entries in order, page by page; those that come while it is read are read too. */
+/** Yields all entries in order, in pages, including those that are appended meanwhile. */
 export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<Row[], undefined> {
   for (let last: Row | undefined, ended = false; !ended;) {
     const read = async (after: Row | undefined, limit: number): Promise<Row[]> => {
@@ -30,7 +30,7 @@ export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<
   return undefined;
 }
 
-/** Yields the whole chain in order, one entry a line; memory stays flat. */
+/** Yields the complete log in order, one entry a line, with constant memory. */
 export async function* writeJsonLines(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
   for await (const rows of readLogRows(store)) yield rows.map(({ text }) => entryLine(text)).join("");
   return undefined;

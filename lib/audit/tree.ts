@@ -1,6 +1,6 @@
 /**
- * The tree as it is kept. Leaves are not stored again: the entries hold them. What is stored are the roots of the
- * complete subtrees of 64 leaves, of 64 × 64 and so on, 64 to a tile, and the frontier from which the tree grows on.
+ * The stored Merkle tree. Leaves are not stored, since the entries have their hashes. The store has the roots of complete subtrees
+ * of 64 leaves, of 64 × 64 leaves and so on, in tiles of 64 roots, and the frontier to which new leaves are added.
  */
 import type { AuditDeps } from "./deps.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
@@ -23,19 +23,19 @@ declare module "../store/store.ts" {
 const TILE_HEIGHT = 6;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const ENTRIES_PER_TRANSACTION = 1024;
-/** Entries between two turns of the event loop: some milliseconds. */
+/** Entries added before other requests get their turn: some milliseconds. */
 const ENTRIES_PER_TURN = 256;
 
-/** `meta/merkle`: how far the tree has grown. */
+/** `meta/merkle`: the frontier of the tree. */
 interface StoredTree extends Frontier {
   /** `current_hash` of the last entry in it. */
   head: string;
 }
 
-/** `merkle/<tile>`: the roots of up to 64 neighbouring subtrees, lowest first. */
+/** `merkle/<tile>`: the roots of up to 64 neighbouring subtrees, in order. */
 type Tile = string[];
 
-/** The log does not continue what was made of it. */
+/** The log does not continue the entries that were read before. */
 export class LogBroken extends Error {
   override readonly name = "LogBroken";
   constructor(readonly breach: Breach) {
@@ -43,22 +43,21 @@ export class LogBroken extends Error {
   }
 }
 
-/** A part of the stored tree is missing. The log holds all that it was made from, so it can be rebuilt. */
+/** A part of the stored tree is missing; the tree can be rebuilt from the log. */
 export class TreeIncomplete extends Error {
   override readonly name = "TreeIncomplete";
 }
 
-/** A tile's record id: its level (1: subtrees of 64 leaves) and its place among those of the level. */
+/** A tile's record id: its level (1: subtrees of 64 leaves) and its position in the level. */
 const tileKey = (level: number, position: number): string => `${level}/${entryKey(position)}`;
 
 /**
- * Grows the stored tree up to the log's end as it is now at least, in slices, each one transaction; what is grown once is
- * never made again. Errors: `LogBroken`.
+ * Extends the stored tree at least to the current end of the log, in slices of one transaction each. Errors: `LogBroken`.
  */
 export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
   let end: number | undefined;
   for (;;) {
-    // The tree first: the log may grow between the two reads, and is never behind its tree.
+    // Read the tree before the head: the log may grow between the two reads, and is never shorter than its tree.
     const stored = await store.get("meta", "merkle");
     const head = await readHead(store);
     const tree = stored?.value ?? { ...EMPTY_TREE, head: FIRST_PREVIOUS_HASH };
@@ -70,7 +69,7 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
         throw brokenLogError(tree.length, "it is not the entry that the tree was grown from");
       return tree;
     }
-    // Entries written meanwhile are for the next time: to catch up with the writers, each reader would grow the tree.
+    // Entries appended meanwhile are left to the next call, which need not catch up with concurrent writers.
     if (tree.length >= (end ??= head.length)) return tree;
     const grown = await growSlice(store, sha256, head, tree);
     await store.transact(async (tx) => {
@@ -83,17 +82,17 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
   }
 }
 
-/** Grows the tree from the first entry again; the parts that lie there are written over. Errors: `LogBroken`. */
+/** Rebuilds the tree from the first entry, over its stored tiles. Errors: `LogBroken`. */
 export async function rebuildTree(deps: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
   return growTree(deps);
 }
 
-/** The error of a log that does not hold at an entry. */
+/** The error of a log with an invalid entry. */
 export const brokenLogError = (first_invalid: number, reason: string): LogBroken =>
   new LogBroken({ first_invalid, reason });
 
-/** The error of a log that ends before what was known of it, or holds another entry there. */
+/** The error of a log that is shorter than its known end, or has another entry there. */
 export function shortenedLogError(known: LogEnd, head: LogEnd | undefined): LogBroken {
   const { length, head: hash } = head ?? { length: 0, head: FIRST_PREVIOUS_HASH };
   const from = `the log went back from length ${known.length}, head ${known.head}, to length ${length}, head ${hash}`;
@@ -101,11 +100,11 @@ export function shortenedLogError(known: LogEnd, head: LogEnd | undefined): LogB
   return brokenLogError(Math.max(1, known.length), `${from}: another entry is at ${known.length}`);
 }
 
-/** The error of a log in which another entry stood in this place when it was read. */
+/** The error of a log in which an entry differs from the one that was read before. */
 export const rewrittenLogError = (id: number): LogBroken =>
   brokenLogError(id, "it is not the entry that stood here before: the log was rewritten");
 
-/** The tree over the next slice of entries, each checked as it is taken in, and the tiles that changed. */
+/** Verifies the next slice of entries; returns the tree with them, and the tiles that changed. */
 async function growSlice(
   store: Store,
   sha256: AuditDeps["sha256"],
@@ -155,10 +154,10 @@ async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
   return stored.value;
 }
 
-/** Number of tiles that a reader caches: more than one proof needs of a log of any length. */
+/** Maximum number of tiles that a reader caches: more than a proof needs for a log of any length. */
 const MAX_CACHED_TILES = 256;
 
-/** Reads nodes of the stored tree, a tile once for as long as it is held: one list of 64 entries and one record a level. */
+/** Creates a reader of nodes of the stored tree, which caches tiles. A node costs one list of 64 entries or one record. */
 export function createNodeReader({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): NodeReader {
   const tiles = new Map<string, Promise<Tile>>();
   const tile = (level: number, position: number): Promise<Tile> => {
@@ -188,7 +187,7 @@ async function readLeafTile(store: Store, sha256: AuditDeps["sha256"], start: nu
   return entries.map(({ value }) => leafHash(value.current_hash, sha256));
 }
 
-/** The root over a power of two of neighbouring nodes. */
+/** Computes the root of neighbouring nodes, whose number is a power of two. */
 function joinNodes(nodes: readonly string[], sha256: AuditDeps["sha256"]): string {
   if (nodes.length === 1) return nodes[0]!;
   const half = nodes.length / 2;

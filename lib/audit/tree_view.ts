@@ -1,8 +1,8 @@
-/** The tree and the checkpoint as reads compute them: grown on in memory from what is stored, which only the cycle changes. */
+/** The tree and the checkpoint for reads: brought up to date in memory, since only the cycle stores them. */
 import { Json } from "../store/json.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 
-/** The view of each store, and the stored state that it continues. */
+/** The view of each store, and the revisions of the stored records that it is based on. */
 const views = new WeakMap<Store, { continues: string; view: Store }>();
 
 /** Returns a store whose writes stay in memory. It is the same one until the stored tree or checkpoint changes. */
@@ -22,7 +22,7 @@ function createMemoryView(store: Store): Store {
     const name = `${collection}/${id}`;
     return written.has(name) ? written.get(name) : store.get(collection, id);
   };
-  // Negative, so that none is that of a stored record.
+  // Negative, so that none equals the revision of a stored record.
   let revision = 0;
   const tx = {
     get,

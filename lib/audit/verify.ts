@@ -1,4 +1,4 @@
-/** Checking the chain: in slices, so that requests go on meanwhile, and never twice at once. */
+/** Verifies the chain, in slices so that other requests are answered meanwhile; concurrent callers share one pass. */
 import { once } from "../kit/once.ts";
 import type { AuditDeps } from "./deps.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
@@ -14,18 +14,18 @@ import { brokenLogError, type LogBroken, rewrittenLogError, shortenedLogError } 
 import { type LogEnd, createLogIndex } from "./log_index.ts";
 import type { FindSubjects } from "./log_segment.ts";
 
-/** Rejects fields that the hash does not cover: they must not pass for a part of the record. */
+/** Rejects additional fields, since the hash does not cover them. */
 const strictEntrySchema = once(() => entrySchema().strict());
 
-/** Entries between two turns of the event loop: some ten milliseconds. */
+/** Entries verified before other requests get their turn: some ten milliseconds. */
 const ENTRIES_PER_SLICE = 250;
-/** A pass that ended this recently is extended by later entries; an older one is repeated, in milliseconds. */
+/** Maximum age of a pass that is extended by later entries, in milliseconds; an older one is repeated. */
 const MAX_REUSED_AGE_MS = 5000;
 
-/** Before the first entry. */
+/** The link before the first entry. */
 export const LOG_START: ChainLink = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
 
-/** Checks the whole chain up to the head it has now, or shares the pass that is already running. */
+/** Verifies the complete chain up to its current head, or shares the pass that is already running. */
 export function verifyChain(deps: Omit<AuditDeps, "ids" | "mutex">): Promise<VerifiedChain> {
   const { integrity } = deps;
   return (integrity.runningPass ??= runPass(deps).finally(() => delete integrity.runningPass));
@@ -40,7 +40,7 @@ async function runPass({
 }: Omit<AuditDeps, "ids" | "mutex">): Promise<VerifiedChain> {
   const started = clock.now();
   const loss = (await readHead(store))?.loss;
-  // A log that goes on from an accepted loss need not continue what was verified before it.
+  // After an accepted loss the log need not continue the entries that were verified before.
   const last = loss && loss.head !== integrity.lastPass?.loss?.head ? undefined : integrity.lastPass;
   const age = last ? started - last.endedAtMs : Infinity;
   const fresh = last && !integrity.breach && age >= 0 && age < Math.max(MAX_REUSED_AGE_MS, 10 * last.durationMs);
@@ -56,7 +56,7 @@ async function runPass({
   // Entries from the beginning up to the index were read: they are indexed now too.
   if (fill && !verified.breach && logIndex!.after === after && verified.length >= after!) logIndex!.extendTo(0);
   const head = verified.breach && (await readHead(store));
-  // It was accepted during the pass that the log lost its end.
+  // The loss was accepted during this pass.
   if (head?.loss && head.loss.head !== loss?.head) return runPass({ store, sha256, clock, integrity, log });
   if (verified.breach) await reportBreach({ store, integrity, log }, verified.breach);
   else {
@@ -66,13 +66,13 @@ async function runPass({
   return verified;
 }
 
-/** Checks the whole log as it is now, whatever was known of it before; resolves to where it does not hold. */
+/** Verifies the complete log without earlier knowledge of it; resolves with the breach, undefined for a valid log. */
 export const verifyStoredLog = async ({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">) =>
   (await verifyFrom(store, sha256, { from: LOG_START })).breach;
 
 /**
- * Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. What is read
- * is outlined from here on.
+ * Verifies the newest `count` entries at the start, before anything is served, and indexes them. The entry before them is not
+ * verified.
  */
 export async function verifyNewestEntries(
   deps: Omit<AuditDeps, "ids" | "mutex" | "clock">,
@@ -89,8 +89,8 @@ export async function verifyNewestEntries(
 }
 
 /**
- * Checks on from a link that holds; `known` is what this process saw earlier, which no honest log takes back. `fill` is given
- * each entry that holds.
+ * Verifies the log from a valid link on. `known`: an end that this process verified earlier, which a valid log still has.
+ * `fill` is called with each valid entry.
  */
 async function verifyFrom(
   store: Store,
@@ -111,7 +111,7 @@ async function verifyFrom(
   if (!head) return checkMissingHead(store);
   let link = from;
   const found = ({ breach }: LogBroken): VerifiedChain => ({ origin: head.origin, ...link, losses, breach });
-  // The rest of a log that went back is verified all the same: a person accepts the loss by its end.
+  // The rest of a shortened log is verified all the same: a person accepts the loss by naming the log's end.
   let back = known && head.length < known.length ? shortenedLogError(known, head) : undefined;
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(ENTRIES_PER_SLICE, head.length - link.length));
@@ -132,8 +132,8 @@ async function verifyFrom(
 }
 
 /**
- * Checks a slice of the log where it is kept, each entry against the one before it and against what this process read of it
- * before, and gives its entries. Errors: `LogBroken`.
+ * Reads a slice of the log from the store and verifies each entry against its predecessor and against the index of this process.
+ * Errors: `LogBroken`.
  */
 export async function verifySlice(
   { store, sha256, integrity }: Pick<AuditDeps, "store" | "sha256" | "integrity">,
@@ -161,7 +161,7 @@ export async function verifySlice(
   return entries;
 }
 
-/** The loss that an entry states. */
+/** Parses the accepted loss that an entry states. */
 function parseLoss({ id, timestamp, detail }: AuditEntry): Loss {
   const { actor, note, known, length, head, message } = parseDetail(detail);
   const end = (stated: { length?: unknown; head?: unknown } = {}): LogEnd => ({
@@ -180,7 +180,7 @@ function parseLoss({ id, timestamp, detail }: AuditEntry): Loss {
   };
 }
 
-/** A detail that somebody else wrote into the store may be any text. */
+/** Parses a detail, which may be any text if somebody edited the store. */
 function parseDetail(detail: string): Partial<Omit<Loss, "continues"> & LogEnd> {
   try {
     return Object(JSON.parse(detail)) as Partial<Loss>;
@@ -189,14 +189,14 @@ function parseDetail(detail: string): Partial<Omit<Loss, "continues"> & LogEnd> 
   }
 }
 
-/** A log without its head is damaged, unless it was never begun. */
+/** Reports a breach for a log without its head record, unless the log is empty. */
 async function checkMissingHead(store: Store): Promise<VerifiedChain> {
   const none = { origin: "", ...LOG_START, losses: [] };
   const [first] = await store.list("audit", { limit: 1, uncached: true });
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
-/** Errors: `LogBroken` where the log ends before what was read of it, or there are entries beyond its end. */
+/** Requires that the log reaches its known end, and that no entries lie beyond its head. Errors: `LogBroken`. */
 export async function requireLogEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
   await requireKnownEnd(store, integrity);
   const head = await readHead(store);
@@ -206,13 +206,13 @@ export async function requireLogEnd({ store, integrity }: Pick<AuditDeps, "store
 const beyondEndError = ({ length }: ChainHead): LogBroken =>
   brokenLogError(length + 1, "it lies beyond the end of the log");
 
-/** Returns whether there are entries beyond a head that has not moved on meanwhile. */
+/** Returns whether there are entries beyond a head that is still current. */
 async function hasEntriesBeyond(store: Store, { length }: ChainHead): Promise<boolean> {
   const next = await store.get("audit", entryKey(length + 1));
   return next !== undefined && (await readHead(store))?.length === length;
 }
 
-/** Why an entry does not follow a link, if so. */
+/** Explains why an entry is not a valid successor of a link; undefined for a valid one. */
 export function findEntryProblem(
   entry: AuditEntry | undefined,
   link: ChainLink,

@@ -1,4 +1,4 @@
-/** Holds the log against what its anchor keeps: a store that was rewritten or set back to an older copy shows here. */
+/** Verifies the log against the checkpoints in its anchor: detects a store that was rewritten or set back to an older copy. */
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import {
@@ -14,28 +14,28 @@ import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
 
 /**
- * Number of the newest checkpoints that are verified as well as the longest: a rewritten log could have appended a longer one of
- * its own.
+ * Number of the newest checkpoints that are verified in addition to the longest: a rewritten log could have anchored a longer
+ * checkpoint of its own.
  */
 const NEWEST_COUNT = 16;
 
-/** Content of an anchor; memory does not grow with it. */
+/** Summary of an anchor's checkpoints, of bounded size. */
 interface AnchorContent {
   longest: TreeHead | undefined;
   newest: TreeHead[];
-  /** The place of the first that cannot be read, counted from 1. */
+  /** Number of the first unreadable checkpoint, from 1. */
   unreadable: number | undefined;
   last: string;
 }
 
-/** The store is empty, and its anchor keeps checkpoints of a log. */
+/** The store is empty, but its anchor has checkpoints of a log. */
 export class LogMissing extends Error {
   override readonly name = "LogMissing";
 }
 
 /**
- * Holds the log against the longest checkpoint that its anchor ever kept, and the newest, before anything is served. What
- * does not hold is reported as a breach, so that writes are refused; an anchor that cannot be read properly is reported.
+ * Verifies the log against the longest and the newest checkpoints in its anchor, before anything is served. A mismatch is
+ * reported as a breach, so that writes are rejected; an unreadable anchor is reported as a problem.
  */
 export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const { anchor, store, integrity, log } = deps;
@@ -45,36 +45,38 @@ export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   if (!content) return;
   const { longest, newest } = content;
   const isAcceptedLoss = await createLossCheck(deps, head);
-  for (const kept of longest ? [longest, ...newest] : [])
+  for (const checkpoint of longest ? [longest, ...newest] : [])
     try {
-      await computeTreeHead(deps, head, kept);
+      await computeTreeHead(deps, head, checkpoint);
     } catch (error) {
       if (!(error instanceof LogBroken)) throw error;
-      if (isAcceptedLoss(kept)) {
-        log.warn("the anchor has a checkpoint over entries whose loss was accepted", { length: kept.length });
+      if (isAcceptedLoss(checkpoint)) {
+        log.warn("the anchor has a checkpoint over entries whose loss was accepted", { length: checkpoint.length });
         continue;
       }
       const breach = { ...error.breach, reason: `against the anchor: ${error.message}` };
-      const known = { length: kept.length, head: "" };
-      return reportBreach({ store, integrity, log }, breach, { known: kept.length > head.length ? known : undefined });
+      const known = { length: checkpoint.length, head: "" };
+      return reportBreach({ store, integrity, log }, breach, {
+        known: checkpoint.length > head.length ? known : undefined,
+      });
     }
   await compareWithLastAnchored(deps, anchor, content).catch((error: unknown) =>
     log.warn("the anchor was not looked after", { error: String(error) }),
   );
 }
 
-/** Tells which checkpoints end in the entries that the last accepted loss names. */
+/** Creates a predicate for checkpoints that end within the entries whose loss was accepted last. */
 async function createLossCheck(
   { store, sha256 }: CheckpointDeps,
   head: ChainHead,
-): Promise<(kept: TreeHead) => boolean> {
+): Promise<(checkpoint: TreeHead) => boolean> {
   const entry = head.loss && (await store.get("audit", entryKey(head.loss.length)))?.value;
   if (entry?.current_hash !== head.loss?.head || !entry || !hasValidHash(entry, sha256)) return () => false;
   const { length: continues, known } = JSON.parse(entry.detail) as { length: number; known: { length: number } };
   return ({ length }) => length > continues && length <= known.length;
 }
 
-/** Refuses to begin a log in an empty store while its anchor keeps one: the store was lost. Errors: `LogMissing`. */
+/** Requires that the anchor of an empty store is empty: otherwise the store was lost. Errors: `LogMissing`. */
 export async function requireEmptyAnchor(deps: CheckpointDeps): Promise<void> {
   const { longest } = (deps.anchor && (await readAnchor(deps, deps.anchor))) ?? {};
   if (!longest) return;
@@ -84,12 +86,12 @@ export async function requireEmptyAnchor(deps: CheckpointDeps): Promise<void> {
   );
 }
 
-/** Returns the content of the anchor, undefined where it is unknown; a problem with it is stored from here on. */
+/** Reads the anchor's content; undefined where it cannot be read. Reports a problem with it. */
 async function readAnchor(deps: CheckpointDeps, anchor: CheckpointAnchor): Promise<AnchorContent | undefined> {
   delete deps.integrity.anchor;
   try {
-    const kept = anchor.readAll();
-    const content = kept && (await summarizeNotes(kept));
+    const pages = anchor.readAll();
+    const content = pages && (await summarizeNotes(pages));
     if (content?.unreadable !== undefined)
       reportProblem(deps, {
         reason: `what the anchor keeps at place ${content.unreadable} is no checkpoint: it was damaged; mend it, or name another anchor`,
@@ -130,7 +132,7 @@ function addNote(content: AnchorContent, note: string, position: number): void {
   content.last = note;
 }
 
-/** An anchor that lost checkpoints is reported; a different one than before gets the newest checkpoint again. */
+/** Reports an anchor that lost checkpoints; a newly configured anchor gets the newest checkpoint again. */
 async function compareWithLastAnchored(
   deps: CheckpointDeps,
   anchor: CheckpointAnchor,

@@ -1,4 +1,4 @@
-/** A witness as the C2SP `tlog-witness` protocol knows it, and one exchange with it. */
+/** A request to a witness by the C2SP `tlog-witness` protocol. */
 import { decodeBase64 } from "../kit/base64.ts";
 import { readCappedText } from "../kit/capped_text.ts";
 import { describeCause } from "../kit/fetch_failure.ts";
@@ -8,11 +8,11 @@ import type { VerifierKey } from "./note.ts";
 export interface Witness {
   /** Base address, to which `/add-checkpoint` is appended. */
   url: string;
-  /** Its cosignatures verify with this key. */
+  /** Verifies its cosignatures. */
   key: VerifierKey;
 }
 
-/** A checkpoint with the proof that it continues the one of `old` entries. */
+/** A checkpoint with the proof that it continues the checkpoint of `old` entries. */
 export interface Submission {
   old: number;
   /** Base64, at most 63. */
@@ -32,7 +32,7 @@ const MAX_ANSWER_BYTES = 16 * 1024;
 export const formatSubmission = ({ old, proof, note }: Submission): string =>
   `old ${old}\n${proof.map((hash) => `${hash}\n`).join("")}\n${note}`;
 
-/** Takes the body of an `add-checkpoint` request apart; undefined when it is none. */
+/** Parses the body of an `add-checkpoint` request; undefined for any other text. */
 export function parseSubmission(body: string): Submission | undefined {
   const end = body.indexOf("\n\n");
   const [first = "", ...proof] = body.slice(0, Math.max(end, 0)).split("\n");
@@ -42,7 +42,7 @@ export function parseSubmission(body: string): Submission | undefined {
   return { old: Number(old), proof, note: body.slice(end + 2) };
 }
 
-/** Submits a checkpoint. It rejects, with a message for people, when the witness cannot be reached or is not understood. */
+/** Submits a checkpoint. Errors: an Error with a message for people where no answer came, or an unknown one. */
 export async function submitCheckpoint(
   { url }: Witness,
   submission: Submission,

@@ -1,4 +1,4 @@
-/** Being a witness: cosigns checkpoints of other logs that only ever grow (C2SP `tlog-witness`). */
+/** Acts as a witness: cosigns checkpoints of other logs after verifying that they only grow (C2SP `tlog-witness`). */
 import { decodeBase64 } from "../kit/base64.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { createSemaphore } from "../kit/semaphore.ts";
@@ -27,13 +27,13 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `watched/<SHA-256 of the origin>`: the last checkpoint of a log that was cosigned. */
+/** `watched/<SHA-256 of the origin>`: the last cosigned checkpoint of a log. */
 export interface WatchedLog extends TreeHead {
-  /** With the log's signatures and this witness's own. */
+  /** The note with the signatures of the log and of this witness. */
   note: string;
 }
 
-/** Whose logs this service watches, and what it signs with. */
+/** The logs that this service watches, and its name and key as a witness. */
 export interface Watch {
   name: string;
   signer: CheckpointSigner;
@@ -54,17 +54,17 @@ export interface WatchDeps {
 
 const MAX_CONCURRENT_CHECKS = 4;
 
-/** A watch over these logs. */
+/** Creates a watch over logs. */
 export const makeWatch = (options: Omit<Watch, "runLimited">): Watch => ({
   ...options,
   runLimited: createSemaphore(MAX_CONCURRENT_CHECKS),
 });
 
-/** The signature line of this witness, or the size that it cosigned last where the submission begins at another. */
+/** This witness's signature line, or the size that it cosigned last where the submission states another. */
 export type SubmissionAnswer = { line: string } | { latest: number };
 
 /**
- * Judges a submission, and keeps the checkpoint before its cosignature is given. Errors: 400 `invalid_field`, 404 `not_found`
+ * Judges a submission, and stores the checkpoint before its cosignature is returned. Errors: 400 `invalid_field`, 404 `not_found`
  * for a log that is not watched, 403 `checkpoint_untrusted`, 422 `checkpoint_inconsistent`.
  */
 export function judgeSubmission(deps: WatchDeps, body: string): Promise<SubmissionAnswer> {
@@ -88,7 +88,7 @@ export function judgeSubmission(deps: WatchDeps, body: string): Promise<Submissi
 const hasRepeatedKey = ({ signatures }: Note): boolean =>
   new Set(signatures.map(({ name, keyId }) => `${name} ${keyId}`)).size < signatures.length;
 
-/** The signatures of a watched log's keys. One of them must be there, and none may fail. */
+/** Returns the signatures of a watched log's keys. Errors: 403 without a valid one or with an invalid one. */
 async function trustedSignatures(
   { sha256 }: WatchDeps,
   { logs }: Watch,
@@ -103,7 +103,7 @@ async function trustedSignatures(
   return keys.flatMap((key) => listSignatures(note, key, computeKeyId(key, sha256)));
 }
 
-/** In one transaction: two submissions at once must not set the size back. */
+/** Cosigns and stores a checkpoint in one transaction, so that concurrent submissions cannot set the size back. */
 async function cosignAndStore(
   deps: WatchDeps,
   watch: Watch,
@@ -144,6 +144,6 @@ function isContinuation(
   return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);
 }
 
-/** The last checkpoint of a log that this witness cosigned, by the SHA-256 of its origin. */
+/** Reads the last cosigned checkpoint of a log by the SHA-256 of its origin. */
 export const readCosigned = async ({ store }: Pick<WatchDeps, "store">, id: string): Promise<string | undefined> =>
   /^[0-9a-f]{64}$/.test(id) ? (await store.get("watched", id))?.value.note : undefined;

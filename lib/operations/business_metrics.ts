@@ -147,11 +147,11 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     open_items: need.items.flatMap(({ item, open }) => toSamples(open, { item })),
     overdue_items: need.items.flatMap(({ item, overdue }) => toSamples(overdue, { item })),
     audit_entries_total: toSamples(head?.length),
-    witness_cosigned_entries: witnesses.flatMap(({ witness, state: seen }) =>
-      toSamples(seen.length, { witness: witness.key.name }),
+    witness_cosigned_entries: witnesses.flatMap(({ witness, state: cosigned }) =>
+      toSamples(cosigned.length, { witness: witness.key.name }),
     ),
-    witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, state: seen }) =>
-      toSamples(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
+    witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, state: cosigned }) =>
+      toSamples(cosigned.at === "" ? null : seconds(cosigned.at), { witness: witness.key.name }),
     ),
     writes_taken: toSamples(writes && Number(writes.ok)),
     audit_chain_valid: toSamples(product && Number(!integrity.breach && !faults?.damaged.length)),

@@ -141,8 +141,8 @@ async function witnessCapability(deps: OperationsDeps): Promise<Capability> {
       "not configured",
       "--audit-witness URL,… --audit-witness-key KEY,… --audit-key PATH",
     );
-  const problems = (await readWitnessStates(deps)).filter(({ state: seen }) => seen.problem !== null);
-  const worst = problems.find(({ state: seen }) => seen.refused) ?? problems[0];
+  const problems = (await readWitnessStates(deps)).filter(({ state }) => state.problem !== null);
+  const worst = problems.find(({ state }) => state.refused) ?? problems[0];
   if (!worst) return enabledCapability(id, group, null);
   const reason = `${worst.witness.key.name}: ${worst.state.problem}`;
   return worst.state.refused ? enabledCapability(id, group, reason) : degradedCapability(id, group, reason);

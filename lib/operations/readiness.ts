@@ -95,7 +95,7 @@ function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | n
 
 /** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
 async function witnessCheck(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
-  const rejecting = (await readWitnessStates(deps).catch(() => [])).find(({ state: seen }) => seen.refused);
+  const rejecting = (await readWitnessStates(deps).catch(() => [])).find(({ state }) => state.refused);
   return rejecting
     ? { ok: false, reason: `${rejecting.witness.key.name}: ${rejecting.state.problem}` }
     : { ok: true, reason: null };
