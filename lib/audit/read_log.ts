@@ -11,7 +11,7 @@ import { brokenLogError, rewrittenLogError, shortenedLogError } from "./tree.ts"
 /** Entries read before other requests get their turn: some milliseconds. */
 const ENTRIES_PER_SLICE = 250;
 /** Maximum number of entries read within a transaction. */
-const MAX_READ_IN_TRANSACTION = 250;
+export const MAX_READ_IN_TRANSACTION = 250;
 
 /** The index lacks entries that a decision needs: they are read outside the transaction, then the decision runs again. */
 export class LogNotIndexed extends Error {

@@ -48,7 +48,7 @@ export function watchChange({ tx, now }: Transaction, { change, applied }: Chang
   if (!reversible) return;
   const watched = { change_id, target, ...(sets && { sets: sets.map((entry) => entry.target) }), at: now };
   for (const key of kpi === null ? [EVERY_KPI] : [kpi, EVERY_KPI])
-    tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, watched);
+    tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, watched, "presumed new");
 }
 
 /** Marks what a feed trips, queues the rollbacks that the intent orders, and returns what was not marked before. */

@@ -17,7 +17,7 @@ import { adoptStoredBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
 import { currentTrace, type Trace } from "../kit/trace.ts";
 import { frozen, Json, json } from "../store/json.ts";
-import { StoreUnavailable, type Tx } from "../store/store.ts";
+import { type Prefetch, StoreUnavailable, type Tx } from "../store/store.ts";
 import { noteFailedWrite } from "../store/write_proof.ts";
 import { listTargetChangeKeys } from "./target_index.ts";
 import type { Caller } from "./caller.ts";
@@ -25,6 +25,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { type Activation, listActivations } from "./intent_in_force.ts";
 import { type Evidence, createEvidence } from "./evidence.ts";
 import { createLedger } from "./ledger/ledger.ts";
+import { prefetchLog } from "./prefetch_log.ts";
 import { createMismatchError } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
 import { runWithLog, requireIntactChain } from "./run_with_log.ts";
@@ -61,6 +62,8 @@ interface TransactionOptions {
   ignoresClockLag?: boolean;
   /** Runs on a log that lost its end: for the command that accepts the loss. */
   acceptsLoss?: boolean;
+  /** Declares reads that the decision surely needs. */
+  prefetch?: Prefetch | undefined;
 }
 
 type Decision<T> = (transaction: Transaction) => Promise<T | AppError>;
@@ -84,12 +87,14 @@ export function runTransaction<T>(
 export async function runTransaction<T>(
   { deps, replies }: Pick<Caller, "deps" | "replies">,
   decision: Decision<T>,
-  { ignoresClockLag = false, acceptsLoss = false }: TransactionOptions = {},
+  { ignoresClockLag = false, acceptsLoss = false, prefetch }: TransactionOptions = {},
 ): Promise<T | Replayed> {
   let end: ChainHead | undefined;
   let mismatches: FoundMismatch[] = [];
   // The store may run the decision within another request, whose trace is a different one.
   const trace = currentTrace();
+  const prefetchAll: Prefetch = (reads) =>
+    Promise.all([prefetchLog(reads, deps.integrity), replies?.find(reads, deps.clock.now()), prefetch?.(reads)]);
   const result = await runWithLog(deps, () =>
     deps.store.transact(async (tx) => {
       end = undefined;
@@ -124,7 +129,7 @@ export async function runTransaction<T>(
       end = commit();
       if (isResult(decided)) replies?.save(tx, decided, now);
       return decided;
-    }),
+    }, prefetchAll),
   )
     .catch((error: unknown) => {
       if (error instanceof StoreUnavailable) noteFailedWrite(deps.store);

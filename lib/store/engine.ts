@@ -18,6 +18,7 @@ export {
   MOST_BYTES,
   MOST_WRITES,
   OutcomeUnknown,
+  type Prefetch,
   type Reads,
   RevisionConflict,
   type Store,

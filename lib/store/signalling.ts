@@ -15,8 +15,8 @@ export function signalling(store: Store, commits: CommitSignal): Store {
     ...(store.inspect && { inspect: () => store.inspect!() }),
     ...(store.faults && { faults: () => store.faults!() }),
     ...(store.whole && { whole: store.whole }),
-    async transact(decide) {
-      const result = await store.transact(decide);
+    async transact(decide, prefetch) {
+      const result = await store.transact(decide, prefetch);
       commits.notify();
       return result;
     },

@@ -89,13 +89,14 @@ export interface Reads {
 export interface Tx extends Reads {
   /**
    * Puts a value, or one whose text is made already (`json`). `expected`: the revision the record must have now, 0 for "must
-   * not exist"; without it the put is unconditional. An id is well-formed text of 1 to 1,000 bytes in UTF-8.
+   * not exist"; without it the put is unconditional. `presumed new`: unconditional too, of a record that is most likely
+   * absent, so that a shared store does not read it first. An id is well-formed text of 1 to 1,000 bytes in UTF-8.
    */
   put<C extends Collection, I extends string>(
     collection: C,
     id: I,
     value: CollectionRecord<C, I> | Json<CollectionRecord<C, I>>,
-    expected?: number,
+    expected?: number | "presumed new",
   ): void;
   delete(collection: Collection, id: string, expected?: number): void;
 }
@@ -111,7 +112,8 @@ export interface Tx extends Reads {
  * lost and its result is unknown, so that a caller who repeats the decision may make it twice.
  */
 export interface Store extends Reads {
-  transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
+  /** `prefetch` declares reads that the decision surely needs; a store that answers reads at once ignores it. */
+  transact<T>(decide: (tx: Tx) => T | Promise<T>, prefetch?: Prefetch): Promise<T>;
   /**
    * A value that changes with each commit of another process, in a request or two, so that a waiting caller reads nothing
    * else; always the same where no other can write. Absent where an engine cannot tell.
@@ -127,6 +129,12 @@ export interface Store extends Reads {
   readonly whole?: Whole | undefined;
   close(): Promise<void>;
 }
+
+/**
+ * Makes reads that a decision surely needs, which a shared store fetches together with those of all waiting decisions. It has
+ * no effects; the decision makes a read again that failed here.
+ */
+export type Prefetch = (reads: Reads) => Promise<unknown>;
 
 /** A put or delete named a revision that the record does not have. */
 export class RevisionConflict extends Error {

@@ -18,7 +18,7 @@ export interface AnyReads {
 
 /** Operations of a decision, without types. */
 export interface AnyTx extends AnyReads {
-  put(collection: string, id: string, value: unknown | Json, expected?: number): void;
+  put(collection: string, id: string, value: unknown | Json, expected?: number | "presumed new"): void;
   delete(collection: string, id: string, expected?: number): void;
 }
 

@@ -17,6 +17,7 @@ import { requireInTime } from "../rules/overdue.ts";
 import { changeFacts } from "../rules/statement.ts";
 import type { ProductRuntime } from "../runtime.ts";
 import { countReadableTargets } from "../target_readings.ts";
+import { prefetchChange } from "../prefetch.ts";
 import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 import { type AppError, invalidField } from "../../kit/errors.ts";
 
@@ -98,7 +99,10 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     return { ...recorded, missing: type === "approve" ? listMissingConsents(recorded.record.change, intent) : [] };
   };
   // A decision that stops a change must work even if the clock is behind.
-  const result = await runTransaction(caller, record, { ignoresClockLag: type === "deny" || type === "revoke" });
+  const result = await runTransaction(caller, record, {
+    ignoresClockLag: type === "deny" || type === "revoke",
+    prefetch: prefetchChange(change_id),
+  });
   if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
   return result;
 }

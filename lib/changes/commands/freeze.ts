@@ -6,6 +6,7 @@ import { findLastFreeze } from "../freeze.ts";
 import type { Receipt, Replayed } from "../replies.ts";
 import type { Freeze } from "../rules/freeze.ts";
 import { findActiveFreeze } from "../rules/current_state.ts";
+import type { Prefetch } from "../../store/store.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 
 /** Who freezes the service, the reason and the end. */
@@ -17,6 +18,8 @@ export interface FreezeInput extends ServiceActionInput {
 export interface FreezeResult extends Receipt {
   freeze: Omit<Freeze, "entry"> | null;
 }
+
+const prefetchFreeze: Prefetch = (reads) => reads.get("meta", "freeze");
 
 /** Freezes the service, or extends a freeze that is in force. */
 export function freezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
@@ -33,12 +36,12 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
     return { freeze, entry };
   };
-  return runTransaction(caller, decide, { ignoresClockLag: true });
+  return runTransaction(caller, decide, { ignoresClockLag: true, prefetch: prefetchFreeze });
 }
 
 /** Lifts a freeze. Errors: 400 `illegal_transition` where none is in force. */
 export function unfreezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
-  return runTransaction(caller, async (transaction) => {
+  const decide = async (transaction: Transaction) => {
     const { tx, now, append } = transaction;
     const detail = await authorizeServiceAction(transaction, caller, "unfreeze", input);
     if (!findActiveFreeze(await findLastFreeze(transaction), now))
@@ -46,5 +49,6 @@ export function unfreezeService(caller: Caller, input: FreezeInput): Promise<Fre
     const entry = append({ event_type: "service_unfrozen", detail });
     tx.delete("meta", "freeze");
     return { freeze: null, entry };
-  });
+  };
+  return runTransaction(caller, decide, { prefetch: prefetchFreeze });
 }

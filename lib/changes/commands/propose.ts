@@ -8,6 +8,7 @@ import type { ProofInput } from "../proof_input.ts";
 import { isReplayed, type Replayed } from "../replies.ts";
 import type { RequestedProposal } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
+import { prefetchTargets } from "../prefetch.ts";
 import { runTransaction } from "../transaction.ts";
 
 /** Records a proposal. The proposer is the agent, the stated name, or the person whom the proxy names. */
@@ -20,11 +21,15 @@ export async function propose(
   const { agent } = caller.identity ?? {};
   const findings = stated instanceof AppError ? {} : await examineProposal(caller.deps, stated, agent);
   const proposer = caller.identity?.agent ?? requested.proposer ?? actor.actor ?? undefined;
-  const result = await runTransaction(caller, async (transaction): Promise<ProposalResult | AppError> => {
-    requirePerson(caller, "proposer", requested.proposer);
-    if (stated instanceof AppError) throw stated;
-    return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, findings);
-  });
+  const result = await runTransaction(
+    caller,
+    async (transaction): Promise<ProposalResult | AppError> => {
+      requirePerson(caller, "proposer", requested.proposer);
+      if (stated instanceof AppError) throw stated;
+      return fileProposal(transaction, { ...stated, proposer }, actor, { proof, at }, findings);
+    },
+    { prefetch: stated instanceof AppError ? undefined : prefetchTargets(stated) },
+  );
   if (!isReplayed(result)) wakeForApply(caller.deps, result.record.change);
   return result;
 }

@@ -40,6 +40,7 @@ import { isReplayed, isResult, type Replayed } from "../replies.ts";
 import { readRecordedBases, readUnownedTargets } from "../judge_values.ts";
 import { readLedger } from "../ledger/ledger.ts";
 import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
+import { prefetchOperation } from "../prefetch.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 
 /**
@@ -61,7 +62,7 @@ export async function runOperation(
       caller,
       (transaction) => startOperation(transaction, caller, input, { left, before, observed, readings }),
       // A rollback must work even if the clock is behind.
-      { ignoresClockLag: operation === "rollback" },
+      { ignoresClockLag: operation === "rollback", prefetch: prefetchOperation(change_id, operation) },
     );
     if (isReplayed(started) || isResult(started)) return started;
     if ("leases" in started) {
@@ -201,7 +202,10 @@ async function commitRun(
       { change_id, current_status: status, stage, host, ...listSets(before.change, run), audit_entry },
     );
   };
-  return runTransaction(caller, decide, { ignoresClockLag: true });
+  return runTransaction(caller, decide, {
+    ignoresClockLag: true,
+    prefetch: prefetchOperation(change_id, request.operation),
+  });
 }
 
 const OPERATION_RESULTS = { apply: "applied", rollback: "rolled_back" } as const satisfies Record<Operation, string>;

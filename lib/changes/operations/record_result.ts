@@ -126,7 +126,7 @@ async function storeOwnership(
 ): Promise<void> {
   let left = MAX_DROPPED_EPISODES;
   for (const { operand, target_held } of replaced) {
-    tx.put("owners", ownerKey(operand, applied!), change.change_id);
+    tx.put("owners", ownerKey(operand, applied!), change.change_id, "presumed new");
     if (operand.value !== undefined) tx.put("set_targets", formatTargetKey(operand), applied!.entry);
     if (target_held !== null) left -= await dropEpisodes(tx, target_held, [operand], left);
   }

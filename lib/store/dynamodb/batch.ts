@@ -33,7 +33,6 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoD
     most: MOST,
     tries: TRIES,
     check: checkSize,
-    absent: (key) => known && findAbsent(known, key),
     untouched: (key) => (known && !isInHead(key) ? { found: findAbsent(known, key) } : undefined),
     begin: (last) =>
       beginBatch(client, {

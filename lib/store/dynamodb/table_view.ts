@@ -1,5 +1,5 @@
 /** The live records of a table, as they are read. */
-import { replaceRow } from "../engine/held.ts";
+import { replaceRow } from "../engine/read_cache.ts";
 import { keyBounds } from "../engine/record_key.ts";
 import type { Version, View } from "../engine/view.ts";
 import { HEAD_RECORD } from "../collections.ts";

@@ -37,8 +37,6 @@ export interface Engine {
   readonly tries?: number;
   /** Throws when the engine cannot hold a record; then its transaction is refused, and no other. */
   check?(version: Version): void;
-  /** Returns the version of a record without one of its own, as far as known: by default it never existed. */
-  absent?(key: Key): Version | undefined;
   /**
    * Returns the version of a record that is put as absent, where the commit is rejected if the record exists after all:
    * so it need not be read. Undefined where that is not known for certain.

@@ -1,120 +1,111 @@
 /**
- * Transactions over an engine that other processes share. What waits in this process is decided one after another and
- * committed at once. Decisions are run over what the process holds already, and what they read beyond that is asked for
- * together: where all was as they took it, they hold, and otherwise they are run again. So a batch takes two or three round
- * trips, however much its decisions read one after another.
+ * Transactions over an engine that several processes share. The decisions that wait in this process are one batch: what they
+ * declare is fetched in one round trip with the head, they run once, one after another, and one commit makes their writes
+ * durable. Further reads go to the engine one after another; the cache of the last commit answers the others.
  */
 import { type Store, StoreBusy } from "../store.ts";
 import type { Engine } from "./attempt.ts";
-import { type Held, holding } from "./held.ts";
 import { type Pacing, withRetries } from "./pacing.ts";
+import { prefetch } from "./prefetch.ts";
 import { type Job, queued } from "./queue.ts";
-import { commonReading, learn, type Reading, collectReads, type Run, runBatch, stillRight } from "./run.ts";
+import { createReadCache, type ReadCache } from "./read_cache.ts";
+import { type BatchResult, runBatch } from "./run.ts";
 
-const MOST_DECISIONS = 256;
-/**
- * Number of decisions whose run costs more than a round trip: where others write, they do not run on data that may have changed.
- */
-const MANY = 8;
-/** After so many runs that took something for absent which was there, decisions read one thing after another. */
-const GUESSING_RUNS = 4;
-/** After so many commits with nobody else's between, the last one is taken to be this process's own still. */
-const SETTLED = 3;
-/** Who held the head of a shared store for longer waits as long before its next batch, so that others come to write. */
+const MAX_DECISIONS_PER_BATCH = 256;
+/** After this many commits without one of another process between them, the last commit is taken to be the head still. */
+const COMMITS_UNTIL_ALONE = 3;
+/** A process that held the head for longer waits as long before its next batch, so that others can write. */
 const LONG_HOLD_MS = 250;
 const MAX_YIELD_MS = 2000;
 
 /** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
   const { untouched: _, ...careful } = engine;
-  const sharing: Sharing = { held: holding(), conflicted: false, alone: 0, heldMs: 0, common: { keys: [], pages: [] } };
+  const sharing: Sharing = {
+    cache: createReadCache(),
+    conflicted: false,
+    aloneCommits: 0,
+    holdMs: 0,
+    readsAll: false,
+  };
   return queued(async (queue) => {
     const jobs: Job[] = [];
     /** Number of decisions at the first attempt. */
     let first = 0;
-    const takeMore = (): void => void jobs.push(...queue.splice(0, MOST_DECISIONS - jobs.length));
+    const takeMore = (): void => void jobs.push(...queue.splice(0, MAX_DECISIONS_PER_BATCH - jobs.length));
     try {
       const { ends } = await withRetries(
         () => {
           takeMore();
           first ||= jobs.length;
-          return attempt(sharing.failed ? careful : engine, sharing, { jobs, takeMore, now: () => pacing.clock.now() });
+          return attempt(sharing.readsAll ? careful : engine, sharing, {
+            jobs,
+            takeMore,
+            now: () => pacing.clock.now(),
+          });
         },
         pacing,
         engine.tries,
       );
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
-      const { conflicted, heldMs } = sharing;
-      if (conflicted && heldMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(heldMs, MAX_YIELD_MS));
+      const { conflicted, holdMs } = sharing;
+      if (conflicted && holdMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(holdMs, MAX_YIELD_MS));
     } catch (error) {
       // Who came later has not had all tries.
       if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));
       for (const { reject } of jobs) reject(error);
     } finally {
-      sharing.held.bound();
+      sharing.cache.trim();
     }
   });
 }
 
-/** How this process stands to the others on its store. */
+/** State of a process on a shared store. */
 interface Sharing {
-  held: Held;
+  cache: ReadCache;
   /** True if another process had committed before the last attempt. */
   conflicted: boolean;
-  /** How many of its commits followed its own, one after another. */
-  alone: number;
-  /** How long its last commit held the head. */
-  heldMs: number;
-  /** True if the last attempt failed: then nothing is assumed. */
-  failed?: boolean;
-  /** Records that more than one decision of the last batch read. */
-  common: Reading;
+  /** Number of commits in a row without one of another process between them. */
+  aloneCommits: number;
+  /** How long the last commit held the head; milliseconds. */
+  holdMs: number;
+  /** True if the last attempt failed on the head as it was read: then records that are put as new are read as well. */
+  readsAll: boolean;
 }
 
-/** Decides as many jobs as one commit takes, one at least, and commits. `takeMore`: those that came while it waited. */
+/** Runs as many jobs as one commit takes, at least one, and commits. `takeMore` adds the jobs that arrived meanwhile. */
 async function attempt(
   engine: Engine,
   sharing: Sharing,
   { jobs, takeMore, now }: { jobs: readonly Job[]; takeMore: () => void; now: () => number },
-): Promise<Run> {
-  const { held } = sharing;
-  const isInVain = sharing.conflicted && jobs.length >= MANY;
-  let run = await runBatch(isInVain ? [] : jobs, { engine, held });
-  const base = engine.begin(sharing.alone >= SETTLED ? held.head : undefined);
+): Promise<BatchResult> {
+  const { cache } = sharing;
+  const isAlone = sharing.aloneCommits >= COMMITS_UNTIL_ALONE;
+  const base = engine.begin(isAlone ? cache.head : undefined);
   try {
-    const ahead = learn(collectReads(run, held, "not held"), base, held);
-    ahead.catch(() => undefined);
+    const isOutdated = sharing.conflicted || cache.head === undefined;
+    const early = isOutdated ? undefined : prefetch(jobs, base, cache);
     const head = await base.head;
     const since = now();
-    await ahead;
-    sharing.conflicted = head !== held.head;
+    await early;
+    sharing.conflicted = head !== cache.head;
     if (sharing.conflicted) {
-      const reading = isInVain ? sharing.common : collectReads(run, held, "all");
-      held.moveTo(head);
+      cache.reset(head);
       takeMore();
-      await learn(reading, base, held);
     }
-    for (let runs = 1; ; runs++) {
-      const right = stillRight(run, held, engine);
-      if (right.length === run.decided.length && right.length > 0) break;
-      const isGuessing = runs < GUESSING_RUNS;
-      run = await runBatch(jobs, { engine, held, right, base: isGuessing ? undefined : base });
-      if (isGuessing) await learn(collectReads(run, held, "not held"), base, held);
-    }
-    sharing.common = commonReading(run);
-    const writes = run.writes(held);
-    held.follow(await base.commit(writes), writes);
-    sharing.heldMs = now() - since;
-    sharing.alone = sharing.conflicted ? 0 : sharing.alone + 1;
-    sharing.failed = false;
-    // A rejected run was decided on data that was not durable yet, and nobody has its results.
-    return run;
+    if (sharing.conflicted || !early) await prefetch(jobs, base, cache);
+    const batch = await runBatch(jobs, { engine, cache, base });
+    cache.advance(await base.commit(batch.writes), batch.writes);
+    sharing.holdMs = now() - since;
+    sharing.aloneCommits = sharing.conflicted ? 0 : sharing.aloneCommits + 1;
+    sharing.readsAll = false;
+    return batch;
   } catch (error) {
-    // Cached data may be the cause, and late answers must not be taken for those of a later attempt.
-    sharing.held = held.doubted();
-    sharing.alone = 0;
-    sharing.failed = true;
+    // Cached data may be the cause, and late answers must not enter the cache of a later attempt.
+    sharing.cache = createReadCache();
+    sharing.aloneCommits = 0;
+    sharing.readsAll = !isAlone;
     await base.abandon();
     throw error;
   }

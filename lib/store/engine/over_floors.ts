@@ -43,7 +43,6 @@ export function overFloors(engine: Engine): Engine {
   return {
     ...engine,
     begin,
-    absent: (key) => over(key, engine.absent?.(key)),
     untouched(key) {
       putInto.add(key.collection);
       return floors.has(key.collection) ? { found: over(key, undefined) } : undefined;

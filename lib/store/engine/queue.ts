@@ -1,9 +1,10 @@
 /** Decisions that wait for their turn, in order of arrival. */
-import { type Store, StoreUnavailable, type Tx } from "../store.ts";
+import { type Prefetch, type Store, StoreUnavailable, type Tx } from "../store.ts";
 
 /** A decision that waits, and who waits for it. */
 export interface Job {
   decide(tx: Tx): unknown;
+  prefetch: Prefetch | undefined;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -19,10 +20,10 @@ export function queued(carry: (queue: Job[]) => Promise<void>): Pick<Store, "tra
     running = undefined;
   };
   return {
-    transact<T>(decide: (tx: Tx) => T | Promise<T>) {
+    transact<T>(decide: (tx: Tx) => T | Promise<T>, prefetch?: Prefetch) {
       if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
       return new Promise<T>((resolve, reject) => {
-        queue.push({ decide, resolve: resolve as Job["resolve"], reject });
+        queue.push({ decide, prefetch, resolve: resolve as Job["resolve"], reject });
         running ??= Promise.resolve().then(run);
       });
     },

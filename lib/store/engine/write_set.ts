@@ -27,6 +27,7 @@ interface Slot extends Key {
 
 interface Edit {
   readonly expected: number | undefined;
+  readonly isPresumedNew: boolean;
   /** Absent for a delete. */
   readonly json: Json | undefined;
 }
@@ -57,11 +58,17 @@ export function writeSet(view: View): WriteSet {
   };
 
   /** `value`: absent for a delete. */
-  const edit = (key: Key, expected: number | undefined, value?: { put: unknown }): void => {
+  const edit = (key: Key, expected: number | "presumed new" | undefined, value?: { put: unknown }): void => {
     mustBeOpen();
     try {
       checkKey(key);
-      const made = { expected, json: value && toJson(value.put, `${key.collection}/${key.id}`) };
+      const isPresumedNew = expected === "presumed new";
+      const revision = isPresumedNew ? undefined : expected;
+      const made = {
+        expected: revision,
+        isPresumedNew,
+        json: value && toJson(value.put, `${key.collection}/${key.id}`),
+      };
       const slot = slotOf(key);
       if (!slot.edits) touched.push(slot);
       (slot.edits ??= []).push(made);
@@ -73,7 +80,7 @@ export function writeSet(view: View): WriteSet {
   const takeAsNew = (slot: Slot): void => {
     const [first] = slot.edits ?? [];
     // Not for a delete: that of an absent record writes nothing, so a commit would not notice that the record exists.
-    const isPutAsNew = !slot.read && first?.expected === 0 && first.json !== undefined;
+    const isPutAsNew = !slot.read && (first?.expected === 0 || first?.isPresumedNew) && first.json !== undefined;
     const known = isPutAsNew ? view.untouched?.(slot) : undefined;
     if (known) Object.assign(slot, { read: true, before: known.found });
   };

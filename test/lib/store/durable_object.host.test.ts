@@ -133,7 +133,8 @@ function remoteStore(object: string): AnyStore {
         getMany: unread,
         list: unread,
         texts: unread,
-        put: (collection, id, value, expected) => void writes.push({ collection, id, value, ...given(expected) }),
+        put: (collection, id, value, expected) =>
+          void writes.push({ collection, id, value, ...given(expected as number) }),
         delete: (collection, id, expected) => void writes.push({ collection, id, ...given(expected) }),
       };
       const result = await decide(tx);

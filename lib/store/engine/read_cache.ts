@@ -1,4 +1,4 @@
-/** Cache of a shared store: records and pages as of one commit, valid until somebody makes another. */
+/** Cache of a shared store: records and pages as of one commit, valid until another process makes the next. */
 import type { ListOptions } from "../store.ts";
 import { inner, type Key, recordName, type Row, type Version } from "./view.ts";
 
@@ -12,40 +12,38 @@ export interface Page {
 export type Found = Version | undefined;
 export type Rows = readonly Row[];
 
-/** Limit of cached records, and of cached pages, between two batches: characters of text, each record counted as some more. */
-const MOST_TEXT = 16_000_000;
-const EACH = 200;
+/** Limit of cached records, and of cached pages, between two batches; characters of text. */
+const MAX_CACHED_CHARACTERS = 16_000_000;
+/** Size of a record without its text, in the same unit. */
+const RECORD_OVERHEAD = 200;
 
-/** The cache of a process. */
-export interface Held {
-  /** The commit as of which it holds; undefined where it holds nothing, or guesses. */
+/** Cached records and pages. */
+export interface ReadCache {
+  /** The commit whose state is cached; undefined while nothing is cached. */
   readonly head: string | undefined;
   /** Returns the cached version of a record; undefined where none is known. */
   version(key: Key): { readonly found: Found } | undefined;
   rows(page: Page): Rows | undefined;
-  learn(key: Key, found: Found): void;
-  learnPage(page: Page, rows: Rows): void;
-  /** Another process made this commit, and any record may have changed: empties the cache. */
-  moveTo(next: string): void;
-  /** This process made this commit, directly after the one before. */
-  follow(next: string, writes: readonly Version[]): void;
-  /** Copies the cache as guesses, for dry runs that find out what has to be read. */
-  doubted(): Held;
-  /** Drops the oldest records of a cache that is too large. Not within a batch, which would read them again. */
-  bound(): void;
+  add(key: Key, found: Found): void;
+  addPage(page: Page, rows: Rows): void;
+  /** Empties the cache: another process made this commit, and may have changed any record. */
+  reset(head: string): void;
+  /** Applies a commit of this process, made directly after the cached one. */
+  advance(head: string, writes: readonly Version[]): void;
+  /** Removes the oldest records from a cache that is too large. Not called within a batch, which would read them again. */
+  trim(): void;
 }
 
-/** Creates a cache that is empty, or that has guesses until `moveTo` or `follow`. */
-export function holding(
-  versions = new Map<string, { found: Found }>(),
-  pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>(),
-): Held {
+/** Creates an empty cache. */
+export function createReadCache(): ReadCache {
+  const versions = new Map<string, { found: Found }>();
+  const pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>();
   let head: string | undefined;
   let size = 0;
   /** Size of all that was ever put into a cached page. */
   let sizeOfPages = 0;
 
-  const letGoOfPages = (): void => {
+  const clearPages = (): void => {
     pages.clear();
     sizeOfPages = 0;
   };
@@ -55,7 +53,7 @@ export function holding(
     size -= sizeOf(known.found);
     versions.delete(name);
   };
-  const hold = (key: Key, found: Found): void => {
+  const cache = (key: Key, found: Found): void => {
     const name = recordName(key);
     drop(name);
     versions.set(name, { found });
@@ -68,25 +66,23 @@ export function holding(
     },
     version: (key) => versions.get(recordName(key)),
     rows: ({ collection, options }) => pages.get(collection)?.get(JSON.stringify(options))?.rows,
-    learn: hold,
-    learnPage({ collection, options }, rows) {
+    add: cache,
+    addPage({ collection, options }, rows) {
       inner(pages, collection).set(JSON.stringify(options), { options, rows });
-      sizeOfPages += EACH + rows.reduce((sum, row) => sum + sizeOf(row), 0);
+      sizeOfPages += RECORD_OVERHEAD + rows.reduce((sum, row) => sum + sizeOf(row), 0);
     },
-    doubted: () =>
-      holding(new Map(versions), new Map([...pages].map(([collection, each]) => [collection, new Map(each)]))),
-    moveTo(next) {
+    reset(next) {
       versions.clear();
-      letGoOfPages();
+      clearPages();
       size = 0;
       head = next;
     },
-    follow(next, writes) {
+    advance(next, writes) {
       head = next;
       for (const { collection, id, revision, json } of writes) {
-        // Not the write itself, which has the version before, and with it all before that.
+        // The write itself refers to the version before it, which would stay in memory.
         const version = { collection, id, revision, json };
-        hold(version, version);
+        cache(version, version);
         for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
           const after = replaceRow(rows, options, version);
           sizeOfPages += sizeOf(version);
@@ -95,12 +91,12 @@ export function holding(
         }
       }
     },
-    bound() {
+    trim() {
       for (const name of versions.keys()) {
-        if (size <= MOST_TEXT) break;
+        if (size <= MAX_CACHED_CHARACTERS) break;
         drop(name);
       }
-      if (sizeOfPages > MOST_TEXT) letGoOfPages();
+      if (sizeOfPages > MAX_CACHED_CHARACTERS) clearPages();
     },
   };
 }
@@ -122,19 +118,4 @@ const isBefore = (one: string, other: string, { reverse = false }: ListOptions<b
 const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
   id.startsWith(options.prefix ?? "") && (options.after === undefined || isBefore(options.after, id, options));
 
-const sizeOf = (found: Found | Row): number => EACH + (found?.json?.text.length ?? 0);
-
-/** Returns whether a record is at the same version: the same revision may be another text where the store is another copy. */
-export const isSame = (one: Found | Row, other: Found | Row): boolean =>
-  one === other ||
-  (one !== undefined &&
-    other !== undefined &&
-    one.id === other.id &&
-    one.revision === other.revision &&
-    textOf(one) === textOf(other));
-
-const textOf = ({ json }: Row): string | undefined => json?.text;
-
-/** Returns whether a page has the same records. */
-export const isSamePage = (one: Rows, other: Rows): boolean =>
-  one === other || (one.length === other.length && one.every((row, index) => isSame(row, other[index])));
+const sizeOf = (found: Found | Row): number => RECORD_OVERHEAD + (found?.json?.text.length ?? 0);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { holding, type Page } from "../../../../lib/store/engine/held.ts";
+import { createReadCache, type Page } from "../../../../lib/store/engine/read_cache.ts";
 import type { Version } from "../../../../lib/store/engine/view.ts";
 import { json } from "../../../../lib/store/json.ts";
 import type { ListOptions } from "../../../../lib/store/store.ts";
@@ -21,8 +21,8 @@ test("a cached page equals the store's page after any writes of this process, or
   let kept = 0;
   for (let round = 0; round < 300; round++) {
     const records = sortedMap<Version>();
-    const held = holding();
-    held.moveTo("0");
+    const cache = createReadCache();
+    cache.reset("0");
     for (let count = 0; count < 12; count++) {
       const one = id();
       records.set(one, version(one, 1, true));
@@ -36,13 +36,13 @@ test("a cached page equals the store's page after any writes of this process, or
     };
     const page: Page = { collection: "things", options };
     const found = () => records.page(options).map(([, one]) => (options.keysOnly ? { id: one.id } : one));
-    held.learnPage(page, found());
+    cache.addPage(page, found());
     for (let commit = 1; commit <= 6; commit++) {
       const written = version(id(), commit + 1, random() < 0.6);
       if (written.json) records.set(written.id, written);
       else records.delete(written.id);
-      held.follow(String(commit), [written]);
-      const rows = held.rows(page);
+      cache.advance(String(commit), [written]);
+      const rows = cache.rows(page);
       if (rows) expect(rows).toEqual(found());
       if (rows) kept++;
     }
@@ -50,39 +50,39 @@ test("a cached page equals the store's page after any writes of this process, or
   expect(kept).toBeGreaterThan(1000);
 });
 
-test("of what was written the last version is held, and nothing of those before", () => {
-  const held = holding();
-  held.moveTo("0");
+test("only the last version of a written record is cached", () => {
+  const cache = createReadCache();
+  cache.reset("0");
   let before: Version | undefined;
   for (let revision = 1; revision <= 3; revision++) {
     const write = { ...version("a", revision, true), before };
-    held.follow(String(revision), [write]);
-    before = held.version(write)!.found;
+    cache.advance(String(revision), [write]);
+    before = cache.version(write)!.found;
   }
   expect(before).toEqual(version("a", 3, true));
   expect(before).not.toHaveProperty("before");
 });
 
-test("pages are let go of when their texts are too much, not when they are many", () => {
-  const held = holding();
+test("cached pages are removed when their texts are too large, not when they are many", () => {
+  const cache = createReadCache();
   const page: Page = { collection: "things", options: { limit: 10 } };
   const rows = [{ ...version("a", 1, true), json: json("x".repeat(1_000_000)) }];
-  held.moveTo("0");
-  held.learnPage(page, rows);
-  held.bound();
-  expect(held.rows(page)).toBe(rows);
-  for (let limit = 11; limit < 27; limit++) held.learnPage({ ...page, options: { limit } }, rows);
-  held.bound();
-  expect(held.rows(page)).toBeUndefined();
+  cache.reset("0");
+  cache.addPage(page, rows);
+  cache.trim();
+  expect(cache.rows(page)).toBe(rows);
+  for (let limit = 11; limit < 27; limit++) cache.addPage({ ...page, options: { limit } }, rows);
+  cache.trim();
+  expect(cache.rows(page)).toBeUndefined();
 });
 
-test("what another process may have changed is not held", () => {
-  const held = holding();
-  held.moveTo("1");
-  held.learn({ collection: "things", id: "a" }, version("a", 1, true));
-  held.learn({ collection: "things", id: "b" }, undefined);
-  expect(held.version({ collection: "things", id: "b" })).toEqual({ found: undefined });
-  held.moveTo("2");
-  expect(held.version({ collection: "things", id: "a" })).toBeUndefined();
-  expect(held.head).toBe("2");
+test("what another process may have changed is not cached", () => {
+  const cache = createReadCache();
+  cache.reset("1");
+  cache.add({ collection: "things", id: "a" }, version("a", 1, true));
+  cache.add({ collection: "things", id: "b" }, undefined);
+  expect(cache.version({ collection: "things", id: "b" })).toEqual({ found: undefined });
+  cache.reset("2");
+  expect(cache.version({ collection: "things", id: "a" })).toBeUndefined();
+  expect(cache.head).toBe("2");
 });
