@@ -1,4 +1,4 @@
-/** Frame of every page: its place, the current user, its freshness. */
+/** The frame of every page: navigation, the current user, the state of the connection. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { findActiveFreeze } from "../../lib/changes/rules/current_state.ts";
@@ -10,7 +10,7 @@ import { lazy } from "./core/lazy.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
-import { useServiceState, useWhoami } from "./core/shared.ts";
+import { findProvenName, useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
 import { describeFreeze } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
@@ -23,7 +23,7 @@ import { useServiceAction } from "./parts/use_service_action.tsx";
 const StopDialog = lazy(() => import("./parts/stop.tsx").then((part) => part.StopDialog));
 const Gate = lazy(() => import("./parts/sign_in.tsx").then((part) => part.SignInForm));
 
-/** A page by its place in the address. */
+/** First segment of the address, and title of each page. */
 export const PAGES: readonly (readonly [string, string])[] = [
   ["", "Inbox"],
   ["changes", "Changes"],
@@ -119,7 +119,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
   );
 }
 
-/** Offers the new console; what is typed on the page is the reader's to finish first. */
+/** Offers a reload after an upgrade; the reader can first finish typing. */
 function UpgradeNotice() {
   if (!useValue(upgraded)) return null;
   return (
@@ -134,7 +134,7 @@ function UpgradeNotice() {
   );
 }
 
-/** Says that nothing is taken while the clock is far behind the log, and lets authorised users accept the clock. */
+/** Warns that writes are rejected because the clock is far behind the log, and offers to accept the clock. */
 function ClockNotice() {
   const accepting = useServiceAction("accept_clock");
   return (
@@ -155,7 +155,7 @@ function ClockNotice() {
   );
 }
 
-/** Says on every page that nothing is applied now, and lets authorised users lift that. */
+/** Shows the freeze of the service on every page, and offers to lift it. */
 function FreezeNotice() {
   const { data } = useServiceState();
   const lifting = useServiceAction("unfreeze");
@@ -187,7 +187,7 @@ const Logo = () => (
   </svg>
 );
 
-/** How many changes wait for the reader, as the title of the window says. */
+/** Number of changes that wait for the reader. */
 function WaitingCount() {
   const waiting = useValue(waitingCount);
   return waiting === 0 ? null : (
@@ -201,8 +201,8 @@ function WaitingCount() {
 function You({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
   const { data: me } = useWhoami();
-  const proxyName = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
-  // Under another name than the proxy's nothing would be taken.
+  const proxyName = findProvenName(me);
+  // The service rejects decisions under another name than the proven one.
   useEffect(() => {
     if (proxyName !== null) personName.set(proxyName);
   }, [proxyName, name]);
@@ -228,7 +228,7 @@ function ThemeChoice() {
   );
 }
 
-/** Names the product; its line is there before its name, so that nothing moves. */
+/** The product and its intent; the line is reserved before they are read, so that nothing moves. */
 function Product() {
   const product = useServiceState().data?.product;
   return (
@@ -257,7 +257,7 @@ const FRESHNESS: Readonly<Record<Freshness["mode"], [word: (since: number) => st
   ],
 };
 
-/** How fresh the page is. */
+/** The state of the connection to the service. */
 function FreshnessBadge() {
   const { mode, since } = useValue(freshness);
   const [word, title] = FRESHNESS[mode];

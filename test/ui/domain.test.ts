@@ -9,7 +9,7 @@ import { listCautions, omitDescribed } from "../../local/ui/domain/cautions.ts";
 import { draftFromChange } from "../../local/ui/domain/draft.ts";
 import { describeValue, isSwitchValue, parseValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
-import { listOfferedKpis } from "../../local/ui/domain/kpis.ts";
+import { listOfferedKpis } from "../../local/ui/domain/kpi_series.ts";
 import { listBrakes } from "../../local/ui/domain/mandates.ts";
 import { listObstacles, listAllowedActions } from "../../local/ui/domain/allowed_actions.ts";
 import { describeMeasuredEffect, formatExpectedGain } from "../../local/ui/domain/rollout.ts";

@@ -23,6 +23,10 @@ export class ServiceError extends Error {
   }
 }
 
+/** Finds the message of the service about a field of a form. */
+export const findFieldFault = (error: unknown, field: string): string | undefined =>
+  error instanceof ServiceError ? error.body.fields?.find((one) => one.field === field)?.message : undefined;
+
 /** No answer came from the service. */
 export class UnreachableError extends Error {
   override readonly name = "UnreachableError";

@@ -31,6 +31,10 @@ export function useDrift(wanted = true): ReadonlyMap<string, unknown> {
 export const useWhoami = (): Resource<Whoami> =>
   useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), { concerns: (news) => news === null });
 
+/** Returns the name that a proxy or a token proves, under which alone the service accepts decisions; null if there is none. */
+export const findProvenName = (me: Whoami | undefined): string | null =>
+  me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
+
 /** Reads saved questions and the fields of the query language; new names appear after a reload. */
 export const useFindHelp = (): Resource<FindHelp> =>
   useResource("find help", (signal) => get<FindHelp>("api/find/saved", {}, signal), {

@@ -1,10 +1,10 @@
-/** Acts that the service offers a reader, as the page of a change shows them. */
+/** Actions on a change that the service allows or blocks for the reader. */
 import type { ChangeDetail } from "../core/api_types.ts";
 import { formatCount, endSentence, localizeTimes } from "../core/format.ts";
 import type { ChangeAction } from "./change_actions.ts";
 import { countApprovals } from "./sentences.ts";
 
-/** Lists what the reader can do, in the order of the service; a restore stands with the drift. */
+/** Lists the allowed actions in the order of the service; a restore is offered next to the drift instead. */
 export const listAllowedActions = ({ caller }: ChangeDetail): ChangeAction[] =>
   caller!.may.flatMap((action): ChangeAction[] =>
     action === "review" ? ["accept_emergency", "reject_emergency"] : action === "restore" ? [] : [action],
@@ -18,7 +18,7 @@ const BLOCKED_TITLES: Partial<Record<string, string>> = {
   review: "Can't review",
 };
 
-/** Lists what the reader might expect to do and cannot, each with the reason. */
+/** Lists the blocked actions, each with the reason. */
 export function listObstacles(change: ChangeDetail): [title: string, reason: string][] {
   const names = [...new Set(change.missing.flatMap(({ of }) => of))];
   const closed = change.caller!.may_not.flatMap(({ action, reasons }): [string, string][] => {

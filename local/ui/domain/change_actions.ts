@@ -1,9 +1,8 @@
 /** Actions on a change: labels, endpoints, and signed statements. */
 import type { LifecycleAction, ChangeDetail } from "../core/api_types.ts";
 import type { Fields } from "../core/api.ts";
-import type { Decision } from "../../../lib/changes/rules/statement.ts";
+import { type Decision, isConsentDecision } from "../../../lib/changes/rules/statement.ts";
 import type { ActionForm } from "../parts/action_dialog.tsx";
-import { listSeenDigests } from "./seen.ts";
 import { makeSignableDecision } from "./statement.ts";
 
 /** Actions of the service, with variants that are sent to the same endpoints. */
@@ -180,6 +179,10 @@ export const CHANGE_ACTIONS: Readonly<Record<ChangeAction, ChangeActionForm>> = 
     style: "danger",
   },
 };
+
+/** Lists the digests of the shown values of the targets, which a consent records; undefined for other decisions. */
+const listSeenDigests = (decision: Decision, { seen }: ChangeDetail): string[] | undefined =>
+  isConsentDecision(decision) ? seen?.map(({ digest }) => digest) : undefined;
 
 /** Returns the fields of an action on the shown change; a consent records the current values of its targets. */
 export function makeActionFields(action: ChangeAction, change: ChangeDetail, over_drift?: true): Fields {

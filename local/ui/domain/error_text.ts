@@ -9,7 +9,7 @@ export const formatSentence = (message: string): string =>
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Returns what a refusal says to somebody in front of the page. */
+/** Explains an error of the service to the reader. */
 export function explainError({ code, error, ...detail }: ErrorBody): string {
   if (code === "restore_contested") {
     const until = Date.parse(text(detail["contested_until"]));

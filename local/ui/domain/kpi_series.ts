@@ -1,4 +1,5 @@
 /** Feeds of each KPI, from the audit log. */
+import { STANDARD_KPIS } from "../../../lib/changes/rules/change_terms.ts";
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
@@ -40,3 +41,6 @@ export function findGoalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
   if (goal) return goal.target >= goal.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
 }
+
+/** Lists the KPIs that a form offers: those of the product, or the standard ones if it has none. */
+export const listOfferedKpis = (own: readonly string[]): readonly string[] => (own.length > 0 ? own : STANDARD_KPIS);

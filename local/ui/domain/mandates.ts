@@ -10,7 +10,7 @@ import { toStatement, type Signable } from "./statement.ts";
 import { type Badge, formatTitle, humanizeName } from "./statuses.ts";
 import { describeSchema } from "./value_rules.ts";
 
-/** Mandates and drafts, where the intent allows any. */
+/** Reads mandates and drafts, if the intent allows any. */
 export function useMandates(): Resource<{ mandates: Mandate[] }> {
   const { data: intent } = useIntent();
   return useResource(intent?.policy?.mandates ? "mandates" : null, (signal) =>
@@ -31,7 +31,7 @@ export const listBrakes = (state: Mandate["state"]): readonly ("narrow" | "revok
 
 type Bounds = Omit<MandateBounds, "until"> & { until?: string | undefined };
 
-/** Says what a mandate allows, a sentence for each bound. */
+/** Describes the bounds of a mandate, a sentence for each. */
 export function describeBounds(bounds: Bounds): string[] {
   const { agent, targets, kinds, tenants, limits, max_affected_users, max_per_day, max_open, kpi_floor, from, until } =
     bounds;
@@ -67,7 +67,7 @@ const BOUNDS = [
   "agent", "targets", "kinds", "tenants", "limits", "max_affected_users", "max_per_day", "max_open", "kpi_floor", "from", "until",
 ] as const; // prettier-ignore
 
-/** A decision on a mandate as it is shown here. */
+/** Returns the statement of a decision on the shown mandate, to be signed. */
 export function makeSignableMandate(
   decision: MandateDecision,
   mandate: Mandate,

@@ -1,6 +1,6 @@
 import type { Outcome } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
-/** The newest outcomes. */
+/** Reads the newest outcomes. */
 export const readOutcomes = (signal: AbortSignal): Promise<{ outcomes: Outcome[]; next: string | null }> =>
   get("api/product/outcomes", { limit: 200 }, signal);

@@ -1,4 +1,4 @@
-/** Asks the browser for passkeys: to sign with one, and to make one. Nothing here leaves the page. */
+/** Signs with passkeys and creates them through the browser; sends nothing. */
 import { decodeBase64Url, toBase64Url } from "../../../lib/kit/base64.ts";
 import type { Assertion } from "../../../lib/changes/rules/proof.ts";
 import { NotSentError } from "../core/api.ts";
@@ -6,10 +6,10 @@ import type { Passkey } from "./keys.ts";
 
 const TIMEOUT_MS = 300_000;
 
-/** Returns whether this browser has passkeys, and this page may ask for them. */
+/** Returns true if this browser supports passkeys at this address. */
 export const hasPasskeys = (): boolean => "PublicKeyCredential" in globalThis;
 
-/** Has the challenge signed with one of these passkeys, which are of one relying party. Errors: `NotDone`. */
+/** Signs the challenge with one of these passkeys of one relying party. Errors: `NotDone`. */
 export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Array<ArrayBuffer>): Promise<Assertion> {
   const options = {
     challenge,
@@ -32,7 +32,7 @@ export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Ar
 /** ES256, Ed25519, RS256, as COSE numbers them. */
 const ALGORITHMS = [-7, -8, -257];
 
-/** Makes a passkey for this page's host, and gives the intent's line for it. Errors: `NotDone`. */
+/** Creates a passkey for this page's host, and returns its entry for the intent. Errors: `NotDone`. */
 export async function makePasskey(name: string, product: string, known: readonly Passkey[]): Promise<object> {
   const { hostname, origin } = location;
   const options = {

@@ -1,4 +1,4 @@
-/** Plans: how an operation that failed left each target, and which differences this window has not opened. */
+/** Plans: the state of each target after a failed operation, and the differences that the reader has not opened. */
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
@@ -8,7 +8,7 @@ import type { Badge } from "./statuses.ts";
 
 export type Entry = NonNullable<Change["sets"]>[number];
 
-/** A target as an operation on a plan answers or records it. */
+/** The result of an operation for a target of a plan, as answered or recorded. */
 export interface EntryResult {
   tenant_id: string;
   target: string;
@@ -24,7 +24,7 @@ export interface EntryResult {
 export const listResults = (answer: unknown): readonly EntryResult[] =>
   (answer as { sets?: readonly EntryResult[] } | null | undefined)?.sets ?? [];
 
-/** How the last failed operations left the targets of a plan; empty once one succeeds. */
+/** Lists the results of failed operations for each target of a plan; empty once an operation succeeds. */
 export function readFailedResults({ audit_entries }: ChangeDetail): EntryResult[] {
   let left: EntryResult[] = [];
   for (const { event_type, detail } of audit_entries) {
@@ -36,7 +36,7 @@ export function readFailedResults({ audit_entries }: ChangeDetail): EntryResult[
   return left;
 }
 
-/** The mark of a target after a failed operation. */
+/** The badge of a target after a failed operation. */
 export function resultBadge({ host, target_holds }: EntryResult, { status }: Pick<Change, "status">): Badge {
   if (target_holds !== undefined) return { word: "Rolled back", shape: "back", tone: "warn" };
   if (host === "unknown") return { word: "Unknown, still being resolved", shape: "bang", tone: "bad" };

@@ -1,10 +1,9 @@
 /** Completes the last term of a query with fields and values. */
 import type { QueryField } from "../core/api_types.ts";
 
-/** Suggestions at most. */
 const MAX_SUGGESTIONS = 12;
 
-/** Lists queries that the typed one may become. */
+/** Lists completions of the typed query. */
 export function completeQuery(query: string, fields: readonly QueryField[]): string[] {
   const from = findTermStart(query);
   const [, sign = "", name, rest = ""] = /^(-?)(?:([a-z][a-z_-]*)[:：])?(.*)$/isu.exec(query.slice(from))!;
@@ -29,7 +28,7 @@ function findTermStart(query: string): number {
   return start;
 }
 
-/** Values that match what stands behind the last comma or sign of a comparison; one in quotes stands alone. */
+/** Completes the value after the last comma or comparison sign; a quoted value is completed as a whole. */
 function completeValue(typed: string, field: QueryField | undefined): string[] {
   if (field === undefined) return [];
   const isQuoted = typed.startsWith('"');

@@ -1,4 +1,4 @@
-/** Receipts: what this browser keeps of the log, so that a cut tail or a full rewrite shows. */
+/** Receipts of the log in this browser, by which removed entries at its end or a rewritten log are noticed. */
 import type { AuditEntry } from "../core/api_types.ts";
 import { lastReceipt } from "../core/session.ts";
 
@@ -9,7 +9,7 @@ export interface Receipt {
   head: string;
 }
 
-/** Keeps the newest receipt of a log. */
+/** Stores an entry as receipt unless a newer one of the same log is stored. */
 export function storeReceipt(entry: AuditEntry | null | undefined): void {
   if (!entry) return;
   const stored = findReceipt(entry.origin);

@@ -1,4 +1,4 @@
-/** A rollout in words: what each step waits for, and how much worse each KPI is at least and at most. */
+/** Words for a rollout: the wait of each step, and the measured bounds of each KPI. */
 import { describeWait } from "../../../lib/wording/rollouts.ts";
 import type { ChangeDetail } from "../core/api_types.ts";
 import { formatCount, formatDateTime, formatNumber, formatPercent, formatSigned } from "../core/format.ts";
@@ -8,14 +8,14 @@ type Stages = NonNullable<ChangeDetail["stages"]>;
 type WatchedKpi = Stages["watch"][number];
 type Measurement = NonNullable<ChangeDetail["rollout"]>["measured"][number];
 
-/** A share of 10,000 as people read it. */
+/** `10%`, from a share in parts of 10,000. */
 export const formatShare = (share: number): string => `${formatNumber(share / 100)}%`;
 
-/** Returns true while a change reaches a part of the users. */
+/** Returns true while only a part of the users has the new value. */
 export const isRollingOut = ({ status, exposure }: Pick<ChangeDetail, "status" | "exposure">): boolean =>
   status === "applied" && exposure !== undefined && exposure.waits_for !== null;
 
-/** Says what the next step waits for, after "Waits for". */
+/** Describes the wait of the next step, to be read after "Waits for". */
 export const describeNextStep = ({ exposure, rollout, stages }: ChangeDetail): string =>
   describeWait({
     reason: exposure!.waits_for,
@@ -26,7 +26,7 @@ export const describeNextStep = ({ exposure, rollout, stages }: ChangeDetail): s
   rollout?.error ??
   "what the last hold in its history names";
 
-/** Says when a step is followed by the next. */
+/** Describes the condition of the next step. */
 export const describeAdvance = ({ advance, min_hours, min_users }: Stages["steps"][number]): string =>
   `${
     {
@@ -50,7 +50,7 @@ export interface Band {
   allowed: number;
 }
 
-/** The band of each KPI that was measured in the newest step. */
+/** Lists the bands of the KPIs that were measured in the newest step. */
 export function listBands({ stages, rollout }: Pick<ChangeDetail, "stages" | "rollout">): Band[] {
   const measured = rollout?.measured ?? [];
   const newest = Math.max(...measured.map(({ step }) => step));

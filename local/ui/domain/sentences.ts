@@ -1,10 +1,10 @@
-/** A change in plain sentences. Whatever somebody wrote stays a part of its own, so that it can be shown as text apart. */
+/** Sentences about a change; texts of users are separate parts, so that they can be shown isolated. */
 import { nameActor, nameProposer } from "../../../lib/wording/names.ts";
 import { capitalize, type Part } from "../../../lib/wording/part.ts";
 import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { formatPeople, formatDuration } from "../core/format.ts";
 
-/** The rule of the tier, as the service names it among what is missing. */
+/** Name of the tier's rule in the list of missing approvals. */
 const QUORUM = "required_approvers";
 
 /** Fields that describe a request; a list may leave out the value. */
@@ -104,7 +104,7 @@ export function describeStatus(change: ChangeDetail, now: number): Part[] {
   }
 }
 
-/** Describes the missing consents: of the tier's quorum, and of the target's owners, whose consent may count for both. */
+/** Describes the missing consents: of the tier's quorum, and of the target's owners. One consent may count for both. */
 function describeMissing(change: ChangeDetail): Part[] {
   const { received, needed, more } = countApprovals(change);
   const quorum =
@@ -112,7 +112,7 @@ function describeMissing(change: ChangeDetail): Part[] {
   return [quorum, ...listMissingOwners(change).flatMap((owners): Part[] => ["; ", ...owners])];
 }
 
-/** The quorum as the service counts it under today's intent: not each consent that was given counts for it. */
+/** Counts the quorum under the intent in force, by which some recorded approvals may no longer count. */
 export function countApprovals({ required_approvers, missing }: Pick<ChangeDetail, "required_approvers" | "missing">): {
   received: number;
   needed: number;
@@ -123,7 +123,7 @@ export function countApprovals({ required_approvers, missing }: Pick<ChangeDetai
   return { received: needed - more, needed, more };
 }
 
-/** Which owners of the target must still consent, a sentence for each rule. */
+/** Lists the owners that must still consent, a sentence for each rule. */
 export const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
   missing
     .filter(({ rule }) => rule !== QUORUM)
@@ -159,10 +159,10 @@ export const describeBriefly = (change: ShortChange): Part[] => [
   { given: change.tenant_id },
 ];
 
-/** A sentence as plain text, where it is isolated as a whole. */
+/** Returns a sentence as plain text. */
 export const toPlainText = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === "string" ? part : part.given)).join("");
 
-/** A sentence as plain text; what somebody wrote is isolated, so that its direction ends with it. */
+/** Returns a sentence as plain text in which texts of users are isolated, so that their direction ends with them. */
 export const toIsolatedText = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === "string" ? part : `\u2068${part.given}\u2069`)).join("");

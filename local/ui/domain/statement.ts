@@ -1,4 +1,4 @@
-/** The statement of a decision, made here of what this page shows: nobody's word is taken for what is signed. */
+/** Statements of decisions, built from the shown content, so that the reader signs nothing but that. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
@@ -8,17 +8,17 @@ import type { ServiceAction } from "../../../lib/changes/rules/service_action.ts
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotSentError } from "../core/api.ts";
 
-/** Text that is signed, and the hash of it that a passkey signs. */
+/** A text to sign, and its hash, which a passkey signs. */
 export interface Statement {
   text: string;
   challenge: Uint8Array<ArrayBuffer>;
 }
 
-/** Something that can be signed. */
+/** A decision or action that can be signed. */
 export interface Signable {
-  /** Another one where anything that is stated is another. */
+  /** Differs whenever a stated fact differs. */
   key: string;
-  /** Its statement under an intent at a time. Errors: `NotDone`. */
+  /** Makes the statement under an intent at a time. Errors: `NotDone`. */
   makeStatement(manifest_hash: string, at: string): Promise<Statement>;
 }
 
@@ -31,16 +31,16 @@ export interface DecisionFacts {
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
-  /** Step at which a rollout stands, for an act on it. */
+  /** Current step of the rollout, for an action on it. */
   step?: number | undefined;
   action?: string | undefined;
-  /** Digests of what its places held. */
+  /** Digests of the current values of its targets. */
   seen?: readonly string[] | undefined;
   /** A rollback over a value that was set outside Countersign. */
   over_drift?: true | undefined;
 }
 
-/** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
+/** Makes a decision on a change signable; rejects a digest that does not match the shown content. */
 export function makeSignableDecision(change: ChangeDetail, decided: DecisionFacts): Signable {
   const { digest } = change;
   const facts = changeFacts(decided.decision, change);
@@ -49,7 +49,7 @@ export function makeSignableDecision(change: ChangeDetail, decided: DecisionFact
     async makeStatement(manifest_hash, at) {
       const origin = change.audit_entries[0]?.origin;
       if (origin === undefined)
-        throw new NotSentError("No entry of the log tells of this change, so nothing can be signed.");
+        throw new NotSentError("The log has no entry of this change, so nothing can be signed.");
       if (portableSha256(canonicalContent(change)) !== digest)
         throw new NotSentError(
           "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
@@ -69,7 +69,7 @@ export interface ActionFacts {
   kpis?: Readonly<Record<string, number>> | undefined;
 }
 
-/** An act on the service itself, whose log is asked for its name. */
+/** Makes an action on the service signable; the log's origin is read from the service. */
 export const makeSignableAction = (done: ActionFacts): Signable => ({
   key: JSON.stringify(done),
   async makeStatement(manifest_hash, at) {
@@ -78,5 +78,5 @@ export const makeSignableAction = (done: ActionFacts): Signable => ({
   },
 });
 
-/** Returns a statement with what a passkey signs of it. */
+/** Adds the challenge of a passkey to a text. */
 export const toStatement = (text: string): Statement => ({ text, challenge: sha256(utf8ToBytes(text)) });

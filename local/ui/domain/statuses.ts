@@ -1,7 +1,7 @@
-/** Word and shape of each status. */
+/** Badges of statuses, and names in words. */
 import type { Change, Status, OutcomeVerdict } from "../core/api_types.ts";
 
-/** A drawn sign: colour is never the only difference. */
+/** Shape of an icon, since colour is never the only difference. */
 export type Shape = "ring" | "quarter" | "half" | "full" | "back" | "cross" | "check" | "bang" | "dash";
 export type Tone = "quiet" | "wait" | "good" | "bad" | "warn";
 
@@ -29,7 +29,7 @@ const RESOLUTION = {
   lapsed: "Lapsed",
 } as const;
 
-/** The mark of a change; one whose target the host product changed since has its own. */
+/** The badge of a change; an applied one with drift has its own. */
 export function statusBadge({ status, resolution, drift }: Pick<Change, "status" | "resolution"> & Drifts): Badge {
   if (status === "applied" && drift) return DRIFTED;
   return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];
@@ -39,7 +39,7 @@ interface Drifts {
   drift?: unknown;
 }
 
-/** The host product no longer shows what was applied. */
+/** The current value differs from the applied one. */
 const DRIFTED: Badge = { word: "Changed outside Countersign", shape: "bang", tone: "bad" };
 
 /** An emergency consent waits for its review. */
@@ -63,7 +63,7 @@ export const humanizeName = (name: string): string =>
 
 const SHORT: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSAT", kpi: "KPI", kpis: "KPIs" };
 
-/** A sentence of the service with the names of KPIs in it as words. */
+/** Returns a sentence of the service with names such as `nrr_quarterly` as words. */
 export const humanizeSentence = (sentence: string): string =>
   sentence.replace(/\b[a-z0-9]+(?:_[a-z0-9]+)+\b/g, humanizeName);
 

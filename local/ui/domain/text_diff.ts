@@ -4,7 +4,7 @@ import { diffArrays, diffWordsWithSpace } from "diff";
 /** Start and end of words in a line that the other side does not have. */
 export type Range = readonly [start: number, end: number];
 
-/** A line, and on which side it stands. */
+/** A line of one side, or of both. */
 export interface DiffLine {
   side: "same" | "before" | "after";
   text: string;
@@ -43,7 +43,7 @@ const splitLines = (text: string): string[] => (text === "" ? [] : text.split("\
 
 const toLines = (lines: readonly string[], side: DiffLine["side"]): DiffLine[] => lines.map((text) => ({ side, text }));
 
-/** Marks the words of one side that the other lacks, where as many lines came as went. */
+/** Highlights the changed words of one side if both sides have equally many lines. */
 function highlightWords(before: readonly string[], after: readonly string[], side: "before" | "after"): DiffLine[] {
   const own = side === "before" ? before : after;
   if (before.length !== after.length) return toLines(own, side);
@@ -55,7 +55,7 @@ function highlightWords(before: readonly string[], after: readonly string[], sid
 
 function findChangedWords(before: string, after: string, side: "before" | "after"): Range[] | undefined {
   const parts = diffWordsWithSpace(before, after, { maxEditLength: MAX_CHANGED_WORDS });
-  // Marks help only where something stays.
+  // Highlights help only if some words stay.
   if (!parts?.some(({ added, removed, value }) => !added && !removed && /\p{L}|\p{N}/u.test(value))) return undefined;
   let at = 0;
   return parts.flatMap(({ added, removed, value }): Range[] => {

@@ -11,7 +11,7 @@ export interface Step {
   change_id: string;
   at: string;
   sentence: Part[];
-  /** How it is known whose doing it was, where that was proven. */
+  /** Proof of the person, if there is one. */
   proof: Part[];
   note: string;
   shape: Shape;
@@ -23,7 +23,7 @@ type Icon = readonly [Shape, Tone];
 
 const readText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The steps, in the order of the entries. */
+/** Makes a step of each entry, in their order. */
 export const makeSteps = (entries: readonly AuditEntry[]): Step[] => entries.map(makeStep);
 
 function makeStep(entry: AuditEntry): Step {
@@ -49,7 +49,7 @@ function makeStep(entry: AuditEntry): Step {
 
 const QUIET: Icon = ["dash", "quiet"];
 
-/** Signs by the decision, the verdict or the event. */
+/** Icons by decision, verdict or event. */
 const SIGNS: readonly (readonly [RegExp, Icon])[] = [
   [/failed|drifted|automation_stopped|rebuilt|suspended/, ["bang", "bad"]],
   [/^change_applied/, ["full", "good"]],
@@ -67,7 +67,7 @@ function findIcon(event: EventType, facts: Facts): Icon {
   return SIGNS.find(([pattern]) => pattern.test(readText(word)))?.[1] ?? QUIET;
 }
 
-/** A signature proves whose key it was, and that they were there; not what they understood. */
+/** Describes the proof of a signature: the key and the presence of its owner, not their understanding. */
 function describeProof(facts: Facts): Part[] {
   const actor = readText(facts["approver"]) || readText(facts["proposer"]) || readText(facts["actor"]);
   if (facts["authenticated"] === "signature")

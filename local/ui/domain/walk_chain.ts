@@ -5,11 +5,11 @@ import { type CheckResult, checkEntries, type Link } from "./audit_check.ts";
 
 const PAGE_SIZE = 1000;
 
-/** Range of entries, the part that was already known, and a listener for progress. */
+/** Range of entries, a receipt to compare with, and a listener for progress. */
 export interface Walk {
   /** The first entry to check. */
   from: number;
-  /** The last; the newest where absent. */
+  /** The last entry; absent: the newest. */
   to?: number;
   signal: AbortSignal;
   onProgress: (checked: number, total: number) => void;
@@ -17,7 +17,7 @@ export interface Walk {
   expect?: { id: number; hash: string } | undefined;
 }
 
-/** Checks the entries; rejects with `AbortError` when it is called off. */
+/** Checks the entries. Errors: `AbortError` when the signal aborts. */
 export async function walkChain({
   from,
   to,

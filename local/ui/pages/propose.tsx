@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/current_state.ts";
 import type { AuditEntry, ChangeDetail, ProposalAnswer } from "../core/api_types.ts";
-import { encodeForm, newKey, post, ServiceError } from "../core/api.ts";
+import { encodeForm, findFieldFault, newKey, post } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { storedDraft, personName } from "../core/session.ts";
@@ -19,7 +19,7 @@ import {
 import { findDraftSupersedeProblem } from "../domain/follow_ups.ts";
 import { parseValue, formatValue } from "../domain/kinds.ts";
 import { storeReceipt } from "../domain/receipts.ts";
-import { listOfferedKpis } from "../domain/kpis.ts";
+import { listOfferedKpis } from "../domain/kpi_series.ts";
 import { statusBadge } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
@@ -139,7 +139,6 @@ function Proposal({
     setDraft(initial);
   };
   const kpis = listOfferedKpis((state?.goals ?? []).map(({ kpi }) => kpi));
-  const faults = error instanceof ServiceError ? (error.body.fields ?? []) : [];
   return (
     <>
       <PageHead
@@ -176,7 +175,7 @@ function Proposal({
             isPromotion={promotes !== undefined}
             automations={intent.policy?.apply_when ?? []}
             valueFault={valueFault}
-            faultOf={(field) => faults.find((one) => one.field === field)?.message}
+            faultOf={(field) => findFieldFault(error, field)}
             onSend={() => void send()}
             onStartOver={storedDraft.get() === "" ? undefined : startOver}
           />

@@ -1,8 +1,8 @@
-/** Acts: sent under a name, with a note, once, and signed where the intent lists a key of that name. */
+/** Forms of actions: sent under a name with a note, and signed if the intent lists a key of that name. */
 import type { ComponentChildren } from "preact";
 import { type MutableRef, useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry } from "../core/api_types.ts";
-import { type Fields, post, ServiceError, UnreachableError } from "../core/api.ts";
+import { type Fields, findFieldFault, post, ServiceError, UnreachableError } from "../core/api.ts";
 import { useValue } from "../core/hooks.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
@@ -17,7 +17,7 @@ import { useIdempotencyKeys } from "./form_submit.tsx";
 import { Signing } from "./signing.tsx";
 import type { Prove } from "./use_signature.tsx";
 
-/** An act as a form must know it. */
+/** Texts and request of an action. */
 export interface ActionForm {
   /** The text of its button. */
   label: string;
@@ -35,7 +35,7 @@ export interface ActionForm {
   person?: "actor" | "approver" | "proposer";
   /** Sent with it each time. */
   fields?: Fields;
-  /** It can be done without a name; then the first key of a dialog cancels it. */
+  /** It needs no name; the dialog then focuses Cancel first. */
   isNameless?: boolean;
   style?: "danger" | "secondary";
 }
@@ -45,27 +45,27 @@ export interface RecordedAnswer {
   audit_entry?: AuditEntry | null;
 }
 
-/** How an act is sent, and who hears of it. */
+/** Condition of the request, and its listeners. */
 export interface SendOptions<A extends RecordedAnswer> {
   /** The revision of the change that is shown. */
   revision?: number;
   onDone: (answer: A) => void;
   onRefused?: ((message: string) => void) | undefined;
-  /** Called where the shown change may be out of date. */
+  /** Called when the shown change may be out of date. */
   onStale?: ((failure: ServiceError) => Promise<void>) | undefined;
 }
 
-/** A statement to sign, in words and exactly. */
+/** A statement to sign, and its words. */
 export interface StatementTexts {
   signable: (by: { name: string; note: string }) => Signable;
-  /** In place of the words of the act. */
+  /** Replaces `says` of the action. */
   says?: ComponentChildren;
   facts?: readonly (readonly [string, ComponentChildren])[];
 }
 
 const STALE = [400, 404, 409, 412];
 
-/** Sends an act; `send` takes what makes its fields, which may ask a person for a key first. */
+/** Sends an action; `send` takes a function that makes the fields and may ask for a key. */
 function useSend<A extends RecordedAnswer>(path: string, { revision, onDone, onRefused, onStale }: SendOptions<A>) {
   const [stage, setStage] = useState<"proving" | "sending" | undefined>();
   const [error, setError] = useState<unknown>();
@@ -95,7 +95,7 @@ function useSend<A extends RecordedAnswer>(path: string, { revision, onDone, onR
   return { stage, error, asksToken, askToken: () => setAsksToken(true), send };
 }
 
-/** A token field where one is needed, and the reason why an act failed. */
+/** The error of an action, with a token field if one is needed. */
 const SendFailure = ({ error, asksToken }: { error: unknown; asksToken: boolean }) => (
   <>
     {asksToken && <StoredTokenField />}
@@ -108,11 +108,11 @@ const SendFailure = ({ error, asksToken }: { error: unknown; asksToken: boolean 
   </>
 );
 
-/** The dialog of an act; `children` are its own fields, `fields` what they send. */
+/** The dialog of an action; `children` are its own inputs, `fields` their values. */
 export function ActionDialog<A extends RecordedAnswer>({
   of,
   fields,
-  signed: { signable: matter, says = of.says, facts = [] },
+  signed: { signable, says = of.says, facts = [] },
   mustSign = false,
   lead,
   children,
@@ -126,16 +126,16 @@ export function ActionDialog<A extends RecordedAnswer>({
   of: ActionForm;
   fields: Fields;
   signed: StatementTexts;
-  /** It is signed by all who have a key. */
+  /** Everybody who has a key must sign. */
   mustSign?: boolean;
-  /** Stands above the fields; it may ask for the token. */
+  /** Shown above the inputs; may ask for the token. */
   lead?: (askToken: () => void) => ComponentChildren;
   children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
   /** Explains that the shown change has been altered meanwhile; nothing can be sent then. */
   stale?: ((error: unknown) => ComponentChildren) | undefined;
-  /** Set while what was sent may have been done. */
+  /** True while a sent request may have been done. */
   inDoubt?: MutableRef<boolean>;
-  /** Goes on to what waits next once it is recorded. */
+  /** Opens the next waiting change once the action is recorded. */
   onNext?: ((answer: A) => void) | undefined;
   onClose: () => void;
   wide?: boolean;
@@ -169,8 +169,7 @@ export function ActionDialog<A extends RecordedAnswer>({
     const stated = { ...of.fields, ...fields, [person]: name || undefined, note: note || undefined };
     void send(async () => ({ ...stated, ...(signs && (await prove!())) }));
   };
-  const faults = error instanceof ServiceError ? (error.body.fields ?? []) : [];
-  const faultOf = (field: string) => faults.find((one) => one.field === field)?.message;
+  const faultOf = (field: string) => findFieldFault(error, field);
   const isReady = !signs || prove !== undefined || busy;
   const nameField = asksName && (
     <NameField value={typed} onValue={setName} required={!isNameless} first={!isNameless} />
@@ -196,7 +195,7 @@ export function ActionDialog<A extends RecordedAnswer>({
         {signs && (
           <Signing
             name={name}
-            matter={matter({ name, note })}
+            matter={signable({ name, note })}
             facts={facts}
             error={error}
             onProve={(next) => setProve(() => next)}
@@ -242,12 +241,12 @@ export function ActionDialog<A extends RecordedAnswer>({
 const buttonLabel = (label: string, name: string, signs: boolean): string =>
   signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 
-/** An act in one tap: the statement stands above the button that has it signed. */
+/** An action in one tap: the statement, and a button that signs it. */
 export function OneTapForm<A extends RecordedAnswer>({
   of,
   name,
   fields,
-  signed: { signable: matter, says = of.says, facts = [] },
+  signed: { signable, says = of.says, facts = [] },
   ...sending
 }: SendOptions<A> & { of: ActionForm; name: string; fields: Fields; signed: StatementTexts }) {
   const { stage, error, asksToken, send } = useSend<A>(of.path, sending);
@@ -260,7 +259,7 @@ export function OneTapForm<A extends RecordedAnswer>({
     <form class="one-tap" onSubmit={onSubmit}>
       <Signing
         name={name}
-        matter={matter({ name, note: "" })}
+        matter={signable({ name, note: "" })}
         facts={facts}
         error={error}
         onProve={(next) => setProve(() => next)}

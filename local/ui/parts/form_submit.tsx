@@ -1,6 +1,6 @@
 /** The buttons of a form, the state of its request, and its idempotency keys. */
 import { useRef, useState } from "preact/hooks";
-import { type Fields, newKey, ServiceError } from "../core/api.ts";
+import { type Fields, findFieldFault, newKey } from "../core/api.ts";
 
 /** Submit and cancel buttons of a form. A busy submit button is not `disabled`, since it would lose the focus. */
 export const FormButtons = ({
@@ -40,8 +40,7 @@ export function useSubmit(request: () => Promise<unknown>, onDone: () => void) {
       .then(onDone, setError)
       .finally(() => setBusy(false));
   };
-  const fields = error instanceof ServiceError ? (error.body.fields ?? []) : [];
-  return { send, busy, error, faultOf: (field: string) => fields.find((one) => one.field === field)?.message };
+  return { send, busy, error, faultOf: (field: string) => findFieldFault(error, field) };
 }
 
 /** Returns a function that gives equal fields the same idempotency key, so that a request sent again is not done twice. */

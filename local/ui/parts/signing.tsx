@@ -13,15 +13,15 @@ import { Facts } from "./panel.tsx";
 import { Code, UserText } from "./text.tsx";
 import { type Prove, useSignature, signWithPasskey } from "./use_signature.tsx";
 
-/** Whose signature of what is wanted, and who takes its proof: `undefined` while there is none to be had. */
+/** The signer, and the listener that gets the function which signs; `undefined` while nothing can be signed. */
 export interface SigningProps {
   name: string;
-  /** Why the last one was refused. */
+  /** Error of the last proof. */
   error: unknown;
   onProve: (prove: Prove | undefined) => void;
 }
 
-/** Shows what is signed – the children are its words, `facts` stand in it too – and says how. */
+/** Shows the statement (`children` in words, `facts` as a list) and the ways to sign it. */
 export function Signing({
   name,
   matter,
@@ -45,7 +45,7 @@ export function Signing({
   const text = statement?.text ?? "";
   useEffect(() => setSignature(""), [text]);
 
-  // A passkey's button stands from the first: the statement is rebuilt when it is pressed.
+  // A passkey can be used immediately: the statement is rebuilt when the button is pressed.
   const able =
     problem === undefined &&
     (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !over : passkeys.length > 0);
@@ -88,7 +88,7 @@ export function Signing({
   );
 }
 
-/** A browser gives a passkey only to the address that it was made for. */
+/** Links to the addresses at which the passkeys work. */
 const PasskeyElsewhere = ({ places }: { places: readonly string[] }) => (
   <Notice tone="warn">
     <p>Your passkey can be asked for only where it was made. Go on with this page there:</p>
@@ -106,10 +106,10 @@ const VALID_MS = 10 * 60_000;
 
 const SSH_SIGNATURE = /^-----BEGIN SSH SIGNATURE-----\s[^-]+-----END SSH SIGNATURE-----$/;
 
-/** Text as one word of a POSIX shell. */
+/** Quotes text for a POSIX shell. */
 const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A command that signs the statement elsewhere, and a place for what it gives. */
+/** A command that signs the statement in a terminal, and a field for the signature. */
 function SshSigning({
   text,
   at,

@@ -10,16 +10,16 @@ import { Moment } from "./time.tsx";
 export const Timeline = ({ entries }: { entries: readonly AuditEntry[] }) => (
   <Panel title="History">
     <ol class="timeline">
-      {makeSteps(entries).map(({ id, at, sentence: what, proof: proven, note, shape, tone, change_id }) => (
+      {makeSteps(entries).map(({ id, at, sentence, proof, note, shape, tone, change_id }) => (
         <li key={id} class={tone}>
           <Icon shape={shape} />
           <div>
             <p>
-              <Sentence parts={what} />.
+              <Sentence parts={sentence} />.
             </p>
-            {proven.length > 0 && (
+            {proof.length > 0 && (
               <p class="quiet">
-                <Sentence parts={proven} />
+                <Sentence parts={proof} />
               </p>
             )}
             {note !== "" && (

@@ -1,4 +1,4 @@
-/** The statement of something as it stands now, and its proof when it is asked for. */
+/** The current statement of a decision, and its proof. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { IntentView } from "../core/api_types.ts";
 import { type Fields, ServiceError, getServiceTime } from "../core/api.ts";
@@ -8,16 +8,16 @@ import type { Passkey } from "../domain/keys.ts";
 import { signChallenge } from "../domain/passkeys.ts";
 import type { Signable, Statement } from "../domain/statement.ts";
 
-/** A statement is rebuilt after this time, so that its reader has time left; the service takes one for ten minutes. */
+/** Age at which a statement is rebuilt, and at which it expires; the service accepts one for ten minutes. */
 const FRESH_MS = 4 * 60_000;
 const VALID_MS = 9.5 * 60_000;
 
 const timeNow = (): string => new Date(getServiceTime()).toISOString();
 
-/** Gives the fields that prove a decision: `proof` and `at`. */
+/** Signs, and returns the fields `proof` and `at`. */
 export type Prove = () => Promise<Fields>;
 
-/** Makes the statement; `held` keeps its time, as somebody signs it elsewhere. `error` is why the last proof was refused. */
+/** Makes the statement; `held` keeps its time while it is signed in a terminal. `error` is that of the last proof. */
 export function useSignature(
   signable: Signable,
   { data: intent, reload }: Resource<IntentView>,
@@ -62,7 +62,7 @@ export function useSignature(
     return () => void (gone = true);
   }, [signable.key, manifest_hash, at]);
 
-  /** Signed once, a statement is sent with that proof again and again. */
+  /** Signs a statement once; a repeated request sends the same proof. */
   const prove = async (sign: (statement: Statement) => Promise<object>): Promise<Fields> => {
     const stated = latest.current;
     const statement = await stated.matter.makeStatement(stated.manifest_hash!, stated.at);
@@ -73,7 +73,7 @@ export function useSignature(
   return { at, ...result, moved: intentChanged, over, renew, prove };
 }
 
-/** Has a statement signed with a passkey. */
+/** Returns a function that signs a statement with a passkey. */
 export const signWithPasskey =
   (keys: readonly Passkey[]) =>
   ({ challenge }: Statement): Promise<object> =>

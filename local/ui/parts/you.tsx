@@ -3,17 +3,17 @@ import { useValue } from "../core/hooks.tsx";
 import { fetchPermissions } from "../core/api.ts";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
-import { useIntent, useWhoami } from "../core/shared.ts";
+import { findProvenName, useIntent, useWhoami } from "../core/shared.ts";
 import { Dialog } from "./dialog.tsx";
 import { NameField, TokenField } from "./person_fields.tsx";
 import { UserText } from "./text.tsx";
 
-/** Asks who sits here: a name for decisions, and the token if the service wants one. */
+/** Asks for the reader's name, and for the token if the service needs one. */
 export function YouDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState(useValue(personName));
   const [token, setToken] = useState(useValue(adminToken));
   const { data: me } = useWhoami();
-  const proxyName = me?.authenticated === "proxy" || me?.authenticated === "jwt" ? me.name : null;
+  const proxyName = findProvenName(me);
   const { data: intent } = useIntent();
   const [fault, setFault] = useState<string | undefined>();
   const [busy, setBusy] = useState(false);

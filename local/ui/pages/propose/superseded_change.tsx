@@ -36,7 +36,7 @@ export function SupersededChange({
   const { data: read, error, loading } = found;
   // The form was begun from the change as it was then.
   const [of, begin] = useState<ChangeDetail | undefined>();
-  const [held, setHeld] = useState<{ held: TargetValue; error?: unknown } | undefined>(
+  const [held, setCurrent] = useState<{ held: TargetValue; error?: unknown } | undefined>(
     take ? undefined : { held: undefined },
   );
   useEffect(() => {
@@ -44,7 +44,9 @@ export function SupersededChange({
   }, [read, loading]);
   useEffect(() => {
     if (of && take)
-      void readRestoredValue(of).then(setHeld, (failure: unknown) => setHeld({ held: undefined, error: failure }));
+      void readRestoredValue(of).then(setCurrent, (failure: unknown) =>
+        setCurrent({ held: undefined, error: failure }),
+      );
   }, [of]);
   if (of && held)
     return (
