@@ -1,4 +1,4 @@
-/** Answers other tools that ask for a release. */
+/** Answers other tools (release gates) that request a release. */
 import { AppError, type ErrorCode } from "../../kit/errors.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { NoTargetSystem, type ProductAdapter } from "../operations/adapter_port.ts";
@@ -7,14 +7,14 @@ import type { GateDecision } from "../rules/decide_gate.ts";
 import { runTransaction } from "../transaction.ts";
 import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 
-/** States of the service in which nothing is decided: the answer is then to wait. */
+/** Errors of states in which the service decides nothing: the answer is then to wait. */
 const UNDECIDED: ReadonlySet<ErrorCode> = new Set(["chain_broken", "clock_behind", "intent_outdated"]);
 
-/** Returns true where others may ask for a target. Throws `NoTargetSystem`. */
+/** Returns true if other tools may ask about a target. Errors: `NoTargetSystem`. */
 export const isGate = (adapter: ProductAdapter | undefined, { tenant_id, target }: TargetKey): boolean =>
   adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
 
-/** Requires that others may ask for a target (400 `no_target_system`). */
+/** Requires that other tools may ask about a target. Errors: 400 `no_target_system`. */
 export function requireGate(adapter: ProductAdapter | undefined, key: TargetKey): void {
   try {
     if (isGate(adapter, key)) return;
@@ -25,7 +25,7 @@ export function requireGate(adapter: ProductAdapter | undefined, key: TargetKey)
   throw new AppError("no_target_system", `${key.target} is no gate: its target system sets its value`);
 }
 
-/** Returns the answer to a question for a release; writes nothing. Errors: 400 `no_target_system`. */
+/** Returns the answer to a request for a release; writes nothing. Errors: 400 `no_target_system`. */
 export async function askGate(deps: ChangesDeps, question: GateQuestion): Promise<GateDecision> {
   requireGate(deps.product!.adapter, question);
   return waitWhileUndecided(() =>
@@ -33,7 +33,7 @@ export async function askGate(deps: ChangesDeps, question: GateQuestion): Promis
   );
 }
 
-/** Returns a decision; waiting where the service decides nothing at present. */
+/** Returns a decision; `waiting` while the service decides nothing. */
 export async function waitWhileUndecided(decide: () => Promise<GateDecision>): Promise<GateDecision> {
   try {
     return await decide();

@@ -1,4 +1,4 @@
-/** Attests that a change is consented to and in force: an in-toto Statement that other verifiers read, in a signed envelope. */
+/** Attests that a change has its consents and is in force: an in-toto Statement for other verifiers, in a signed envelope. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { type Envelope, type EnvelopeSigner, signEnvelope } from "../../kit/dsse.ts";
 import { AppError } from "../../kit/errors.ts";
@@ -17,7 +17,7 @@ const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 /** The service that attests, and its key. */
 export interface Attester {
   signer: EnvelopeSigner;
-  /** Address of the console, by which verifiers know the service; the log's name without one. */
+  /** Address of the console, which identifies the service to verifiers; undefined: the origin of the log does. */
   publicUrl: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
     const head = findHead(transaction, change);
     if (head === undefined) await requireOwner(transaction, change);
     else await requireAllowedRelease(transaction, change, head);
-    // A release was judged just now; the consents of another change were, last, when it was applied.
+    // A release is judged now, under the current intent; the consents of another change were judged when it was applied.
     const entry = head === undefined ? await transaction.evidence.storedEntry(applied?.entry) : undefined;
     const policy = (entry && parseDetail(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
     return makeStatement(transaction, { change, head, policy, publicUrl });
@@ -42,7 +42,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
   return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });
 }
 
-/** Returns the commit that a change releases; undefined for one that is no release. Errors: 409 `not_in_force`. */
+/** Returns the commit that a change releases; undefined for a change that is no release. Errors: 409 `not_in_force`. */
 function findHead({ product }: Transaction, change: Change): string | undefined {
   const [entry, ...others] = listEntries(change);
   if (!entry || others.length > 0 || change.kind !== "config") return undefined;

@@ -1,4 +1,4 @@
-/** Answers a tool that says who it is, and records the answer. */
+/** Answers a tool with a token of its own, and records the answer. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { serviceActor } from "../rules/actor.ts";
@@ -22,8 +22,8 @@ export interface GateCaller {
 }
 
 /**
- * Judges a release and records `release_checked` where there is a change, once for each caller, head and answer. `caller`: absent
- * for a holder of the admin token. Errors: those of a governed write.
+ * Judges a release. Records `release_checked` if there is a change, once for each caller, head and answer. `caller`: absent for
+ * a holder of the admin token. Errors: those of a governed write.
  */
 export const checkRelease = (
   deps: ChangesDeps,
@@ -41,7 +41,7 @@ export const checkRelease = (
     return decision;
   });
 
-/** Returns true for an answer that was not given before, and notes it. */
+/** Returns true for an answer that was not returned before, and stores it. */
 async function isNew(
   { tx, sha256 }: Transaction,
   { target, head }: GateQuestion,

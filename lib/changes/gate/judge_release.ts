@@ -1,4 +1,4 @@
-/** Judges a release that another tool asks for, by the changes of its target as the log shows them. Writes nothing. */
+/** Judges a release for another tool, by the changes of its target according to the log. Writes nothing. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import { AppError } from "../../kit/errors.ts";
 import { findLastFreeze } from "../freeze.ts";
@@ -25,32 +25,32 @@ import { requireConsented } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { listRecords } from "../../store/pages.ts";
 
-/** A question for a release. */
+/** A request for a release. */
 export interface GateQuestion extends TargetKey {
   /** The commit that is to be deployed. */
   head: string;
 }
 
-/** A release with its record, where that matches the log. */
+/** A release, with its record if that matches the log. */
 interface VerifiedRelease extends Release {
   record?: ChangeRecord;
 }
 
-/** A change of a target as its entries tell it. */
+/** A change of a target, folded from its entries. */
 interface TracedChange {
   state: ChangeState;
   consented: number;
 }
 
-/** Entries of a target, and rows of an index, that are looked through. */
+/** Most entries of a target, and most rows of an index, that are searched. */
 const MAX_LISTED = 500;
-/** Changes whose entries are read at once. */
+/** Changes whose entries are read together. */
 const BATCH = 50;
-/** Newest proposals that are searched for a head that the newest consented release does not have, and matches that are verified. */
+/** Most proposals that are searched for another head, newest first, and most matches that are verified. */
 const MAX_SEARCHED = 100;
 const MAX_MATCHES = 10;
 
-/** Returns the answer, and the record of the change that it names where that matches the log. */
+/** Returns the answer, and the record of the change in it if that record matches the log. */
 export async function judgeRelease(
   transaction: Transaction,
   question: GateQuestion,
@@ -78,7 +78,7 @@ export async function judgeRelease(
 }
 
 /**
- * Lists the changes that may release a target: those of the log, so that no index can hide one, and those of the indexes, which
+ * Lists the changes that may release a target: those in the log, so that no index can hide one, and those in the indexes, which
  * reach further back. `recent`: the newest proposals, newest first.
  */
 async function listCandidates(
@@ -104,8 +104,9 @@ async function listCandidates(
 }
 
 /**
- * Finds the approved or applied change whose last consent is newest. The last entry about a change is known without being read,
- * and no consent to it is newer: those with the newest are read first, until none that is left can have a newer consent.
+ * Finds the approved or applied change with the newest last consent. The id of the last entry about each change is known
+ * without reading it, and its consents are not newer: changes with the newest last entries are read first, until no other can
+ * have a newer consent.
  */
 async function findNewest(
   transaction: Transaction,
@@ -133,7 +134,7 @@ async function findNewest(
   return undefined;
 }
 
-/** Finds the newest changes with a head, whatever became of them, newest first. */
+/** Lists the newest changes with a head, in any status, newest first. */
 async function findMatches(
   transaction: Transaction,
   question: GateQuestion,
@@ -141,7 +142,7 @@ async function findMatches(
 ): Promise<VerifiedRelease[]> {
   const found: VerifiedRelease[] = [];
   const records = await readRecords(transaction.tx, recent);
-  // A record is only verified where it says that it is of this head.
+  // Only records with this head are verified.
   for (const record of records) {
     if (!record || findReleaseHead(question.target, findEntry(record.change, question)?.value) !== question.head)
       continue;
@@ -154,7 +155,7 @@ async function findMatches(
   return found;
 }
 
-/** Follows a change of a target by its entries; empty where the log has none of it, or they are of another target. */
+/** Folds the entries of a change; empty if the log has none, or if they are about another target. */
 async function traceChange(
   { tx, ledger, evidence, indexedAfter }: Transaction,
   key: TargetKey,
@@ -168,7 +169,7 @@ async function traceChange(
   return state && isTargetProposal(key, entries[0]) ? [{ state, consented: lastConsent(entries) }] : [];
 }
 
-/** Reads the record of a change; undefined where it is of another kind. */
+/** Reads the release of a change from its verified record; undefined if the change sets no such target. */
 async function readRelease(
   { ledger }: Transaction,
   key: TargetKey,
@@ -185,11 +186,11 @@ async function readRelease(
   return set && { record, change, head: findReleaseHead(set.target, set.value), consented };
 }
 
-/** Returns what a change of kind `config` sets at a place. */
+/** Returns the entry of a `config` change for a target. */
 const findEntry = (change: Change, key: TargetKey) =>
   change.kind === "config" ? listEntries(change).find((entry) => isSameTarget(entry, key)) : undefined;
 
-/** Returns the entry of the last approval; of a change that the intent approved, its proposal. */
+/** Returns the id of the entry of the last approval; for a minor change, of its proposal. */
 function lastConsent(entries: readonly AuditEntry[]): number {
   const approval = entries.findLast(
     ({ event_type, detail }) => event_type === "consent_decision" && parseDetail(detail).decision === "approved",
@@ -200,7 +201,7 @@ function lastConsent(entries: readonly AuditEntry[]): number {
 const findNewestRelease = (releases: readonly (VerifiedRelease | undefined)[]): VerifiedRelease | undefined =>
   releases.reduce((newest, one) => (one && one.consented > (newest?.consented ?? 0) ? one : newest), undefined);
 
-/** Finds what would reject the apply of an approved change, or the consents of an applied one. */
+/** Returns the error that an apply of an approved change would meet, or a use of the consents of an applied one. */
 async function findObstacle(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
   try {
     if (record.change.status === "applied") await requireValidConsents(transaction, record);
@@ -213,8 +214,8 @@ async function findObstacle(transaction: Transaction, record: ChangeRecord): Pro
 }
 
 /**
- * Requires that the consents of an applied change count today, and that nothing holds releases back. A mandate that has ended or is
- * suspended since the apply takes nothing back: its bounds of now are asked, and its state of then.
+ * Requires that the consents of an applied change count today, and that nothing blocks releases. A mandate that ended or was
+ * suspended after the apply still counts: its state at the apply is checked, with its bounds of today.
  */
 async function requireValidConsents(transaction: Transaction, record: ChangeRecord): Promise<void> {
   const { tx, product, now } = transaction;

@@ -1,9 +1,11 @@
-/** Holds the revision that a caller expects against a change that tools asked for meanwhile. */
+/** Checks the revision that a caller expects; requests of release gates do not count as changes. */
 import { type Caller, requireRevision } from "../caller.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** Requires a revision that the caller expects, or that only `release_checked` followed. Errors: 412 `version_mismatch`. */
+/**
+ * Requires the expected revision, or a later one that only `release_checked` entries led to. Errors: 412 `version_mismatch`.
+ */
 export async function requireUnchanged(
   { ledger }: Transaction,
   caller: Pick<Caller, "expected">,

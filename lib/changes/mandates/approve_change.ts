@@ -1,4 +1,4 @@
-/** The decision of mandates on a proposal, within the transaction that records it. */
+/** Lets mandates approve a proposal, in the transaction that records it. */
 import { AppError } from "../../kit/errors.ts";
 import { type ValueFacts, type ValueJudgement, judgeValues, type SystemReading } from "../judge_values.ts";
 import { findUnapprovedRollback } from "../recent_rollback.ts";
@@ -22,12 +22,12 @@ import { countOpen } from "./count_open.ts";
 import { listSignedMandates, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
-/** Why a change lies outside a mandate of its agent. */
+/** The bound of a mandate that a change of its agent violates. */
 export interface MandateViolation extends BoundViolation {
   mandate_id: string;
 }
 
-/** A proposal, and what was found out about it. */
+/** A proposal, and the facts about its targets. */
 export interface ProposalFacts {
   input: ProposeInput;
   actor: Actor;
@@ -36,13 +36,13 @@ export interface ProposalFacts {
   readings?: readonly SystemReading[] | undefined;
 }
 
-/** The decision: the approved change, or why no mandate approves it. */
+/** The approved change, or the reasons why no mandate approves it. */
 export interface MandateDecisionResult {
   enacted?: CommandResult;
   outside?: MandateViolation[];
 }
 
-/** Lets the oldest mandate that fits approve a recorded proposal of its agent. */
+/** Approves a recorded proposal by the oldest mandate of its agent that covers it. */
 export async function decideByMandate(
   transaction: Transaction,
   { record }: CommandResult,
@@ -68,7 +68,7 @@ export async function decideByMandate(
   return outside.length > 0 ? { outside } : {};
 }
 
-/** Returns the approval of a mandate, or the first bound that the change breaks. */
+/** Returns the approval of a mandate, or the first bound that the change violates. */
 async function judgeProposal(
   transaction: Transaction,
   mandate: MandateRecord,
@@ -94,7 +94,7 @@ async function judgeProposal(
   return findValueViolation(values) ?? countChange(transaction, mandate, bounds, listEntries(input).length);
 }
 
-/** Returns the breach of a change of a target that was rolled back in the last 24 hours. */
+/** Returns a violation if a target of the change was rolled back in the last 24 hours. */
 export async function findRecentRollback(
   evidence: Transaction["evidence"],
   change: ProposeInput | Change,
@@ -118,7 +118,7 @@ export const judgeLimits = async (
 ): Promise<ValueJudgement> =>
   limits ? judgeValues(ledger, change, { policy: { targets: [toTargetRule(limits)] }, at, ...facts }) : {};
 
-/** Judges the values of a change by the schema of a mandate alone: what is applied already has made its step. */
+/** Judges the values of a change by the schema of a mandate alone: an applied change has already made its step. */
 export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "limits">): ValueJudgement {
   try {
     if (limits) requireSchemas(change, { targets: [toTargetRule(limits)] }, validateValue);
@@ -129,7 +129,7 @@ export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "l
   }
 }
 
-/** Returns why values break the limits of a mandate. */
+/** Returns the limit of a mandate that values violate. */
 export function findValueViolation({ error, first, unheld }: ValueJudgement): BoundViolation | undefined {
   if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: toSentence(error) };
   const target = first ?? unheld;
@@ -139,7 +139,7 @@ export function findValueViolation({ error, first, unheld }: ValueJudgement): Bo
 
 const toSentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()}${message.slice(1)}.`;
 
-/** Counts one more change, on the day each of its entries, or returns the count that is used up. */
+/** Counts a change: each of its entries for the daily limit. Returns the violated limit if none is left. */
 async function countChange(
   { evidence, at }: Transaction,
   mandate: MandateRecord,
@@ -160,7 +160,7 @@ async function countChange(
   return { mandate_id, revision, entry: counts_from, number, left };
 }
 
-/** Returns how many changes a mandate has approved on the UTC day of a moment, by the log. */
+/** Counts the changes that a mandate approved on the UTC day of `at`, by the log. */
 export async function countUsedToday(
   evidence: Transaction["evidence"],
   mandateId: string,

@@ -1,4 +1,4 @@
-/** Judges again, at each use of a change that a mandate alone approved, whether it still lies inside. */
+/** Checks at each use of a change that only a mandate approved that it still lies inside the mandate. */
 import { AppError } from "../../kit/errors.ts";
 import { readRecordedBases, type SystemReading } from "../judge_values.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
@@ -15,7 +15,7 @@ import { findRecentRollback, findValueViolation, judgeLimits, judgeSchema } from
 import { type MandateSources, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
-/** Values that are judged at an apply. */
+/** Facts about the current values at an apply. */
 interface ApplyValues {
   readings: readonly SystemReading[] | undefined;
   recorded: readonly StepBase[];
@@ -24,8 +24,8 @@ interface ApplyValues {
 type MandateContext = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
- * Requires that a change whose only consent is a mandate's lies inside it at the moment of the transaction; its steps are judged
- * where values are given. Returns the numbers that its target holds which no change of ours has set. Errors: 403 `consent_incomplete`.
+ * Requires that a change that only a mandate approved lies inside it at the moment of the transaction. Steps are judged if
+ * values are provided. Returns the numbers in its targets that no change of this service set. Errors: 403 `consent_incomplete`.
  */
 export async function requireInsideMandate(
   transaction: MandateContext,
@@ -45,7 +45,7 @@ export async function requireInsideMandate(
   );
 }
 
-/** Returns the change as people decide on it: without the consent of a mandate outside of which it lies now. */
+/** Returns the change without its mandate's consent, if it now lies outside the mandate. */
 export async function dropInvalidMandate(
   transaction: MandateContext,
   change: Change,
@@ -62,7 +62,7 @@ const removeMandateConsent = (change: Change): Change => ({
   approvals: change.approvals.map((one) => (isMandateApproval(one) ? { ...one, inactive: true as const } : one)),
 });
 
-/** Returns why a change that a mandate alone approved lies outside it now. */
+/** Returns the bound that a change that only a mandate approved violates now. */
 async function findMandateViolation(
   transaction: MandateContext,
   change: Change,

@@ -11,7 +11,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** The key of a mandate among those of its agent. */
+/** Returns the key of a mandate in `mandates_by_agent`. */
 export const agentMandateKey = ({ bounds, mandate_id }: MandateRecord): string =>
   formatAgentKey(bounds.agent) + mandate_id;
 

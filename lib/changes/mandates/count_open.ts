@@ -1,11 +1,11 @@
-/** Changes that a mandate approved and that are neither applied nor denied, by the log: no row of the store says how many. */
+/** Counts, from the log alone, the changes that a mandate approved and that are neither applied nor denied. */
 import type { Evidence } from "../evidence.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
 import { isLive } from "../rules/current_state.ts";
 import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
-/** Changes that were open at a durable entry; a change that was closed by then stays closed. */
+/** Changes that were open at a durable entry. A change that was closed by then stays closed. */
 interface OpenCount {
   upTo: number;
   /** By change, the entry of the mandate's consent. */
@@ -41,7 +41,9 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
   return open;
 }
 
-/** Folds the entries of a change, of which each is behind the first of its mandate; where they do not follow, it counts as open. */
+/**
+ * Returns true if a change is open by its entries, all of which come after its mandate's first; also if they cannot be folded.
+ */
 async function isStillOpen(evidence: Evidence, changeId: string, first: number): Promise<boolean> {
   const state = foldEntries(await evidence.entriesAbout(changeId, first));
   return state === undefined || isLive(state.change.status);

@@ -1,4 +1,4 @@
-/** Makes the draft of a mandate, which writes no entry and ends after seven days. */
+/** Drafts a mandate. A draft writes no entry and ends after seven days. */
 import { DAY_MS } from "../../kit/days.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
@@ -57,7 +57,7 @@ export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftRe
   });
 }
 
-/** Returns the bounds with the counts of the policy where none are stated. Errors: 400 `invalid_field`. */
+/** Returns the bounds of a draft; counts that are not stated come from the policy. Errors: 400 `invalid_field`. */
 function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at }: Transaction): MandateBounds {
   const { intent } = product;
   const agent = normalizeName(stated.agent);

@@ -1,4 +1,4 @@
-/** The standing of a mandate: its state, its time, and each of its signatures, verified again at every use. */
+/** The status of a mandate: its state, its time, and its signatures, which are verified again at every use. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { isValidConsent, type SignedEntry } from "../proofs/verify_consent.ts";
@@ -16,28 +16,28 @@ import { findBelowNow, findUnknownKpi } from "./kpi_floor.ts";
 import { mandateFacts } from "./mandate_facts.ts";
 import { type MandateSources, parseMandateEvent, readMandate } from "./read_mandate.ts";
 
-/** Sources by which a mandate is judged. */
+/** Sources that a mandate is judged by. */
 export interface MandateStatusSources extends MandateSources {
   origin: string;
   /** RFC 3339. */
   at: string;
   product: { intent: Intent };
   findLastLossId(): Promise<number>;
-  /** The entry as of which a mandate is judged; absent: now. */
+  /** Judges the mandate as of this entry; absent: now. */
   until?: number | undefined;
 }
 
-/** How a mandate stands now. */
+/** The status of a mandate. */
 export interface MandateStatus {
   /** Why it approves nothing; undefined where it is active. */
   inactive?: string | undefined;
-  /** Signatures that it lacks. */
+  /** Signatures that the mandate lacks. */
   missing: MissingConsent[];
-  /** The bounds that hold under the policy of now. */
+  /** The effective bounds under today's policy. */
   bounds: EffectiveBounds | undefined;
 }
 
-/** Judges a mandate under the intent of now. */
+/** Judges a mandate under today's intent. */
 export async function judgeMandate(sources: MandateStatusSources, mandate: MandateRecord): Promise<MandateStatus> {
   const { at, product } = sources;
   const { policy } = product.intent;
@@ -62,23 +62,23 @@ export async function judgeMandate(sources: MandateStatusSources, mandate: Manda
   return createStatus(at < bounds.from ? `It begins at ${bounds.from}.` : undefined);
 }
 
-/** Returns the last accepted loss, as far as it was accepted when the mandate is judged; 0 where there is none. */
+/** Returns the entry of the last accepted loss before the moment of judgement; 0 without one. */
 async function findAcceptedLoss({ findLastLossId, until = Infinity }: MandateStatusSources): Promise<number> {
   const loss = await findLastLossId();
   return loss > until ? 0 : loss;
 }
 
-/** Judges by the last feeds too, whether or not a suspension was recorded: the log leads. */
+/** Finds a KPI below its floor by the last feeds, also if no suspension was recorded: the log leads. */
 const findBelowToday = async ({ tx, evidence, product, until }: MandateStatusSources, mandate: MandateRecord) =>
   evidence && until === undefined ? findBelowNow({ tx, evidence, product }, mandate) : undefined;
 
-/** Returns true where a mandate is active. */
+/** Returns true for an active mandate. */
 export async function isMandateActive(sources: MandateStatusSources, mandateId: string): Promise<boolean> {
   const mandate = await readMandate(sources, mandateId, sources.until, true);
   return mandate !== undefined && (await judgeMandate(sources, mandate)).inactive === undefined;
 }
 
-/** Lists the signatures that a mandate lacks, of its own or of the resumption that it was or is to be given. */
+/** Lists the signatures that a mandate lacks, or, after a suspension, those that its resumption lacks. */
 async function listMissingNow(sources: MandateStatusSources, mandate: MandateRecord): Promise<MissingConsent[]> {
   const { intent } = sources.product;
   const lacking = listMissingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
@@ -94,7 +94,7 @@ export async function listSigners(
   decision: "mandate" | "mandate_resume",
 ): Promise<string[]> {
   const signatures = decision === "mandate" ? mandate.signatures : mandate.resumes;
-  // After a loss nobody knows who took a signature back: what is still to be completed starts again.
+  // After a loss, a revocation of a signature may be missing from the log: incomplete signatures are collected again.
   const isPending = decision === "mandate_resume" || mandate.state === "draft";
   const lost = isPending ? await findAcceptedLoss(sources) : 0;
   const signers: string[] = [];
@@ -123,11 +123,11 @@ async function isValidSignature(
   return isSigned(consent, detail, listAttendedKeys(approver, intent.policy.signing));
 }
 
-/** Signatures that were found valid, with all that was verified: every use of a mandate verifies the same ones. */
+/** Cache of valid signatures, with all their inputs: every use of a mandate verifies the same signatures. */
 const verifiedSignatures = new Set<string>();
 const MAX_VERIFIED_SIGNATURES = 1000;
 
-/** Returns whether one of the keys made a signature. The same bytes are verified once. */
+/** Returns true if one of the keys made a signature. The same inputs are verified once. */
 async function isSigned(
   consent: Parameters<typeof isValidConsent>[0],
   signed: SignedEntry,
@@ -144,7 +144,7 @@ async function isSigned(
   return isValid;
 }
 
-/** Reads the entry of a signature: one that this transaction wrote is in no evidence yet. */
+/** Reads the entry of a signature; an entry that this transaction wrote is only in the transaction. */
 async function readSignature({ tx, evidence }: MandateStatusSources, id: number): Promise<AuditEntry | undefined> {
   return (await evidence?.entry(id)) ?? (await tx.getMany("audit", [entryKey(id)]))[0]?.value;
 }

@@ -1,4 +1,4 @@
-/** Floors of KPIs: a mandate is not active while a KPI is worse than its floor. */
+/** KPI floors of mandates: a mandate is not active while a KPI is worse than its floor. */
 import { invalidField } from "../../kit/errors.ts";
 import { type RecordedFeeds, readRecordedKpis } from "../recorded_kpis.ts";
 import { type Intent, listKpiNames } from "../rules/intent.ts";
@@ -11,7 +11,7 @@ export interface BelowFloor {
   value: number;
 }
 
-/** Sources of the last feeds, and the intent that names the KPIs. */
+/** Sources of the last feeds, and the intent with the KPIs. */
 export interface FloorSources extends RecordedFeeds {
   product: { intent: Pick<Intent, "kpis"> };
 }
@@ -29,7 +29,7 @@ export function findBelowFloor(
   return undefined;
 }
 
-/** Returns the KPI of a mandate that is worse than its floor by the last feeds. */
+/** Returns the first KPI of a mandate that is worse than its floor according to the last feeds. */
 export async function findBelowNow(sources: FloorSources, mandate: MandateRecord): Promise<BelowFloor | undefined> {
   if (!mandate.bounds.kpi_floor) return undefined;
   return findBelowFloor(mandate, await readRecordedKpis(sources), sources.product.intent);

@@ -16,11 +16,11 @@ import type { AuditEntry } from "../../audit/entry.ts";
 const PAGE_SIZE = 100;
 const MAX_CHANGES = 100;
 
-/** A selection of mandates. */
+/** Filters and page of a list of mandates. */
 export interface MandateQuery {
   state?: MandateState | undefined;
   agent?: string | undefined;
-  /** Leaves out those that have ended. */
+  /** Leaves out mandates that have ended. */
   isOpen?: boolean;
   limit: number;
   after?: string | undefined;
@@ -37,7 +37,7 @@ export interface ApprovedChange {
   status: Status;
 }
 
-/** One mandate with what it approved, newest first, and its entries. */
+/** One mandate with the changes that it approved, newest first, and its entries. */
 export interface MandateDetailView extends MandateView {
   changes: ApprovedChange[];
   audit_entries: AuditEntry[];
@@ -45,7 +45,7 @@ export interface MandateDetailView extends MandateView {
 
 type Sources = Parameters<typeof viewMandate>[0];
 
-/** Runs a read of mandates outside a transaction; `none`: its result where nothing has been logged yet. */
+/** Reads mandates outside a transaction; `none`: the result for an empty log. */
 const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>, none: () => T): Promise<T> =>
   consultLog(deps, async (evidence, head: ChainHead | undefined) => {
     if (!head) return none();

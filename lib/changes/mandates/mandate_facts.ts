@@ -1,10 +1,10 @@
-/** The facts that the statement of a decision on a mandate states. */
+/** The facts in the statement of a decision on a mandate. */
 import { type MandateDecision } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import type { Narrowing } from "../rules/mandate_narrow.ts";
 import type { CommonFacts } from "../rules/statement.ts";
 
-/** The facts of a statement; of a signature also every bound under its name. */
+/** The facts of a statement; the statement of a signature also has every bound. */
 export interface MandateFacts extends CommonFacts {
   decision: MandateDecision;
   mandate_id: string;

@@ -1,4 +1,4 @@
-/** Narrows and revokes mandates: any person who may sign one may do it, with any valid key. */
+/** Narrows and revokes mandates: any person who may sign the mandate may do it, with any valid key. */
 import { listRecords } from "../../store/pages.ts";
 import type { Caller } from "../caller.ts";
 import { readCertainTime } from "../certain_time.ts";
@@ -38,8 +38,8 @@ export const narrowMandate = (
   });
 
 /**
- * Ends a mandate, also one that lacks signatures; a change that it approved and that is not applied yet then needs people. A draft
- * that nobody has signed is removed, without an entry.
+ * Ends a mandate, also if it lacks signatures. Changes that it approved and that are not applied then need people. A draft
+ * without signatures is removed without an entry.
  */
 export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | DraftResult | Replayed> =>
   runTransaction(
@@ -64,13 +64,13 @@ export const revokeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     { ignoresClockLag: true },
   );
 
-/** The work of a cycle: suspends mandates whose changes are contested, and ends those whose time is over. */
+/** Runs in each cycle: suspends mandates whose changes are contested, and ends expired ones. */
 export async function maintainMandates(deps: ChangesDeps): Promise<void> {
   await suspendContested(deps);
   await endOverdue(deps);
 }
 
-/** Records the end of mandates whose time is over by a clock that can be trusted, and removes old drafts. */
+/** Records the end of mandates that have expired by a trusted clock, and removes old drafts. */
 async function endOverdue(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
   for await (const { id } of listRecords(store, "mandates_by_agent", { keysOnly: true })) {

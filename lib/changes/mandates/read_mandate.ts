@@ -1,4 +1,4 @@
-/** Mandates as the log has them: the stored record only says how far back their entries begin. */
+/** Reads mandates from the log. The stored record only says where their entries begin. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
@@ -8,13 +8,13 @@ import { formatAgentKey } from "../records.ts";
 import { parseDetail } from "../rules/event.ts";
 import { foldMandate, type MandateDetail, type MandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
 
-/** Sources of a mandate; without evidence its entries are those that the record names. */
+/** Sources of a mandate. Without evidence, its entries are those that the record names. */
 export interface MandateSources {
   tx: Pick<Reads, "get" | "getMany">;
   evidence?: Evidence | undefined;
 }
 
-/** Entries that were read: the fold and the judgement of signatures read the same. */
+/** Cache of parsed entries, since folding and judging signatures read the same ones. */
 const parsedEvents = new WeakMap<AuditEntry, MandateEvent>();
 
 /** Reads an entry about a mandate. */
@@ -28,8 +28,8 @@ export function parseMandateEvent(entry: AuditEntry): MandateEvent {
 }
 
 /**
- * Returns a mandate by its entries, up to one where that is given; undefined where there is none, or they do not follow each other.
- * `isNamed`: an entry or a person names it, so it is searched in the whole log where its record is missing.
+ * Returns a mandate from its entries, at most up to the entry `until`; undefined without entries, or if they cannot be folded.
+ * `isNamed`: an entry or a person names the mandate, so the whole log is searched if its record is missing.
  */
 export async function readMandate(
   { tx, evidence }: MandateSources,
@@ -41,7 +41,7 @@ export async function readMandate(
   const fold = (entries: readonly AuditEntry[]): MandateRecord | undefined =>
     foldMandate(entries.filter(({ id }) => id <= until).map(parseMandateEvent));
   let entries = await readStoredEntries({ tx, evidence }, mandateId, stored);
-  // No entry that the log has is left out by the record: where those do not follow, all are read.
+  // If the entries that the record points to cannot be folded, all entries of the log are read.
   if (evidence && (entries.length > 0 || isNamed) && !fold(entries))
     entries = await evidence.entriesAboutMandate(mandateId, 1);
   if (entries.length > 0) return fold(entries);
@@ -55,7 +55,7 @@ const readStoredEntries = (
 ): Promise<AuditEntry[]> =>
   evidence ? evidence.entriesAboutMandate(mandateId, stored?.audit[0]) : readEntries(tx, stored?.audit ?? []);
 
-/** Returns the entries of a mandate that an entry names, oldest first. */
+/** Reads the entries of a mandate that an entry names, oldest first. */
 export async function readMandateEntries(
   { tx, evidence }: Required<MandateSources>,
   mandateId: string,
@@ -76,11 +76,11 @@ export async function findMandate(sources: MandateSources, mandateId: string): P
   return mandate;
 }
 
-/** 404 for an id that names no mandate. */
+/** Creates the error for an unknown mandate: 404 `mandate_not_found`. */
 export const createMandateNotFoundError = (mandateId: string): AppError =>
   new AppError("mandate_not_found", `there is no mandate ${mandateId}`, { mandate_id: mandateId });
 
-/** Mandates of one agent that are read for a proposal. */
+/** Most mandates of one agent that a proposal reads. */
 const MAX_PER_AGENT = 100;
 
 /** Lists the ids of signed mandates of an agent that have not ended, oldest first. */

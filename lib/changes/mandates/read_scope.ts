@@ -1,4 +1,4 @@
-/** Entries about mandates as an agent with `read: own` may see them: those of its own. */
+/** Restricts entries about mandates for agents with `read: own` to their own mandates. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
@@ -6,7 +6,7 @@ import { normalizeName } from "../rules/names.ts";
 import type { Reader } from "../rules/reader.ts";
 import { parseMandateEvent } from "./read_mandate.ts";
 
-/** Returns the ids of those entries that are about mandates of other agents. */
+/** Returns the ids of entries about mandates of other agents. */
 export async function listOtherAgentsMandates(
   store: Pick<Reads, "getMany">,
   entries: readonly AuditEntry[],

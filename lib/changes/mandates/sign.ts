@@ -1,4 +1,4 @@
-/** Signs mandates: a draft until it is active, and the resumption of one that is suspended. */
+/** Adds signatures to mandates: to a draft until it is active, and to the resumption of a suspended mandate. */
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, findActor, requirePerson } from "../caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
@@ -26,7 +26,7 @@ import { suspendBelowNow } from "./suspend.ts";
 import { listReachedSystems } from "./systems.ts";
 import { type MandateView, viewMandate } from "./view.ts";
 
-/** A decision on a mandate, and whose it is. */
+/** A decision on a mandate by a person. */
 export interface MandateInput extends ProofInput {
   mandate_id: string;
   approver: string;
@@ -42,7 +42,7 @@ export interface MandateResult extends Receipt {
 export const createDecisionRejection = ({ mandate_id, state }: MandateRecord, reason: string): AppError =>
   new AppError("illegal_transition", `${mandate_id}: ${reason}`, { mandate_id, current_status: state });
 
-/** Requires one who may sign a mandate. Errors: 403 `not_an_approver`. */
+/** Requires a person who may sign a mandate. Errors: 403 `not_an_approver`. */
 export function requireSigner({ product }: Transaction, { bounds }: MandateRecord, name: string): void {
   if (canSignMandate(name, bounds, product.intent)) return;
   throw new AppError(
@@ -52,8 +52,8 @@ export function requireSigner({ product }: Transaction, { bounds }: MandateRecor
 }
 
 /**
- * Verifies the signature of a decision, and the groups of its token. Errors: 400 `invalid_field`, 403 `not_an_approver`,
- * `proof_required`, `proof_invalid`, `identity_mismatch`.
+ * Verifies the signature of a decision, and the groups of the caller's token. Errors: 400 `invalid_field`, 403
+ * `not_an_approver`, `proof_required`, `proof_invalid`, `identity_mismatch`.
  */
 export async function signDecision(
   transaction: Transaction,
@@ -72,7 +72,7 @@ export async function signDecision(
   return { signature, facts: { ...by, ...signed } };
 }
 
-/** Signs a draft; with the last signature the mandate is active, or suspended where a KPI is below its floor. */
+/** Signs a draft. With the last signature the mandate becomes active, or suspended if a KPI is below its floor. */
 export const signMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const { product, at } = transaction;
@@ -105,7 +105,10 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
     return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, after)) };
   });
 
-/** Resumes a suspended mandate, which its quorum signs. Errors: 400 `illegal_transition` also while a KPI is below its floor. */
+/**
+ * Signs the resumption of a suspended mandate, which needs a quorum. Errors: 400 `illegal_transition`, also while a KPI is
+ * below its floor.
+ */
 export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
@@ -125,7 +128,7 @@ export const resumeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     return { entry, mandate: await viewMandate(transaction, after) };
   });
 
-/** Verifies one more signature, and lists those that are lacking after it. */
+/** Verifies one more signature, and lists the signatures that are still missing. */
 async function addSignature(
   transaction: Transaction,
   caller: Caller,

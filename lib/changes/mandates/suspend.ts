@@ -1,4 +1,7 @@
-/** Suspends mandates: by a rollback or a contested drift of what they approved, and by a KPI that is worse than its floor. */
+/**
+ * Suspends mandates after a rollback or a contested drift of a change that they approved, or when a KPI is worse than its
+ * floor.
+ */
 import { listRecords } from "../../store/pages.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { readRecord } from "../records.ts";
@@ -12,7 +15,7 @@ import { findBelowFloor, findBelowNow } from "./kpi_floor.ts";
 import { readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 
-/** Suspends a mandate that is active; any other stays as it is. Returns the mandate after it. */
+/** Suspends an active mandate; any other stays as it is. Returns the mandate. */
 export function suspend(
   transaction: Transaction,
   mandate: MandateRecord | undefined,
@@ -23,13 +26,13 @@ export function suspend(
   return recordEvent(transaction, mandate, "mandate_suspended", detail).mandate;
 }
 
-/** Suspends a mandate whose KPI is worse than its floor by the last feeds. Returns the mandate after it. */
+/** Suspends a mandate if a KPI is worse than its floor according to the last feeds. Returns the mandate. */
 export async function suspendBelowNow(transaction: Transaction, mandate: MandateRecord): Promise<MandateRecord> {
   const below = mandate.state === "active" ? await findBelowNow(transaction, mandate) : undefined;
   return below ? suspend(transaction, mandate, { reason: "kpi_floor", ...below })! : mandate;
 }
 
-/** Suspends the mandates that approved a change; `until`: those alone that were signed, or resumed, before that time. */
+/** Suspends the mandates that approved a change; `until`: only mandates that were signed or resumed before this time. */
 export async function suspendApproving(
   transaction: Transaction,
   { approvals, change_id }: Change,
@@ -46,7 +49,7 @@ export async function suspendApproving(
 /** Returns when a mandate was signed, or resumed; milliseconds since the epoch. */
 const findStart = ({ resumes, signed_at }: MandateRecord): number => Date.parse(resumes.at(-1)?.at ?? signed_at ?? "");
 
-/** Suspends the mandates whose floor a feed is below. */
+/** Suspends the mandates with a KPI that a feed puts below its floor. */
 export async function suspendBelowFloor(
   transaction: Transaction,
   fed: Readonly<Record<string, number>>,
@@ -59,7 +62,7 @@ export async function suspendBelowFloor(
   }
 }
 
-/** Lists the mandates that may be active: by their rows and by their records, so that one that is missing hides none. */
+/** Lists the mandates that may be active, from index rows and from records, so that a missing row or record hides none. */
 async function listPossiblyActive({ tx }: Transaction): Promise<Set<string>> {
   const ids = new Set<string>();
   for await (const { id } of listRecords(tx, "mandates_by_agent", { keysOnly: true }))
@@ -68,10 +71,10 @@ async function listPossiblyActive({ tx }: Transaction): Promise<Set<string>> {
   return ids;
 }
 
-/** Suspends the mandates whose changes have a contested value, as the last check of drift found it. */
+/** Suspends the mandates of changes whose value the last drift check found contested. */
 export async function suspendContested(deps: ChangesDeps): Promise<void> {
   for await (const { value } of listRecords(deps.store, "drift")) {
-    // The key of a row of a plan names the entry too.
+    // The key of a plan's row also names the entry, so the id of the change is read from the value.
     const change = value.contested_until ? (await readRecord(deps.store, value.change_id))?.change : undefined;
     if (change?.approvals.some(isMandateApproval))
       await runTransaction<void>({ deps }, (transaction) =>

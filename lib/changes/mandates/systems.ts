@@ -3,7 +3,7 @@ import type { ProductAdapter } from "../operations/adapter_port.ts";
 import type { MandateBounds } from "../rules/mandate.ts";
 import type { MandateSystem } from "../rules/mandate_record.ts";
 
-/** Lists the systems of a configuration: name, address and templates of each. */
+/** Lists the configured target systems: name, address and templates of each. */
 export function listSystems(adapter: ProductAdapter | undefined): MandateSystem[] {
   if (!adapter) return [];
   const configured = (adapter.configuration?.systems ?? []) as MandateSystem[];

@@ -1,4 +1,4 @@
-/** Mandates as they are shown: bounds, state, signatures, what is used and what is left. */
+/** Mandates as clients see them: bounds, state, signatures, and how much of their limits is used and left. */
 import { MANDATE_BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { listMissingSignatures } from "../rules/mandate_signers.ts";
@@ -19,7 +19,7 @@ export interface MandateView extends MandateBounds {
   note: string;
   systems: readonly MandateSystem[];
   signatures: { approver: string; at: string }[];
-  /** Signatures that it or its resumption lacks. */
+  /** Signatures that the mandate, or its resumption, lacks. */
   missing: MissingConsent[];
   used: { today: number; open: number };
   left: { today: number; open: number };
@@ -31,7 +31,7 @@ export interface MandateView extends MandateBounds {
 
 type ViewSources = MandateStatusSources & { tx: Pick<Reads, "get" | "getMany" | "list">; evidence: Evidence };
 
-/** Returns a mandate as it stands now. */
+/** Returns a mandate with its status of now. */
 export async function viewMandate(sources: ViewSources, mandate: MandateRecord): Promise<MandateView> {
   const { evidence, at, product } = sources;
   const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;

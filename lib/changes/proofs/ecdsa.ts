@@ -1,8 +1,8 @@
-/** ECDSA signatures over P-256 are two numbers; Web Crypto wants them raw, 32 bytes each. */
+/** Converts ECDSA signatures over P-256 to the raw form of Web Crypto: two numbers of 32 bytes each. */
 
 const SIZE = 32;
 
-/** The 64 raw bytes of an ASN.1 DER signature; undefined for any but the one way to write it. */
+/** Returns the 64 raw bytes of an ASN.1 DER signature; undefined unless the encoding is canonical. */
 export function parseDerSignature(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2 || der[2] !== 2) return undefined;
   const middle = 4 + der[3]!;
@@ -10,7 +10,7 @@ export function parseDerSignature(der: Uint8Array): Uint8Array<ArrayBuffer> | un
   return toRawSignature(der.slice(4, middle), der.slice(middle + 2));
 }
 
-/** The 64 raw bytes of two signed numbers; undefined where one is negative, too long, or not written as short as it can be. */
+/** Returns the 64 raw bytes of two numbers; undefined if one is negative, too long, or not in its shortest form. */
 export function toRawSignature(r: Uint8Array, s: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const raw = new Uint8Array(2 * SIZE);
   for (const [index, number] of [r, s].entries()) {

@@ -6,7 +6,7 @@ import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { toRawSignature } from "./ecdsa.ts";
 import { ALGORITHMS, type Bytes, digest, verifySignature } from "./web_crypto.ts";
 
-/** SSH signature namespace: tells our signatures from those for git or for files. */
+/** SSH signature namespace: separates signatures of statements from those for git or for files. */
 export const NAMESPACE = "countersign-consent";
 
 const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----$/;
@@ -15,7 +15,7 @@ const PRESENT = 1;
 const VERIFIED = 4;
 
 /**
- * Takes an armoured SSHSIG apart, whose line ends may be CRLF and around which there may be blanks; undefined when it is none.
+ * Parses an armoured SSHSIG; undefined if it is invalid. Line ends may be CRLF, and blanks may surround it.
  */
 function parse(armoured: string) {
   const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
@@ -35,13 +35,13 @@ function parse(armoured: string) {
   }
 }
 
-/** The public key that an SSHSIG names, in base64; undefined when it is none. */
+/** Returns the public key in an SSHSIG, in base64; undefined if the SSHSIG is invalid. */
 export function findSigner(armoured: string): string | undefined {
   const parts = parse(armoured);
   return parts && toBase64(parts.publicKey);
 }
 
-/** Why an SSHSIG is no signature of the statement by this key; undefined where it is one. */
+/** Explains why an SSHSIG is no signature of the statement by this key; undefined if it is one. */
 export async function findSshProblem(armoured: string, key: SshKey, statement: Bytes): Promise<string | undefined> {
   const parts = parse(armoured);
   if (!parts) return "it is no armoured SSH signature";
@@ -62,7 +62,7 @@ export async function findSshProblem(armoured: string, key: SshKey, statement: B
   }
 }
 
-/** A security key signs its own view of what it was asked: the hashes of application and message, the flags, a counter. */
+/** Checks a signature by a key. A security key signs the hashes of application and message, flags, and a counter. */
 async function findKeyProblem(material: SshMaterial, signature: Bytes, signed: Bytes): Promise<string | undefined> {
   const { type, raw: publicKey, application } = material;
   const reader = wireReader(signature);

@@ -7,10 +7,10 @@ import type { Proof } from "../rules/proof.ts";
 import { findSigner, findSshProblem } from "./ssh_signature.ts";
 import { checkAssertion } from "./webauthn.ts";
 
-/** The key that signed, or why none of them did. */
+/** The key that signed, or the reason why no key did. */
 export type VerifiedProof = { key: KnownKey } | { refused: string };
 
-/** Verifies a proof; what it finds is nothing that a proof, a key or a statement can make it throw. */
+/** Verifies a proof with the keys of a name. No proof, key or statement makes it throw. */
 export async function verifyProof(proof: Proof, statement: string, keys: readonly KnownKey[]): Promise<VerifiedProof> {
   const bytes = new TextEncoder().encode(statement);
   const signer = proof.type === "ssh" ? findSigner(proof.signature) : undefined;

@@ -1,4 +1,4 @@
-/** The part of Web Crypto in use; every host has it. */
+/** The calls of Web Crypto in use; every host supports them. */
 
 /** How keys of each algorithm are imported and used. */
 export const ALGORITHMS = {
@@ -14,7 +14,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 export const digest = async (name: string, bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest(name, bytes));
 
-/** Returns whether a signature is valid; an invalid key, such as a point off its curve, signs nothing. */
+/** Returns true if a signature is valid; false also for an invalid key, such as a point off its curve. */
 export async function verifySignature(
   format: "spki" | "raw",
   publicKey: Bytes,

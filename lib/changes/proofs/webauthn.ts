@@ -11,10 +11,10 @@ const PRESENT = 1;
 const VERIFIED = 4;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
-/** Hash of the relying party, flags, counter. */
+/** Bytes of the hash of the relying party, flags and counter. */
 const MIN_DATA_BYTES = 37;
 
-/** Why an assertion is no signature of the statement by this key; undefined where it is one. */
+/** Explains why an assertion is no signature of the statement by this key; undefined if it is one. */
 export async function checkAssertion(proof: Assertion, key: PasskeyKey, statement: Bytes): Promise<string | undefined> {
   const data = decodeBase64Url(proof.authenticator_data);
   const client = decodeBase64Url(proof.client_data_json);
@@ -33,7 +33,7 @@ export async function checkAssertion(proof: Assertion, key: PasskeyKey, statemen
   );
 }
 
-/** Returns why the client data does not answer this challenge; undefined where it does. */
+/** Explains why the client data does not answer this challenge; undefined if it does. */
 function findClientProblem(client: Uint8Array, challenge: string, key: PasskeyKey): string | undefined {
   let clientData: Record<string, unknown>;
   try {
@@ -50,7 +50,7 @@ function findClientProblem(client: Uint8Array, challenge: string, key: PasskeyKe
   return undefined;
 }
 
-/** Returns why the authenticator data does not show a present person; undefined where it does. */
+/** Explains why the authenticator data does not show a present person; undefined if it does. */
 function findPresenceProblem(flags: number): string | undefined {
   if ((flags & PRESENT) === 0) return "nobody was present";
   if ((flags & VERIFIED) === 0) return "the person was not verified";

@@ -1,4 +1,4 @@
-/** Advances of rollouts on target systems: ordered under a lease, set, verified there, and only then recorded. */
+/** Advances rollouts on target systems: takes a lease, sets the split, verifies it, and only then records the advance. */
 import { AppError } from "../../kit/errors.ts";
 import { runWithTimeLimit as limited, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
@@ -18,13 +18,13 @@ import { expireReadings } from "../target_readings.ts";
 import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 import { completeAdvance, findStep, isBeforeStep } from "./resolve_advance.ts";
 
-/** An advance that the adapter is to run under a lease. */
+/** An advance to run on the adapter, and its lease. */
 export interface OrderedAdvance {
   lease: StageLease;
   change: Change;
 }
 
-/** Takes the lease of an advance to the next step: durable before the target system is asked. */
+/** Takes the lease of an advance to the next step. It is durable before the target system is called. */
 export function orderAdvance(
   transaction: Transaction,
   { change }: ChangeRecord,
@@ -34,7 +34,7 @@ export function orderAdvance(
   return { lease: takeLease(transaction, change, { operation: "stage", step, ...request }), change };
 }
 
-/** How the target system was left; `left`: it has yet to say that. */
+/** The result of an advance on the target system; `left`: the state of the target system is not known yet. */
 type AdvanceRun =
   | { ok: true }
   | {
@@ -45,7 +45,10 @@ type AdvanceRun =
       values?: TargetDrifted["values"];
     };
 
-/** Runs an ordered advance and records it. The caller holds the lock of the change. Errors: 502 `adapter_failed`, 409 `target_drifted`. */
+/**
+ * Runs an ordered advance and records it. The caller holds the lock of the change. Errors: 502 `adapter_failed`, 409
+ * `target_drifted`.
+ */
 export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promise<OperationResult | Replayed> {
   const run = await setStep(caller.deps, ordered);
   expireReadings(caller.deps.product!.adapter!, ordered.change);
@@ -67,7 +70,7 @@ async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Pr
     if (error instanceof Unanswered) return { ...failure, left: "unanswered" };
     if (error instanceof TargetDrifted) failure = { ...failure, code: "target_drifted", values: error.values };
   }
-  // The split may be set all the same: the fault can have come after the write.
+  // The split may be set nevertheless: the call can fail after the write.
   const found = await findStep(adapter, change, step);
   if (found === "done") return { ok: true };
   failure ??= { ok: false, code: "adapter_failed", error: "the target system does not hold what was set" };
@@ -102,7 +105,7 @@ const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Prom
     { ignoresClockLag: true },
   );
 
-/** Records why an advance was not taken, once until the reason changes. */
+/** Records why an advance failed, once until the reason changes. */
 function recordHold(
   transaction: Transaction,
   before: ChangeRecord,

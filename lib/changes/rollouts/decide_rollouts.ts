@@ -1,4 +1,4 @@
-/** Decides on running rollouts in the cycle: takes back, advances, or records why it holds. */
+/** Decides on running rollouts in each cycle: rolls back, advances, or records why a rollout holds. */
 import { AppError } from "../../kit/errors.ts";
 import { runOperation } from "../commands/run_operation.ts";
 import type { ChangesDeps } from "../deps.ts";
@@ -14,15 +14,15 @@ import { recordAdvance } from "./record_advance.ts";
 import { judgeRollout } from "./judge_rollout.ts";
 import { listRecords } from "../../store/pages.ts";
 
-/** How long rollouts are advanced in one cycle; those that the rule takes back are all taken back. */
+/** Time for advances in one cycle. Rollbacks that a rule orders are not limited. */
 const LIMIT_MS = 30_000;
-/** Tries of a rollback one after the other; the entry after them says that it is blocked. */
+/** Tries of a rollback before it is recorded as blocked. */
 const MAX_TRIES = 5;
-/** Pause after a blocked try; each further one is twice as long, up to the longest. */
+/** Pause after a blocked try; it doubles with each further one, up to `MAX_PAUSE_MS`. */
 const PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 10 * 60_000;
 
-/** Changes that a pass over the rollouts moved. */
+/** Changes that a pass over the rollouts advanced or rolled back. */
 export interface RolloutPass {
   advanced: string[];
   rolled_back: string[];
@@ -31,7 +31,7 @@ export interface RolloutPass {
 type Step = "advanced" | "rollback" | undefined;
 type RolloutDecision = Step | OrderedAdvance;
 
-/** Decides on every running rollout, each in a transaction of its own; one that cannot be decided on stops no other. */
+/** Decides on every running rollout, each in its own transaction; an error in one does not stop the others. */
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   const pass: RolloutPass = { advanced: [], rolled_back: [] };
   const end = deps.clock.now() + LIMIT_MS;
@@ -51,7 +51,7 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   return pass;
 }
 
-/** Decides on one rollout, and records what is new. */
+/** Decides on one rollout, and records a new decision. */
 const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promise<RolloutDecision> =>
   runTransaction<RolloutDecision>(
     { deps },
@@ -61,7 +61,7 @@ const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promi
       if (!record || !isRollingOut(record.change)) return undefined;
       const { change, rollout } = record;
       if (rollout!.stopped !== undefined) return (await isDue(transaction, changeId)) ? "rollback" : undefined;
-      // While an operation is under way on its target, what it holds is about to change.
+      // While another operation is under way on its target, the value is about to change.
       const own = await readLease(tx, change);
       const other = selectOtherLease(change, await listOtherLeases(tx, [change]));
       const isAdvancing = own?.operation === "stage" && own.state !== "running";
@@ -71,7 +71,7 @@ const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promi
         enactStage(transaction, record, "stopped", verdict.facts);
         return "rollback";
       }
-      // A clock that is far behind says nothing of hours. An advance that the target system has yet to answer comes first.
+      // A clock that is far behind cannot measure hours. An unresolved advance must be resolved first.
       if (isBehind || own) return undefined;
       if (verdict.decision === "hold") {
         if (verdict.reason !== change.exposure!.waits_for) enactStage(transaction, record, "held", verdict.facts);
@@ -109,17 +109,17 @@ const enactStage = (
   return transaction.execute(record, { type: "stage", event, step, circumstance }, serviceActor(POLICY_STAGES));
 };
 
-/** Errors that say at once that a rollback is blocked. */
+/** Errors after which a rollback is blocked immediately. */
 const FINAL: ReadonlySet<string> = new Set(["target_drifted", "evidence_mismatch", "illegal_transition"]);
 
-/** Returns true where an ordered rollback is to be tried: always, but for the pause after a blocked try. */
+/** Returns true if an ordered rollback should be tried now: always, except in the pause after a blocked try. */
 async function isDue({ tx, now }: Transaction, changeId: string): Promise<boolean> {
   const { from = -Infinity, until = -Infinity } = (await tx.get("rollout_rollbacks", changeId))?.value ?? {};
   // A clock that was set back ends the pause.
   return now >= until || now < from;
 }
 
-/** Rolls back what the rule took back; where that cannot be done, it is tried again, and a person may do it meanwhile. */
+/** Rolls back a change whose rule ordered it. After a failure it is tried again; a person may roll it back meanwhile. */
 async function rollBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
   try {
     await runOperation({ deps }, { operation: "rollback", change_id: changeId, actor: POLICY_STAGES });
@@ -127,7 +127,7 @@ async function rollBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     deps.log.warn("a rollout could not be rolled back", { change_id: changeId, code: error.code });
-    // Another process is at it: its outcome counts.
+    // Another process is rolling it back: its result counts.
     if (error.code !== "operation_in_progress") await recordFailure(deps, changeId, error);
     return false;
   }

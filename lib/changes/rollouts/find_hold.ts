@@ -1,4 +1,4 @@
-/** Finds the hold of a step that its numbers allow: an advance is judged as an apply is. */
+/** Finds what blocks an advance that the numbers allow: an advance is judged as an apply is. */
 import { AppError } from "../../kit/errors.ts";
 import { findLastFreeze } from "../freeze.ts";
 import { requireInsideMandate } from "../mandates/check_apply.ts";
@@ -16,8 +16,9 @@ import { validateValue } from "../validate_value.ts";
 import { findUnprovenAction } from "./unproven_action.ts";
 
 /**
- * Returns the error that an advance meets under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`, `proof_invalid`,
- * 400 `value_not_allowed`, 409 `target_moved`, `promotion_not_ready`, `frozen`, `outside_window`; undefined where it may be taken.
+ * Returns the error of an advance under today's intent and configuration: 403 `forbidden_target`, `consent_incomplete`,
+ * `proof_invalid`, 400 `value_not_allowed`, 409 `target_moved`, `promotion_not_ready`, `frozen`, `outside_window`; undefined if
+ * nothing blocks it.
  */
 export async function findHold(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
   const { product, ledger, now } = transaction;

@@ -1,4 +1,4 @@
-/** Judges where a rollout stands: by rule `cs1` on the fed totals, what people said of it, and what an apply is judged by. */
+/** Judges a rollout: by rule `cs1` on the fed totals, by holds of people, and by the conditions of an apply. */
 import { HOUR_MS } from "../../kit/days.ts";
 import type { AppError } from "../../kit/errors.ts";
 import { type Cells, decideRollout } from "../../rollout/decide_rollout.ts";
@@ -11,7 +11,7 @@ import type { Transaction } from "../transaction.ts";
 import { findHold } from "./find_hold.ts";
 import { readSamples, type StoredRow, toFedTotals } from "./samples.ts";
 
-/** A judgement of a rollout, and the facts of it for an entry. */
+/** A judgement of a rollout, and its facts for an entry. */
 export interface RolloutVerdict {
   decision: Decision["decision"];
   /** The reason; for a hold also `by_hand`, or the code of the error that prevents the advance. */
@@ -21,7 +21,7 @@ export interface RolloutVerdict {
   error?: AppError | undefined;
 }
 
-/** Judges a rollout now; `byHand`: a person advances a step that waits for one. */
+/** Judges a rollout now; `byHand`: a person advances a manual step. */
 export async function judgeRollout(
   transaction: Transaction,
   record: ChangeRecord,
@@ -68,7 +68,7 @@ export async function judgeRollout(
 
 type StepDecision = Pick<Decision, "decision" | "kpi"> & { reason: string; at_step?: number | undefined };
 
-/** A step that waits for a person and for nothing else advances by hand. */
+/** Lets a person advance a step that waits only for a person. */
 function advanceByHand(
   decided: StepDecision,
   { byHand, isEarly }: { byHand: boolean; isEarly: boolean },
@@ -77,7 +77,7 @@ function advanceByHand(
   return isEarly ? { decision: "hold", reason: "min_hours" } : { decision: "advance", reason: "manual" };
 }
 
-/** Lets what people and the feeder said decide before the rule, which alone orders a rollback. */
+/** Lets holds of people and impossible data override the rule, except a rollback that the rule orders. */
 function overrule(
   { decision, reason, kpi, step }: Omit<Decision, "readings">,
   { impossible, rollout }: { impossible: StoredRow | undefined; rollout: NonNullable<ChangeRecord["rollout"]> },
@@ -91,14 +91,14 @@ function overrule(
   return decided;
 }
 
-/** Hours since the KPI of the step that was fed least recently; 0 where none was fed. */
+/** Returns the hours since the oldest of the last feeds of the step's KPIs; 0 if none was fed. */
 function countSilentHours(rows: readonly StoredRow[], step: number, now: number): number {
   const fed = rows.filter((row) => row.step === step);
   const oldest = Math.min(...fed.map(({ as_of, at }) => Math.min(Date.parse(as_of), Date.parse(at))));
   return fed.length === 0 ? 0 : Math.max(0, (now - oldest) / HOUR_MS);
 }
 
-/** Reads the totals at the last resume out of a mismatch from its entry. */
+/** Reads the totals at the last resume after a mismatch, from its entry. */
 async function readBaseline({ evidence }: Transaction, id: number | undefined): Promise<Cells | undefined> {
   const entry = id === undefined ? undefined : await evidence.storedEntry(id);
   const { totals } = parseDetail(entry?.detail ?? "");

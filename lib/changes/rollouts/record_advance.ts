@@ -1,16 +1,16 @@
-/** Records that a rollout went on to its next step. */
+/** Records the advance of a rollout to its next step. */
 import { watchChange } from "../guardrail.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { CommandResult, Transaction } from "../transaction.ts";
 
-/** The facts of an advance for its entry, and whose it is. */
+/** The facts of an advance for its entry, and its actor. */
 export interface Advance {
   circumstance: object;
   actor: Actor;
 }
 
-/** Records an advance; guardrails watch the change again from this moment on. */
+/** Records an advance. Guardrails watch the change again from this moment. */
 export function recordAdvance(
   transaction: Transaction,
   record: ChangeRecord,

@@ -1,4 +1,4 @@
-/** Rejects what a running rollout does not let happen on its target, and rollbacks that its rule did not order. */
+/** Rejects operations on the target of a running rollout, and automatic rollbacks that its rule did not order. */
 import { AppError } from "../../kit/errors.ts";
 import type { Caller } from "../caller.ts";
 import { readRecord } from "../records.ts";
@@ -10,8 +10,8 @@ import { isRollingOut } from "../rules/rollout_state.ts";
 import type { Transaction } from "../transaction.ts";
 
 /**
- * Rejects an operation on a target that another change is being rolled out on (409 `rollout_in_progress`). A rollback of an
- * earlier change would take from the users outside of the share the value that they are compared with.
+ * Rejects an operation on a target on which another change is being rolled out. Errors: 409 `rollout_in_progress`. A rollback
+ * of an earlier change would change the value of the users that the rollout compares with.
  */
 export async function rejectDuringRollout(
   { ledger, tx }: Transaction,
@@ -31,7 +31,7 @@ export async function rejectDuringRollout(
   }
 }
 
-/** Requires that the rule of a rollout ordered its rollback, where the service itself rolls it back for that. */
+/** Requires that the rule of a rollout ordered its rollback, if the service itself rolls it back for this reason. */
 export function requireOrdered({ change, rollout }: ChangeRecord, caller: Caller, actor: string | undefined): void {
   if (caller.identity || actor !== POLICY_STAGES || rollout?.stopped !== undefined) return;
   throw new AppError(

@@ -1,4 +1,4 @@
-/** Resolves advances of rollouts that a crash, a lost process or a silent target system left half done. */
+/** Resolves advances of rollouts that a crash or a silent target system left unfinished. */
 import { runWithTimeLimit as limited } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
@@ -14,7 +14,7 @@ import { isRollingOut } from "../rules/rollout_state.ts";
 import type { CommandResult, Transaction } from "../transaction.ts";
 import { recordAdvance } from "./record_advance.ts";
 
-/** Finds out whether the split of a step is set and held now; `overwritten`: it was set, and the target holds something else. */
+/** Checks that the split of a step is set; `overwritten`: it was set, and the target holds another value now. */
 export async function findStep(
   adapter: ProductAdapter,
   change: Change,
@@ -27,11 +27,11 @@ export async function findStep(
   return host === "applied" ? found : host && "unverified";
 }
 
-/** Returns true while a rollout stands at the step before one. */
+/** Returns true while a rollout is at the step before `step`. */
 export const isBeforeStep = (change: Change, step: number): boolean =>
   isRollingOut(change) && change.exposure!.step === step - 1;
 
-/** Records an advance that the target system holds; undefined where the rollout has ended meanwhile. */
+/** Records an advance that the target system has; undefined if the rollout has ended meanwhile. */
 export function completeAdvance(
   transaction: Transaction,
   before: ChangeRecord,
@@ -39,7 +39,7 @@ export function completeAdvance(
   found: { resolved_after_interruption?: true; late?: true } = {},
 ): CommandResult | undefined {
   if (!isBeforeStep(before.change, step)) return undefined;
-  // The entry names the intent of now: under it nobody signed what was signed under an earlier one.
+  // The entry names the current intent; a signature under an earlier intent does not count for it.
   const isCurrent = signed === undefined || signed.manifest_hash === transaction.product.manifest_hash;
   return recordAdvance(transaction, before, {
     circumstance: { ...circumstance, ordered: number, ...found, ...(isCurrent && signed?.facts) },
@@ -47,7 +47,7 @@ export function completeAdvance(
   });
 }
 
-/** Asks the target system about an abandoned advance: records it as done, or ends the lease; else the lease remains. */
+/** Asks the target system about an interrupted advance: records it, or ends the lease. Without an answer the lease remains. */
 export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Promise<ResolutionOutcome> {
   const adapter = deps.product?.adapter;
   const { change_id, step } = lease;
@@ -67,7 +67,7 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
   await recordHostEffect<void>(deps, async (transaction) => {
     await endLease(transaction, lease);
     const before = await transaction.change(change_id, "resolving");
-    // An edit after it is like any other: drift reports it, and a restore sets the split again.
+    // A later edit of the target is drift like any other: a restore sets the split again.
     if (found !== "done" && found !== "overwritten") return;
     completeAdvance(transaction, before, lease, isLate(lease) ? { late: true } : { resolved_after_interruption: true });
   });

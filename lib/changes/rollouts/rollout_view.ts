@@ -1,4 +1,4 @@
-/** A rollout as clients see it: what each step needs, what is measured so far, and what the next step waits for. */
+/** A rollout as clients see it: needs of each step, measurements so far, and why the next step waits. */
 import * as z from "zod";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { HOUR_MS } from "../../kit/days.ts";
@@ -50,7 +50,10 @@ export const rolloutSchema = once(() =>
 );
 type RolloutView = z.infer<ReturnType<typeof rolloutSchema>>;
 
-/** Returns the rollout of a change; undefined for a change without stages. A rollout that ended shows what decided last. */
+/**
+ * Returns the rollout of a change; undefined for a change without stages. An ended rollout shows the totals of its last
+ * decision.
+ */
 export async function viewRollout(
   reads: Pick<Reads, "get">,
   change: Change & { audit_entries: readonly AuditEntry[] },
@@ -91,7 +94,7 @@ function measureSteps(stages: Stages, totals: readonly FedTotals[]): RolloutView
   });
 }
 
-/** Returns when the next step may come at the earliest, and what the last entry says of the present hold. */
+/** Returns the earliest time of the next step, and the facts of the current hold from its last entry. */
 function describeHold(
   stages: Stages,
   { step, since, waits_for }: NonNullable<Change["exposure"]>,

@@ -1,4 +1,4 @@
-/** The newest samples of running rollouts. A decision records the totals that it uses, so nothing else of them is logged. */
+/** The newest samples of running rollouts. They are not logged; a decision records the totals that it uses. */
 import type { FedTotals, ArmMaximums } from "../../rollout/samples.ts";
 import type { Reads } from "../../store/store.ts";
 
@@ -7,7 +7,9 @@ declare module "../../store/store.ts" {
     /** Changes that are being rolled out in steps. */
     rollouts_running: true;
     samples: StoredSamples;
-    /** Failed rollbacks that the rule ordered; `from` and `until`: the pause before the next try, in milliseconds. */
+    /**
+     * Failed rollbacks that a rule ordered; `from` and `until`: the pause before the next try, in milliseconds since the epoch.
+     */
     rollout_rollbacks: { tries: number; from?: number; until?: number };
   }
 }
@@ -17,7 +19,7 @@ export interface StoredSamples {
   rows: readonly StoredRow[];
 }
 
-/** The newest totals of a KPI in a step; `impossible`: later numbers that cannot be, until possible ones come. */
+/** The newest totals of a KPI in a step; `impossible`: why later numbers were rejected, until possible ones are fed. */
 export interface StoredRow extends FedTotals {
   largest: ArmMaximums;
   impossible?: string | undefined;
@@ -27,7 +29,7 @@ export interface StoredRow extends FedTotals {
 export const readSamples = async (reads: Pick<Reads, "get">, changeId: string): Promise<readonly StoredRow[]> =>
   (await reads.get("samples", changeId))?.value.rows ?? [];
 
-/** Returns totals as entries name them. */
+/** Returns the totals in the form of entries. */
 export const toFedTotals = ({ step, kpi, as_of, at, by, treated, control }: StoredRow): FedTotals => ({
   step,
   kpi,

@@ -1,4 +1,4 @@
-/** Acts of people that brought a rollout to where it stands: each is verified again before the next step, as a consent is. */
+/** People's actions on a rollout: their signatures are verified again before each advance, as those of consents are. */
 import { entryKey } from "../../audit/chain.ts";
 import { AppError } from "../../kit/errors.ts";
 import { isValidConsent } from "../proofs/verify_consent.ts";
@@ -8,15 +8,15 @@ import { requiresSignature, type Signing } from "../rules/signing.ts";
 import { changeFacts } from "../rules/statement.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** Acts that let a rollout go on. A hold needs no proof: it is always safe. */
+/** Actions that let a rollout continue. A hold needs no proof: it is always safe. */
 const ACTIONS = new Map<string, "resume" | "advance">([
   ["stage_resumed", "resume"],
   ["stage_advanced", "advance"],
 ]);
 
 /**
- * Returns 403 `proof_invalid` where a resume or an advance lacks the signature that its actor owes under today's intent, and no
- * proven one came after it.
+ * Returns 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed one
+ * came after it.
  */
 export async function findUnprovenAction(
   { tx, origin, product }: Pick<Transaction, "tx" | "origin" | "product">,

@@ -20,10 +20,10 @@ export const POLICY_LOSS = "policy:loss";
 export interface Actor {
   actor: string | null;
   /**
-   * How the name is known. `signature`: signed with a key that verifies the person's presence; `signature_unattended`: signed with
-   * a key that signs unattended; `proxy`: named by the trusted proxy or the host; `jwt`: named by the proxy's signed token; `agent`:
-   * the agent sent its secret; `token`: stated by a holder of the admin token; `claimed`: only claimed by the request; `null`: the
-   * service itself, or no name.
+   * How the name is known. `signature`: signed with a key that verifies the person's presence; `signature_unattended`: signed
+   * with a key that signs unattended; `proxy`: named by the trusted proxy or the host; `jwt`: named by the proxy's signed
+   * token; `agent`: the agent sent its secret; `token`: stated by a holder of the admin token; `claimed`: only claimed by the
+   * request; `null`: the service itself, or no name.
    */
   authenticated: "signature" | "signature_unattended" | "proxy" | "jwt" | "agent" | "token" | "claimed" | null;
   /** Groups of the identity provider that the intent requires of the actor and that the actor's token names. */
@@ -52,7 +52,8 @@ export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as
 export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
 /**
- * Classifies a proposer. Models, peers and agents are known by the form of their names; a person only by a signature or the proxy.
+ * Classifies a proposer. Models, peers and agents are known by the form of their names; a person only by a signature or the
+ * proxy.
  */
 export function classifyProposer(
   proposer: string | null,

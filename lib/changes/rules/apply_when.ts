@@ -22,7 +22,10 @@ type ApplyWhenField = Pick<Change, "apply_when">;
 
 const isTime = (applyWhen: string): boolean => applyWhen !== "approved";
 
-/** Requires that the intent allows the `apply_when` of a proposal, and that the change does not expire before that time. Errors: 400 `invalid_field`. */
+/**
+ * Requires that the intent allows the `apply_when` of a proposal, and that the change does not expire before that time. Errors:
+ * 400 `invalid_field`.
+ */
 export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy, now: number): void {
   if (apply_when === undefined) return;
   const mode = isTime(apply_when) ? "scheduled" : "approved";

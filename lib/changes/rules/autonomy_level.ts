@@ -34,8 +34,8 @@ export interface DecisionMaker {
 
 /**
  * Returns the level of a decision from its proposer, its decision maker and the newest model draft on the same target.
- * `unattributed`: the name is only claimed although the intent names principals. `null`: no person and no rule decided, as when a
- * change expires or an agent withdraws its own proposal.
+ * `unattributed`: the name is only claimed although the intent names principals. `null`: no person and no rule decided, as when
+ * a change expires or an agent withdraws its own proposal.
  */
 export function classifyAutonomy(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,

@@ -1,4 +1,6 @@
-/** Break-glass: named people approve in an emergency without quorum, freeze and windows; the approval is reviewed afterwards. */
+/**
+ * Break-glass: named people approve in an emergency without quorum, freeze and windows; the approval is reviewed afterwards.
+ */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
@@ -44,7 +46,9 @@ export function requireReviewer(change: Change, name: string, intent: Electorate
     throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
 }
 
-/** Lists the people who may review a change; undefined if the intent lists no approvers: then anybody who is not involved may. */
+/**
+ * Lists the people who may review a change; undefined if the intent lists no approvers: then anybody who is not involved may.
+ */
 export function listReviewers(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
   const electors = listElectors(intent);

@@ -6,8 +6,8 @@ import { type Electorate, isDecider, requireDecider } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
 /**
- * Requires a person who may revoke: an approver of the change. If none of its approvers can decide any more, or the intent alone
- * approved it, any person who may decide on it. Errors: 403 `not_an_approver`.
+ * Requires a person who may revoke: an approver of the change. If none of its approvers can decide any more, or the intent
+ * alone approved it, any person who may decide on it. Errors: 403 `not_an_approver`.
  */
 export function requireRevoker(change: Change, name: string, intent: Electorate): void {
   if (change.approvals.some(({ approver }) => normalizeName(approver) === normalizeName(name))) return;

@@ -45,7 +45,9 @@ export type Command =
       input: ProposeInput;
       /** Minor changes granted on this UTC day. */
       minor_today: number;
-      /** The first target that was rolled back in the last 24 hours, and when, if no person has approved a change of it since. */
+      /**
+       * The first target that was rolled back in the last 24 hours, and when, if no person has approved a change of it since.
+       */
       rolled_back?: { target: string; at: string } | undefined;
       /** The newest applied change of the target, for a change that may be minor. */
       target_owner?: TargetOwner;

@@ -61,7 +61,7 @@ interface UnreachableRule {
   message: string;
 }
 
-/** Rules of consent that nobody could ever meet. `keyed`: whose consent alone can count, where only signed ones do. */
+/** Lists rules of consent that nobody could ever meet. `keyed`: the names with keys, if only signed consents count. */
 export function findUnreachableConsents(
   rules: {
     approvers?: string[] | undefined;

@@ -1,4 +1,4 @@
-/** The intent's rules in words, one sentence each, so that its authors can see what the service enforces. */
+/** Describes the rules of an intent, one sentence each, so that its authors see what the service enforces. */
 import { listOwnedTargets } from "./contradictions.ts";
 import type { Guardrail, Intent, Policy } from "./intent.ts";
 import type { PermissionAction } from "./permission_lists.ts";
@@ -9,7 +9,7 @@ import { findAgentLimits } from "./principals.ts";
 import { describePromotion } from "./promotion_rule.ts";
 import { isCovered } from "./target_pattern.ts";
 
-/** The rules in force; what forbids nothing is said too, since silence reads as safety. */
+/** Describes all rules in force. It also says which rules forbid nothing, so that nobody assumes a protection. */
 export function describeRules(intent: Intent): string[] {
   const { policy, kpis } = intent;
   const { required_approvers, forbidden_targets, guardrails } = policy;
@@ -84,7 +84,7 @@ const describeGroup = ([name, people]: [string, string[]]): string => `group:${n
 
 const countConsents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
-/** The people who may decide on any change, and those who may on some. */
+/** Describes who may decide on any change, and who only on some. */
 function describeDeciders(intent: Intent): string {
   const { approvers, owners, signing } = intent.policy;
   const electors = listElectors(intent);
@@ -103,7 +103,7 @@ function describeSignatures({ policy: { signing } }: Intent): string {
   return `${names} must sign what they decide${signing.only ? ", and only signed consents count" : "; others are taken at their word"}`;
 }
 
-/** Owners in addition to the tier's number; one consent of somebody who is in both lists counts for both. */
+/** Describes the owners' rules. A consent of a person in both lists counts for owners and quorum. */
 function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): string[] {
   return owners.flatMap(({ targets, tenants, approvers: names, required }) => {
     const changeable = targets.filter((target) => !isCovered(target, forbidden_targets));
@@ -118,7 +118,7 @@ function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): str
   });
 }
 
-/** Changes that are applied without a person; without such a rule none is. */
+/** Describes automatic applies; empty if there are none. */
 function describeApplyWhen({ apply_when }: Policy): string[] {
   const modes = [
     ...(apply_when.includes("approved") ? ["once it is approved"] : []),
@@ -130,7 +130,7 @@ function describeApplyWhen({ apply_when }: Policy): string[] {
   ];
 }
 
-/** The rules for rollouts in steps. */
+/** Describes the rules for rollouts in steps. */
 function describeStages({ stages }: Policy): string[] {
   if (!stages) return [];
   const { targets, watch, fed_by, max_allowed, replaces_guardrails } = stages;
@@ -164,7 +164,7 @@ export function describeGuardrail({ kpi, max_regression, action, targets, hours 
   return `${watched}: when a feed shows ${kpi} worse by more than ${max_regression} than at its apply, ${consequence}`;
 }
 
-/** Longest schema that is repeated in a sentence. */
+/** Longest schema (characters of JSON) that a sentence repeats. */
 const MAX_SCHEMA_LENGTH = 300;
 
 /** Describes a rule for the values of some targets, a sentence for each part of it. */
@@ -207,7 +207,7 @@ export const ACTION_TEXTS = {
   accept_loss: "a loss is accepted",
 } as const satisfies Record<PermissionAction, string>;
 
-/** Who may do what; actions that are for the same people are one rule. */
+/** Describes who may take which actions, one rule for each group of people. */
 function permissions(intent: Intent): string[] {
   const { permissions: listed } = intent.policy;
   const byPeople = new Map<string, string[]>();
@@ -244,7 +244,7 @@ function describePrincipals({ principals }: Intent): string[] {
   ];
 }
 
-/** The tier that needs no consent, with everything that a proposal must state and meet for it. */
+/** Describes the rule for minor changes: everything that a proposal must state and meet. */
 function describeMinor({ policy, principals }: Intent): string {
   const { minor, owners, forbidden_targets } = policy;
   if (!minor) return "no change is minor";

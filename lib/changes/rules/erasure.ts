@@ -32,8 +32,8 @@ export const UNERASED_DATA = [
 ] as const;
 
 /**
- * Requires that the content of a change is no longer needed. Errors: 400 `illegal_transition` while the change is open or if its content is
- * erased already, 409 `content_needed`. `owner`: the newest applied change of its target.
+ * Requires that the content of a change is no longer needed. Errors: 400 `illegal_transition` while the change is open or if
+ * its content is erased already, 409 `content_needed`. `owner`: the newest applied change of its target.
  */
 export function requireErasable(change: Change, { owner }: { owner: TargetOwner }, intent: Intent): void {
   const { change_id, status } = change;

@@ -5,7 +5,9 @@ import type { Intent } from "./intent.ts";
 import { isDecided, listLateItems, isItemStated } from "./late_items.ts";
 import { listAllowedActions } from "./transitions.ts";
 
-/** Returns the facts of a late note. Errors: 400 `illegal_transition` for an open change, or if the item is on record already. */
+/**
+ * Returns the facts of a late note. Errors: 400 `illegal_transition` for an open change, or if the item is on record already.
+ */
 export function makeLateNote(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
   const { change_id, status } = change;
   const createRejection = (reason: string) =>

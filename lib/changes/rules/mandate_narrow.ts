@@ -15,7 +15,10 @@ type Rules = {
 /** Returns +1 where up is good for a KPI, -1 where down is. */
 export type FindDirection = (kpi: string) => 1 | -1;
 
-/** Returns the bounds after a narrowing; without `directionOf` floors are compared by their KPIs alone. Errors: 400 `invalid_field` for a bound that is wider, or where none changes. */
+/**
+ * Returns the bounds after a narrowing; without `directionOf` floors are compared by their KPIs alone. Errors: 400
+ * `invalid_field` for a bound that is wider, or where none changes.
+ */
 export function narrowBounds(before: MandateBounds, narrow: Narrowing, findDirection?: FindDirection): MandateBounds {
   const rules = createRules(findDirection);
   for (const field of Object.keys(narrow) as (keyof Narrowing)[]) {

@@ -1,4 +1,4 @@
-/** The rule `policy.mandates`: which mandates people may sign, and the bounds that none exceeds. */
+/** The rule `policy.mandates`: which mandates people may sign, and their upper bounds. */
 import * as z from "zod";
 import { list, strictObject } from "./fields.ts";
 import { wholeNumber, finiteNumber, targetPattern } from "./intent_parts.ts";
@@ -25,7 +25,7 @@ export const mandatesRule = () =>
 /** The rule for mandates. */
 export type MandatesRule = z.output<ReturnType<typeof mandatesRule>>;
 
-/** The rule in a sentence; none where there is none. */
+/** Describes the rule in a sentence; empty without one. */
 export function describeMandates({ mandates }: { mandates?: MandatesRule | undefined }): string[] {
   if (!mandates) return [];
   const { targets, max_days, max_per_day, max_open, apply_when } = mandates;

@@ -1,4 +1,4 @@
-/** Whose consent is still missing under today's intent: of the tier's quorum, and of the owners of the target. */
+/** Consents that are still missing under today's intent: of the tier's quorum, and of the owners of the target. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergencyApproved } from "./break_glass.ts";
@@ -32,16 +32,18 @@ export const missingSchema = once(() =>
 );
 export type MissingConsent = z.infer<ReturnType<typeof missingSchema>>;
 
-/** The rule of the tier. */
+/** Name of the tier's rule. */
 export const QUORUM = "required_approvers";
 
-/** Consents that each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
+/**
+ * Lists the consents that each rule still lacks. Empty when the change can be applied, also by emergency consents or a mandate.
+ */
 export const listMissingConsents = (change: Change, intent: Electorate): MissingConsent[] =>
   isEmergencyApproved(change, intent) || isApprovedByMandate(change, intent.policy)
     ? []
     : listMissingOrdinaryConsents(change, intent);
 
-/** Returns the consents that quorum and owners still lack, emergency or not. */
+/** Lists the consents that quorum and owners still lack, without regard to emergencies and mandates. */
 export function listMissingOrdinaryConsents(change: Change, intent: Electorate): MissingConsent[] {
   const validNames = listValidNames(change, intent);
   const mandate = findApprovingMandate(change);
@@ -75,7 +77,9 @@ export function listMissingOrdinaryConsents(change: Change, intent: Electorate):
   return [quorum, ...owned].filter(({ count }) => count > 0);
 }
 
-/** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
+/**
+ * Counts the consents of the tier's quorum and those that it needs. An owner's consent counts if the owner is also an approver.
+ */
 export const countQuorum = (change: Change, intent: Electorate): { given: number; needed: number } => ({
   given: countElectors(listValidNames(change, intent), intent),
   needed: countRequiredConsents(change, intent.policy),

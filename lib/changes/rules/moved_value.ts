@@ -1,4 +1,4 @@
-/** Values that were changed on a target system after somebody consented to replace them. */
+/** Values that changed on a target system after a consent to replace them. */
 import * as z from "zod";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { once } from "../../kit/once.ts";
@@ -8,7 +8,7 @@ import type { Intent } from "./intent.ts";
 import { isMandateApproval, isApprovedByMandate } from "./mandate_approval.ts";
 import { listValidApprovals } from "./policy.ts";
 
-/** The value of a place, by its digest. */
+/** The digest of a value that a target system held. */
 export const observedValueSchema = once(() =>
   z
     .object({
@@ -25,14 +25,14 @@ export type ObservedValue = z.infer<ReturnType<typeof observedValueSchema>>;
 export const digestObservedValue = ({ value }: { value?: unknown }, sha256: Sha256): string =>
   value === undefined ? "absent" : sha256(canonicalJson(value));
 
-/** Places that hold something else than a counted consent saw. */
+/** Values that differ from those that a counted consent saw. */
 export interface MovedValues {
   moved: readonly Pick<ObservedValue, "place" | "digest">[];
   /** The apply is rejected: for a consent of the policy always, otherwise as `policy.on_moved` says. */
   blocks: boolean;
 }
 
-/** Compares what places hold with what each counted consent saw; undefined where no consent saw anything else. */
+/** Compares current values with those that each counted consent saw; undefined if none differs. */
 export function findMovedValues(
   change: Change,
   intent: Intent,
@@ -41,7 +41,7 @@ export function findMovedValues(
   const isBlocked = intent.policy.on_moved === "block";
   const observed = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
-    // A consent without digests, made before such a policy, does not show that it saw these values: they count as moved.
+    // A consent without digests, made before such a policy, does not prove that it saw these values: they count as changed.
     ...change.approvals.flatMap((approval) =>
       isMandateApproval(approval) && !approval.inactive ? [approval.seen ?? []] : [],
     ),
@@ -53,10 +53,10 @@ export function findMovedValues(
   return moved.length === 0 ? undefined : { moved, blocks: requiresUnchangedValues(change, intent) };
 }
 
-/** Returns true where an apply may replace nothing but what its consents saw. */
+/** Returns true if an apply may replace only the values that its consents saw. */
 export const requiresUnchangedValues = (change: Change, { policy }: Intent): boolean =>
   change.seen_by_policy !== undefined || isApprovedByMandate(change, policy) || policy.on_moved === "block";
 
-/** Says which places hold something else than was seen. */
+/** Describes which values differ from those that a consent saw. */
 export const describeMovedValues = ({ moved }: Pick<MovedValues, "moved">): string =>
   `${moved.map(({ place }) => place).join(", ")} ${moved.length === 1 ? "holds" : "hold"} another value than the consent saw`;

@@ -1,12 +1,12 @@
-/** How names and targets compare: a look-alike of a different spelling is the same name. */
+/** How names compare: spellings that look alike are the same name. */
 
-/** Letters of ASCII with single spaces between them: of these only the case is not as it is compared. */
+/** ASCII characters with single spaces between words: such a name only needs lower case. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 
-/** Joiners, variation selectors and tags: text may need them, and two names that differ by them alone look alike. */
+/** Joiners, variation selectors and tags. Names that differ only by these look alike. */
 const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
 
-/** A person's name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
+/** Returns a name in the form that is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
 export const normalizeName = (name: string): string => (PLAIN.test(name) ? name.toLowerCase() : foldName(name));
 
 const foldName = (name: string): string =>
@@ -16,6 +16,6 @@ const foldName = (name: string): string =>
 const foldCase = (text: string): string =>
   text.replaceAll(/[^\u0131]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase());
 
-/** Returns whether a name is this one, or one of these. */
+/** Returns true if a name is one of these, however it is spelled. */
 export const isListedName = (name: string, names: string | readonly string[]): boolean =>
   [names].flat().some((one) => normalizeName(one) === normalizeName(name));

@@ -1,4 +1,4 @@
-/** Judges which acts on a change are open to a reader, by the rules that judge the act itself. Pure. */
+/** Lists the actions on a change that a reader may take now, by the rules that judge the actions themselves. Pure. */
 import * as z from "zod";
 import { AppError } from "../../kit/errors.ts";
 import { once } from "../../kit/once.ts";
@@ -20,7 +20,7 @@ import { requireStageOpen, requireStagePerson } from "./stage_rules.ts";
 import { decide, requireOperable } from "./state_machine.ts";
 import { listAllowedActions } from "./transitions.ts";
 
-/** Acts that a change may offer, in the order in which they are offered. */
+/** Actions that a change may offer, in the order of display. */
 const OFFERED_ACTIONS = [
   "review",
   "advance",
@@ -57,16 +57,16 @@ export const offersSchema = once(() =>
     .describe("Acts of the reader, by the rules of the intent."),
 );
 
-/** Acts of a reader on one change. */
+/** Actions of a reader on one change. */
 export type Offers = z.infer<ReturnType<typeof offersSchema>>;
 
-/** A change as its acts are judged. */
+/** A change, and the facts that decide on its actions. */
 export interface OfferInput {
   record: Pick<ChangeRecord, "change" | "rollout">;
-  /** The change with those consents alone that count. */
+  /** The change with only those consents that count. */
   proven: Change;
   gates: readonly Gate[];
-  /** Its target holds another value than it set. */
+  /** True if the target holds another value than the change set. */
   isDrifted: boolean;
 }
 
@@ -75,7 +75,7 @@ export interface OfferContext extends Omit<Context, "actor"> {
   now: number;
 }
 
-/** A named reader, who is taken to sign where they have a key. */
+/** A named reader. If the reader has a key, the actions are judged as if signed with it. */
 interface Reader {
   name: string;
   claimed: Actor;
@@ -83,11 +83,11 @@ interface Reader {
   signature: SignatureResult | undefined;
 }
 
-/** Judges each act for a reader; for one without a name by the change alone. */
+/** Judges each action for a reader; without a name, by the change alone. */
 export function judgeOffers(input: OfferInput, claimed: Actor, context: OfferContext): Offers {
   const reader = claimed.actor === null ? undefined : toReader({ ...claimed, actor: claimed.actor }, context);
   const offers: Offers = { name: claimed.actor, may: [], may_not: [] };
-  // An agent's secret opens no other act.
+  // An agent can only withdraw.
   const actions = claimed.authenticated === "agent" ? (["withdraw"] as const) : OFFERED_ACTIONS;
   for (const action of actions) {
     const reasons = JUDGES[action](input, context, reader);
@@ -109,10 +109,10 @@ function toReader(claimed: Actor & { actor: string }, { intent }: OfferContext):
   };
 }
 
-/** Returns why an act is closed, empty where it is open; undefined where the change does not have it now. */
+/** Returns why an action is not possible, empty if it is; undefined if it does not apply to the change now. */
 type JudgeAction = (input: OfferInput, context: OfferContext, reader: Reader | undefined) => string[] | undefined;
 
-/** Returns the sentence of a rejection; undefined where the change does not have the act now. */
+/** Runs a check and returns the message of its rejection; undefined if the action does not apply to the change now. */
 function listRejections(run: () => void): string[] | undefined {
   try {
     run();
@@ -143,7 +143,7 @@ const judgeConsent =
     return reader ? judgeCommand(change, { type }, { reader, context }) : [];
   };
 
-/** An emergency has no deadline but that of the change; only those whom the intent names see it. */
+/** Only people whom the intent names for an emergency see this action; the change's own deadline limits it. */
 const judgeEmergency: JudgeAction = ({ proven }, context, reader) => {
   if (!reader || !context.intent.policy.break_glass || explainOverdue(proven, context) !== undefined) return undefined;
   const command = { type: "approve", emergency: true } as const;
@@ -170,7 +170,7 @@ const judgeStage =
     });
   };
 
-/** Requires the rights and the signature that an operation asks of its actor. */
+/** Judges the permission and the signature that an operation requires of its actor. */
 const judgeActor = (
   type: "apply" | "rollback" | "restore",
   { claimed, actor, name, signature }: Reader,

@@ -1,4 +1,4 @@
-/** The operands of an operation: a change that sets one target is its own, and a plan has one for each of its entries. */
+/** The operands of an operation: the change itself, or one operand for each entry of a plan. */
 import type { Change } from "./change.ts";
 import { isSameTarget } from "./target_key.ts";
 
@@ -6,7 +6,7 @@ import { isSameTarget } from "./target_key.ts";
 const SEPARATOR = ".";
 
 /**
- * Lists the changes that target systems get for a change, in their order. The operand of an entry has an id of its own,
+ * Lists the changes that target systems receive for a change, in order. The operand of a plan's entry has its own id,
  * `<change_id>.<number from 1>`: a system knows a change by its id.
  */
 export function listOperands(change: Change): readonly Change[] {

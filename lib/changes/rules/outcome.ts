@@ -1,7 +1,6 @@
 /**
- * Expected and measured KPI movement of an applied change. It is a correlation: nothing here shows that the change caused it.
- * An outcome is open until its horizon, its rollback, or the apply of another change on its target. Then it is final: its
- * verdict stays, and what the KPI does afterwards is shown as later movement.
+ * Expected and measured KPI movement of an applied change: a correlation, not a proof of cause. An outcome is open until its
+ * horizon, its rollback, or the apply of another change on its target; then it is final, and later movement changes no verdict.
  */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
@@ -21,9 +20,9 @@ const ENDINGS = ["horizon", "rollback", "guardrail", "change"] as const;
 export type Ending = (typeof ENDINGS)[number];
 
 const HORIZON_MS = 7 * DAY_MS;
-/** How far before an apply the trend begins. */
+/** The trend before an apply begins this long before it. */
 const TREND_MS = 30 * DAY_MS;
-/** Maximum number of named changes that share a movement. */
+/** Most other changes that an outcome names as sharing its movement. */
 export const MAX_NAMED_CHANGES = 10;
 
 const id = () => z.string().describe("The applied change.");
@@ -113,7 +112,7 @@ export const outcomeSchema = once(() =>
 );
 export type Outcome = z.infer<ReturnType<typeof outcomeSchema>>;
 
-/** `outcomes/<change_id>`: what was kept at the apply, and the outcome once it is final. */
+/** `outcomes/<change_id>`: values stored at the apply, and the outcome once it is final. */
 export interface OutcomeRecord extends Pick<
   Outcome,
   | "change_id"
@@ -130,9 +129,9 @@ export interface OutcomeRecord extends Pick<
   applied_entry: number;
   /** The other KPIs at the apply. */
   others: Record<string, number>;
-  /** The value that `trend_before` goes by. */
+  /** The value from which `trend_before` is computed. */
   earlier: number | null;
-  /** Changes on its KPI at its apply: the newest open ones, and the number of those that were over. */
+  /** Outcomes of its KPI at its apply: the newest open changes, and the number of ended outcomes. */
   open_then: string[];
   over_then: number;
   /** Bounds of a rollout, by its newest decision. */
@@ -144,7 +143,7 @@ export interface OutcomeRecord extends Pick<
   memory?: string;
 }
 
-/** How many outcomes of a KPI were opened so far, and how many of these are over. */
+/** How many outcomes of a KPI were opened so far, and how many of them have ended. */
 export interface OutcomeCounts {
   opened: number;
   over: number;
@@ -194,7 +193,7 @@ export function openOutcome(
   };
 }
 
-/** A deadline that was over at the apply says nothing of the change. */
+/** Returns when an outcome is judged, ignoring a deadline before the apply. */
 function findHorizon(applied_at: string, deadline: number): string {
   const applied = Date.parse(applied_at);
   return new Date(Math.min(applied + HORIZON_MS, deadline > applied ? deadline : Infinity)).toISOString();
@@ -209,7 +208,7 @@ function computeTrend(latest: KpiValue, earlier: KpiValue | undefined, at: strin
 
 const roundToTenth = (value: number): number => Math.round(value * 10) / 10;
 
-/** Start of the trend before an apply: its first value is the last one fed up to this day. */
+/** Returns the start of the trend before an apply. The trend begins with the last value fed up to this day. */
 export const findTrendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
 /** Input of an outcome, apart from its record. */
@@ -221,7 +220,7 @@ export interface OutcomeInput {
   later?: readonly string[];
 }
 
-/** The outcome at a moment. */
+/** Returns the outcome of a change at a moment (RFC 3339). */
 export function makeOutcome(record: OutcomeRecord, input: OutcomeInput, at: string): Outcome {
   if (record.final) return { ...record.final, later: measureLater(record, input) };
   const { judged_from } = record;
@@ -230,36 +229,27 @@ export function makeOutcome(record: OutcomeRecord, input: OutcomeInput, at: stri
     : measureOutcome(record, input, { at: judged_from, by: "horizon" });
 }
 
-/** A moment, and what ends the outcome there. */
+/** A moment, and the event that ends the outcome then. */
 export interface OutcomeMoment {
   at: string;
   by?: Ending | undefined;
   replaced_by?: string;
 }
 
-/** The outcome as it is measured at a moment, final where something ends it there. */
+/** Measures an outcome at a moment; final if an event ends it then. */
 export function measureOutcome(
   record: OutcomeRecord,
   input: OutcomeInput,
   { at, by, replaced_by }: OutcomeMoment,
 ): Outcome {
-  const {
-    applied_entry,
-    earlier,
-    open_then,
-    over_then,
-    measured: rollout,
-    others: _,
-    final: __,
-    ...recordFields
-  } = record;
+  const { applied_entry, earlier, open_then, over_then, measured: rollout, others: _, final: __, ...stored } = record;
   const { kpi, baseline } = record;
   const { kpis, intent, windows, later = [] } = input;
   const current = kpi === null ? null : findValueAfter(kpis, kpi, applied_entry);
   const good = kpi === null ? null : goodDirection(kpi, intent);
   const realised_delta = rollout ? null : computeGain(baseline, current, good);
   const outcome = {
-    ...recordFields,
+    ...stored,
     good,
     trend_before: computeGain(earlier, baseline, good),
     current,
@@ -284,7 +274,7 @@ export function measureOutcome(
   };
 }
 
-/** A KPI's value, where it was fed after an entry. */
+/** Returns a KPI's value if it was fed after an entry. */
 function findValueAfter({ values }: KpiState, kpi: string, entry: number): number | null {
   const latest = values[kpi];
   return latest && latest.entry > entry ? latest.value : null;
@@ -323,7 +313,7 @@ function measureLater(
   return { at: kpis.values[kpi]!.at, current, realised_delta, words };
 }
 
-/** Returns whether the KPI's movement was found good or bad. */
+/** Returns true if the verdict is about the KPI's movement. */
 export const isJudged = ({ verdict }: Pick<Outcome, "verdict">): boolean =>
   verdict !== "inconclusive" && verdict !== "too_early";
 
@@ -334,7 +324,7 @@ export const isCutShort = ({
   as_of,
 }: Pick<Outcome, "ended_by" | "judged_from" | "as_of">): boolean => ended_by !== null && as_of < judged_from;
 
-/** A guardrail does not wait for the horizon: where it takes a change back while the KPI is worse, that is the verdict. */
+/** A guardrail that rolls a change back while its KPI is worse decides the verdict before the horizon. */
 function judgeVerdict(
   { kpi, expected_delta_k: expected, judged_from }: OutcomeRecord,
   realised: number | null,

@@ -1,4 +1,4 @@
-/** The words for an outcome, wherever its verdict is shown. */
+/** The words for an outcome. */
 import { describeGain, type GoodDirection, describePromise } from "./kpi_words.ts";
 import { describeMeasured, type MeasuredKpi } from "./rollout_outcome.ts";
 
@@ -20,7 +20,7 @@ interface TrendMovement extends Movement {
   trend_days: number | null;
 }
 
-/** Promised and measured movement, in a sentence, with what keeps it from being the change's own. */
+/** Describes expected and measured movement in a sentence, with its caveats. */
 export function describeMovement(outcome: Movement): string {
   const { kpi, good, expected_delta_k, realised_delta, measured } = outcome;
   if (measured) return describeMeasured(measured);
@@ -32,7 +32,7 @@ export function describeMovement(outcome: Movement): string {
   return `${kpi}: ${[promise, movement, ...listCaveats(outcome)].join(", ")}.`;
 }
 
-/** The same with how the KPI moved before the apply. */
+/** Describes an outcome as `describeMovement` does, with the KPI's trend before the apply. */
 export function describeOutcome(outcome: TrendMovement): string {
   const { good, trend_before, trend_days, measured } = outcome;
   if (measured || good === null || trend_before === null) return describeMovement(outcome);
@@ -55,10 +55,10 @@ export const listCaveats = (outcome: SharedMovement): string[] =>
 export const describeVerdict = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
   verdict !== "too_early" ? verdict : state === "final" ? "ended too early to judge" : "too early to judge";
 
-/** With how many other changes the movement is shared; empty where with none. */
+/** Says how many other changes share the movement; empty if none do. */
 export const describeSharing = ({ shared_count: count }: Pick<SharedMovement, "shared_count">): string =>
   count === 0 ? "" : `shared with ${count} other${count === 1 ? "" : "s"}`;
 
-/** Whose figure it is, where it is not that of the change's tenant alone; else empty. */
+/** Says whose KPI it is; empty if it is only of the change's tenant. */
 const describeScope = ({ scope }: Pick<SharedMovement, "scope">): string =>
   scope === "product" ? "a KPI of the whole product" : scope === "other_tenant" ? "a KPI of another tenant" : "";

@@ -1,20 +1,20 @@
-/** Time limits of a change: how long it may wait for consent, and approved for its apply. */
+/** Time limits of a change: how long it may wait for consent, and, once approved, for its apply. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { findDeadline } from "./current_state.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { type LifecycleAction, listAllowedActions } from "./transitions.ts";
 
-/** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
+/** Returns the time limit that a change has passed: `expire` while it waits for consent, `lapse` once approved. */
 export function findOverdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
   if (now <= (findDeadline(change, policy) ?? Infinity)) return undefined;
   return change.status === "approved" ? "lapse" : "expire";
 }
 
-/** Words for the state in which a change was overdue. */
+/** The words for what an overdue change waited for. */
 export const OVERDUE_TEXTS = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
 
-/** Actions that a change allows; while it is overdue, none brings it nearer to its apply. */
+/** Lists the actions that a change allows; an overdue change can be neither approved nor applied. */
 export const listAllowedInTime = (
   change: Change,
   { intent, now }: { intent: Intent; now: number },
@@ -24,7 +24,7 @@ export const listAllowedInTime = (
       (action !== "approve" && action !== "apply") || findOverdueStep(change, intent.policy, now) === undefined,
   );
 
-/** Why an overdue change is neither approved nor applied; undefined where it is in time. */
+/** Explains why an overdue change is neither approved nor applied; undefined if it is in time. */
 export function explainOverdue(change: Change, { intent, now }: { intent: Intent; now: number }): string | undefined {
   const step = findOverdueStep(change, intent.policy, now);
   return (
@@ -33,7 +33,7 @@ export function explainOverdue(change: Change, { intent, now }: { intent: Intent
   );
 }
 
-/** 400 `illegal_transition` for what would bring an overdue change nearer to its apply. */
+/** Requires that a change is not overdue. Errors: 400 `illegal_transition`. */
 export function requireInTime(change: Change, at: { intent: Intent; now: number }): void {
   const explanation = explainOverdue(change, at);
   if (explanation === undefined) return;

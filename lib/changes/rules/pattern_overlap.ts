@@ -1,7 +1,7 @@
-/** Patterns of targets that match a target in common. */
+/** Checks whether two patterns of targets can match the same target. */
 import { normalizeTarget } from "./target_key.ts";
 
-/** Returns true where some text matches both patterns; `*` stands for any characters in each. */
+/** Returns true if some target matches both patterns; `*` stands for any characters. */
 export function hasOverlap(one: string, other: string): boolean {
   const [a, b] = [normalizeTarget(one), normalizeTarget(other)];
   // Reachable positions in the second pattern, after each character of the first.

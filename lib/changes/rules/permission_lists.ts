@@ -1,10 +1,10 @@
-/** Lists of who may do what apart from deciding on a change, as an intent states them. */
+/** `policy.permissions`: lists of names by action. Decisions on changes have rules of their own. */
 import * as z from "zod";
 import type { ServiceAction } from "./service_action.ts";
 import { list, strictObject } from "./fields.ts";
 import { applierOrGroup, approverOrGroup } from "./intent_parts.ts";
 
-/** An action under a name that an intent may reserve. */
+/** An action that an intent may reserve for listed names. */
 export type PermissionAction = ServiceAction | "note" | "apply" | "rollback" | "restore";
 
 const nameList = (description: string, name = approverOrGroup) =>
@@ -27,14 +27,14 @@ export const permissionsSchema = () =>
     notes: nameList("Who may add late notes; absent: any authorised caller."),
   });
 
-/** The rules that list names by action. */
+/** The part of a policy that lists names by action. */
 interface PermissionRules {
   permissions: z.output<ReturnType<typeof permissionsSchema>>;
 }
 
 type PermissionField = keyof z.output<ReturnType<typeof permissionsSchema>>;
 
-/** Actions whose list has another name. */
+/** Fields of actions whose list has another name. */
 const FIELD_BY_ACTION: { readonly [action in PermissionAction]?: PermissionField } = {
   note: "notes",
   accept_loss: "accept_clock",

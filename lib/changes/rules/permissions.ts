@@ -1,4 +1,4 @@
-/** Permissions: who may do what apart from deciding on a change. */
+/** Permissions: who may take actions other than decisions on a change. */
 import { AppError } from "../../kit/errors.ts";
 import { type Actor, isVerifiedActor } from "./actor.ts";
 import { requireGroups } from "./idp_groups.ts";
@@ -7,13 +7,13 @@ import { type PermissionAction, isListed, findListedNames } from "./permission_l
 import type { Electorate } from "./policy.ts";
 import { listKeys } from "./signing.ts";
 
-/** Actions that release a brake or remove evidence: without a list of their own they are for those who may approve. */
+/** Actions that end a freeze, accept a fault or remove content: without a list of their own, only approvers may take them. */
 const APPROVER_ACTIONS: ReadonlySet<PermissionAction> = new Set(["unfreeze", "erase", "accept_clock", "accept_loss"]);
 
-/** Actions that an emergency needs. */
+/** Actions that emergency approvers may always take. */
 const EMERGENCY_ACTIONS: ReadonlySet<PermissionAction> = new Set(["freeze", "rollback"]);
 
-/** Returns the names that may do this; undefined: every authorised caller. */
+/** Returns the names that may take an action; undefined: every authorised caller. */
 export function listPermittedNames(action: PermissionAction, intent: Electorate): string[] | undefined {
   const { approvers, break_glass } = intent.policy;
   const emergency = break_glass?.approvers ?? [];
@@ -23,8 +23,8 @@ export function listPermittedNames(action: PermissionAction, intent: Electorate)
 }
 
 /**
- * Requires that the intent lets a caller do this. A name that a list asks for is more than a claim where the intent has
- * principals: one with keys signs, which is checked with its signature. Errors: 403 `not_permitted`.
+ * Requires that the intent permits an action to a caller. If it names principals, a listed name must be verified; a name with
+ * keys must sign, which is checked with the signature. Errors: 403 `not_permitted`.
  */
 export function requirePermission(action: PermissionAction, claimed: Actor, intent: Electorate): void {
   const permitted = listPermittedNames(action, intent);
@@ -42,7 +42,7 @@ export function requirePermission(action: PermissionAction, claimed: Actor, inte
   throw new AppError("not_permitted", `${action} is for ${permitted.join(", ")}, and ${explanation}`, { action });
 }
 
-/** Returns true for a name that nobody vouches for, and that cannot sign. */
+/** Returns true for a name that is only claimed and has no key. */
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
   Object.keys(principals).length > 0 &&
   !isVerifiedActor(claimed) &&

@@ -1,9 +1,11 @@
-/** The entries of a plan by the targets that they name: an apply sets all, and a rollback takes back all that are left. Pure. */
+/**
+ * Checks that the entries of a plan name all its targets: an apply sets all, and a rollback restores all that are left. Pure.
+ */
 import type { ChangeEvent } from "./event.ts";
 import type { ChangeState } from "./record.ts";
 import { type TargetKey, isSameTarget } from "./target_key.ts";
 
-/** Returns true for an event that names the targets it must; `proposal`: the first event of its change. */
+/** Returns true for an event that names all targets it must; `proposal`: the first event of the change. */
 export function hasAllPlanTargets(proposal: ChangeEvent, state: ChangeState | undefined, event: ChangeEvent): boolean {
   const { sets: proposed } = proposal.detail;
   const { sets } = event.detail;

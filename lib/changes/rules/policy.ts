@@ -1,4 +1,4 @@
-/** The intent's rules, each a pure question. */
+/** Rules of the intent about tiers, approvers and counted consents. Pure. */
 import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
@@ -21,11 +21,11 @@ import { hasRolloutBounds } from "./stages_rule.ts";
 /** The part of an intent that says who may consent. */
 export type Electorate = Pick<Intent, "policy" | "principals">;
 
-/** Reach of a change as its proposer states it; absent is "not stated". */
+/** The fields that decide the tier, as the proposer states them; absent means "not stated". */
 type TierInput = ChangeEntry &
   Pick<ProposeInput, "kind" | "tier" | "affected_users" | "risk" | "reversible" | "apply_when" | "stages">;
 
-/** Returns the tier of a proposal: minor only where the intent covers everything that the proposer itself stated. */
+/** Returns the tier of a proposal. It is minor only if the intent covers everything that the proposer stated. */
 export function judgeTier(input: TierInput, policy: Policy, minorToday: number): Tier {
   if (input.tier === "major" || explainMajor(input) !== undefined) return "major";
   return input.tier === "minor" && explainNotMinor(input, policy, minorToday) === undefined ? "minor" : "standard";
@@ -38,7 +38,7 @@ const explainMajor = ({ reversible, risk }: TierInput): string | undefined =>
       ? "It is not minor: a high risk is major."
       : undefined;
 
-/** Returns why a proposal that asks for minor is not, in one sentence; undefined where it is. */
+/** Explains in one sentence why a proposal is not minor; undefined if it is. */
 export function explainNotMinor(input: TierInput, policy: Policy, minorToday: number): string | undefined {
   const { kind, affected_users, risk, reversible } = input;
   const major = explainMajor(input);
@@ -55,7 +55,7 @@ export function explainNotMinor(input: TierInput, policy: Policy, minorToday: nu
     affected_users === undefined && "`affected_users`",
   ].filter(Boolean);
   if (missing.length > 0) return `It is not minor: state ${missing.join(", ")}, since only what you state counts.`;
-  // A target that has owners is never changed without them.
+  // A target that has owners is never changed without their consent.
   const owned = policy.owners.map((rule) => findCoveredTarget(input, rule)).find((target) => target !== undefined);
   if (owned !== undefined) return `It is not minor: ${owned} has owners, who must consent.`;
   if (!minor.kinds.includes(kind)) return `It is not minor: the intent lets no ${kind} be minor.`;
@@ -75,15 +75,15 @@ export function explainNotMinor(input: TierInput, policy: Policy, minorToday: nu
 const describeTenant = ({ tenant_id }: ChangeEntry, { tenants }: Scope): string =>
   tenants ? ` for tenant ${tenant_id}` : "";
 
-/** How many distinct consents a change needs now: as many as when it was proposed, or more where the intent asks for more. */
+/** Returns how many distinct consents a change needs now: at least as many as when it was proposed. */
 export const countRequiredConsents = ({ tier, required_approvers }: Change, policy: Policy): number =>
   Math.max(required_approvers, countRequiredApprovers(tier, policy));
 
-/** How many distinct consents a tier needs; a minor change has the intent's own. */
+/** Returns how many distinct consents a tier needs; 0 for a minor change. */
 export const countRequiredApprovers = (tier: Tier, policy: Policy): number =>
   tier === "minor" ? 0 : policy.required_approvers[tier];
 
-/** 403 `forbidden_target`. */
+/** Requires that the intent does not forbid the targets of a change. Errors: 403 `forbidden_target`. */
 export function requireAllowedTarget(change: ChangeEntry, policy: Policy, details?: () => object): void {
   const target = findCoveredTarget(change, { targets: policy.forbidden_targets });
   if (target === undefined) return;
@@ -94,14 +94,14 @@ export function requireAllowedTarget(change: ChangeEntry, policy: Policy, detail
   );
 }
 
-/** 403 unless this person may consent to this change under the intent. */
+/** Requires a person who may consent to the change. Errors: 403 `not_an_approver`, `self_approval_forbidden`. */
 export function requireApprover(change: Change, approver: string, intent: Electorate): void {
   requireDecider(change, approver, intent);
   if (isForbiddenSelfApproval(change, approver, intent.policy))
     throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
 }
 
-/** 403 unless the intent lets whom this name means decide on this change: as an approver, or as an owner of its target. */
+/** Requires a person who may decide on the change: an approver, or an owner of its target. Errors: 403 `not_an_approver`. */
 export function requireDecider(change: Change, name: string, intent: Electorate): void {
   if (isDecider(change, name, intent)) return;
   const problem = isAgent(name, intent)
@@ -112,23 +112,23 @@ export function requireDecider(change: Change, name: string, intent: Electorate)
   throw new AppError("not_an_approver", `${name} ${problem}`);
 }
 
-/** Returns whether the intent lets the person with this name decide on this change. */
+/** Returns true if this person may decide on the change. */
 export const isDecider = (change: Change, name: string, intent: Electorate): boolean =>
   canDecide(name, intent) || isOwner(change, name, intent);
 
-/** No agent is an owner: the load refuses an intent that names one. */
+/** Returns true for an owner of the change's target. An intent cannot name an agent as owner. */
 const isOwner = (change: Change, name: string, { policy }: Electorate): boolean =>
   policy.owners.some(
     (rule) => rule.approvers.includes(normalizeName(name)) && findCoveredTarget(change, rule) !== undefined,
   );
 
-/** Returns whether the intent lets this person decide on any change. */
+/** Returns true if this person may decide on any change. */
 export const canDecide = (approver: string, { policy, principals }: Electorate): boolean =>
   canBeApprover(approver) &&
   !isAgent(approver, { principals }) &&
   (policy.approvers === undefined || policy.approvers.includes(normalizeName(approver)));
 
-/** Lists the people who may decide on any change, and whose decisions can count; undefined: anybody. */
+/** Lists the people who may decide on any change and can sign if necessary; undefined: anybody. */
 export function listElectors({ policy, principals }: Electorate): string[] | undefined {
   const { approvers, signing } = policy;
   const names = approvers ?? (signing.only ? Object.keys(signing.keys) : undefined);
@@ -136,13 +136,13 @@ export function listElectors({ policy, principals }: Electorate): string[] | und
 }
 
 /**
- * Returns whether this is a consent to one's own proposal under an intent that forbids it; a person who asked a model is a
- * proposer too.
+ * Returns true for a consent to one's own proposal under an intent that forbids it. The person who asked a model for a draft
+ * counts as its proposer.
  */
 export const isForbiddenSelfApproval = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
   !policy.self_approval && [proposer, asked_by].some((name) => name && normalizeName(name) === normalizeName(approver));
 
-/** The consents of a change that still count under today's intent. */
+/** Lists the consents of a change that count under today's intent. */
 export const listValidApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
     ({ approver, emergency, key, idp }) =>

@@ -1,4 +1,4 @@
-/** Who is who: the people and agents that an intent names, and what each is known by. */
+/** The people and agents that an intent names, with their keys and secrets. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
@@ -15,7 +15,7 @@ export type Principal =
   | { kind: "person"; keys?: Key[] | undefined; idp?: readonly string[] | undefined }
   | { kind: "agent"; token_sha256: string; may?: AgentLimits | undefined };
 
-/** Limits of an agent: the changes that it may propose and read, how many may wait, and how many it may propose on a UTC day. */
+/** Limits of an agent: changes that it may propose and read, how many may be open, and how many it may propose on a UTC day. */
 export interface AgentLimits {
   targets?: readonly string[] | undefined;
   tenants?: readonly string[] | undefined;
@@ -25,10 +25,10 @@ export interface AgentLimits {
   max_per_day: number;
 }
 
-/** Limits of an agent for which the intent names none. */
+/** Limits of an agent if the intent states none. */
 const DEFAULT_LIMITS: AgentLimits = { read: "all", max_open: 100, max_per_day: 1000 };
 
-/** SHA-256 of no text at all. */
+/** SHA-256 of the empty text. */
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const principalSchema = () =>
@@ -87,7 +87,7 @@ const principalSchema = () =>
 
 const AGENT = /^agent:/;
 
-/** Principals by their names, as names are compared. */
+/** Principals by normalized name. */
 export const principalsSchema = once(() =>
   z
     .record(z.string(), principalSchema(), "must be an object")
@@ -110,30 +110,30 @@ export const principalsSchema = once(() =>
     .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [normalizeName(name), one]))),
 );
 
-/** All that an intent names. */
+/** The principals of an intent, by normalized name. */
 export type Principals = z.output<ReturnType<typeof principalsSchema>>;
 
 interface IntentPrincipals {
   principals: Principals;
 }
 
-/** The principal of a name, however it is spelt. */
+/** Returns the principal of a name, however the name is spelled. */
 export function findPrincipal(name: string, { principals }: IntentPrincipals): Principal | undefined {
   const same = normalizeName(name);
   return Object.hasOwn(principals, same) ? principals[same] : undefined;
 }
 
-/** Returns whether a name is an agent's: of the intent, or one that only agents may have. */
+/** Returns true for the name of an agent in the intent, and for any name that begins with `agent:`. */
 export const isAgent = (name: string, intent: IntentPrincipals): boolean =>
   AGENT.test(normalizeName(name)) || findPrincipal(name, intent)?.kind === "agent";
 
-/** The limits on an agent's proposals, also of one that the intent does not name. */
+/** Returns the limits of an agent; the defaults if the intent states none. */
 export function findAgentLimits(name: string, intent: IntentPrincipals): AgentLimits {
   const principal = findPrincipal(name, intent);
   return (principal?.kind === "agent" && principal.may) || DEFAULT_LIMITS;
 }
 
-/** The agents with the hashes of their secrets. */
+/** Lists the agents with the hashes of their secrets. */
 export const listAgents = ({
   principals,
 }: IntentPrincipals): { name: string; token_sha256: string; readsOwn?: true }[] =>
@@ -143,7 +143,7 @@ export const listAgents = ({
       : [],
   );
 
-/** The principals as the log keeps them: kinds, and which keys. */
+/** Returns the principals for an entry of the log: kinds and ids of keys. */
 export const principalFacts = ({
   principals,
   policy,
@@ -158,7 +158,7 @@ export const principalFacts = ({
     ]),
   );
 
-/** Refuses principals that could pass for one another, and agents where people are meant. */
+/** Reports principals that share a key or secret, and agents in lists of people. */
 export function reportImpostors(
   { principals, policy }: IntentPrincipals & { policy: object },
   report: ReportIssue,

@@ -1,4 +1,4 @@
-/** The rule `policy.promotion`: which values must have proven themselves in another place before they are applied. */
+/** The rule `policy.promotion`: values that must first be applied in another tenant or target system. */
 import * as z from "zod";
 import { nonEmptyText, list, strictObject } from "./fields.ts";
 import { finiteNumber } from "./intent_parts.ts";
@@ -37,7 +37,7 @@ export const promotionRules = () =>
 /** One rule of promotion. */
 export type PromotionRule = z.output<ReturnType<typeof promotionRules>>[number];
 
-/** Names the first target system of a rule that there is not: such a rule would bind nothing, or never be met. */
+/** Finds the first target system in the rules that does not exist: such a rule would have no effect, or never be met. */
 export const findUnknownSystem = (rules: readonly PromotionRule[], systems: readonly string[]): string | undefined =>
   rules
     .flatMap(({ to, from }) => [...to, ...from])
@@ -47,7 +47,7 @@ export const findUnknownSystem = (rules: readonly PromotionRule[], systems: read
 
 const SYSTEM = "system:";
 
-/** Returns the rules that bind changes of a tenant in a target system; undefined: the value is only recorded. */
+/** Returns the rules for changes of a tenant in a target system; `system` undefined: the value is only recorded. */
 export const selectPromotionRules = (
   rules: readonly PromotionRule[],
   { tenant_id, system }: { tenant_id: string; system: string | undefined },

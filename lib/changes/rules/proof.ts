@@ -1,4 +1,4 @@
-/** A proof as it is sent and kept: what a passkey or `ssh-keygen -Y sign` gives. */
+/** A proof as it is sent and stored: the signature of a passkey or of `ssh-keygen -Y sign`. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 

@@ -1,4 +1,4 @@
-/** A new change: its tier, who must consent, and its first entry. */
+/** Decides on proposals: the tier, the number of consents, and the first entry of the change. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { isVerifiedActor, POLICY_MINOR, classifyProposer } from "./actor.ts";
 import { type Tier, DEFAULTED_FIELDS } from "./change.ts";
@@ -13,8 +13,8 @@ import { requirePlan } from "./require_plan.ts";
 import { requireStages } from "./require_stages.ts";
 
 /**
- * Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 400 `value_not_allowed`, 429
- * `too_many_open`, 409 `target_conflict`.
+ * Decides on a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, `value_not_allowed`, 429 `too_many_open`, 409
+ * `target_conflict`.
  */
 export function propose(command: Proposal, context: Context): NewEvent {
   const { input, minor_today, target_owner, live, limit_reached, not_allowed, requester, places, seen, step_base } =
@@ -67,7 +67,7 @@ export function propose(command: Proposal, context: Context): NewEvent {
     required_approvers: countRequiredApprovers(tier, policy),
     ...(minor ? { minor_number: minor_today + listEntries(content).length, target_owner } : {}),
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
-    // Before it no other was live, so that nobody need look further back.
+    // No other change of the target was open, so searches for open changes can stop at this entry.
     ...(policy.on_conflict === "block" ? { alone: true } : {}),
     digest: contentDigest(content, context.sha256),
     manifest_hash,
@@ -78,7 +78,10 @@ export function propose(command: Proposal, context: Context): NewEvent {
   return { event_type: "change_proposed", detail, content };
 }
 
-/** The person who asks a model for its draft is a proposer too, and known as one. Errors: 403 `proposer_unknown`. */
+/**
+ * Requires that the person who asked a model for its draft is known: that person counts as its proposer. Errors: 403
+ * `proposer_unknown`.
+ */
 function requireKnownRequester(requester: Proposal["requester"], { self_approval, signing }: Policy): void {
   const name = requester?.asked_by ?? null;
   if (name === null && !self_approval)
@@ -96,15 +99,15 @@ function requireKnownRequester(requester: Proposal["requester"], { self_approval
 
 type Proposal = Extract<Command, { type: "propose" }>;
 
-/** The content that a change has when it is proposed: the tier is granted, not asked for. */
+/** Returns the content of a proposal, with the tier that it gets. */
 export const createProposedContent = (proposal: TierFacts, context: TierContext): Content =>
   createContent(proposal.input, gradeProposal(proposal, context).tier);
 
-/** A proposal and what the log tells that its tier depends on. */
+/** A proposal, and the facts from the log that its tier depends on. */
 export type TierFacts = Pick<Proposal, "input" | "minor_today" | "rolled_back" | "seen" | "first_value">;
 type TierContext = Pick<Context, "intent" | "actor">;
 
-/** Returns the tier of a proposal and, where minor was asked for and not granted, why. */
+/** Returns the tier of a proposal and, if minor was requested and not granted, the reason. */
 export function gradeProposal(
   { input, minor_today, rolled_back, seen, first_value }: TierFacts,
   { intent, actor }: TierContext,
@@ -115,7 +118,7 @@ export function gradeProposal(
   if (tier !== "minor") return { tier, tier_reason: explainNotMinor(input, policy, minor_today)! };
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals });
   const needsPeople = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
-  // Under an intent with principals, a merely claimed proposer waits; otherwise an agent could leave its secret out.
+  // Under an intent with principals, a proposal with a claimed name waits for consent; otherwise an agent could omit its secret.
   if (Object.keys(principals).length > 0 && !isVerifiedActor(actor))
     return needsPeople("It is not minor: nothing but the request says who proposes it.");
   // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
@@ -133,10 +136,10 @@ export function gradeProposal(
   return { tier };
 }
 
-/** Fields without a stated value, for which the content has a default. */
+/** Lists the fields that get their default because the proposer did not state them. */
 const listUnstated = (input: ProposeInput) => DEFAULTED_FIELDS.filter((field) => input[field] === undefined);
 
-/** A string of an agent that reads as JSON of another type may have been meant as that. */
+/** Warns about an agent's text value that parses as JSON of another type. */
 function findValueHint(input: ProposeInput, proposer_kind: string): { value_hint?: string } {
   if (proposer_kind !== "agent" && proposer_kind !== "model") return {};
   for (const { target, value } of listEntries(input)) {
@@ -157,7 +160,7 @@ function describeJsonType(text: string): string | undefined {
   }
 }
 
-/** `free`: the service itself says whose it is, so that its proposer need not be known. */
+/** Returns the signature's facts. `isOptional`: the service itself made the proposal, so no signature is needed. */
 function createSignatureFacts({ input, signature }: Proposal, { intent, actor }: Context, isOptional: boolean): object {
   if (input.proposer === undefined || (isOptional && !signature)) return {};
   return signatureFacts({ type: "propose", name: input.proposer, signature }, intent.policy, actor);
@@ -183,7 +186,7 @@ const createContent = (input: ProposeInput, tier: Tier): Content => ({
   ...(input.stages === undefined ? {} : { stages: input.stages }),
 });
 
-/** Stated fields of a follow-up. */
+/** Fields of a follow-up. */
 export interface Followup {
   tenant_id: string;
   affected_users: number;

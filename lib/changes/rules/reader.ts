@@ -1,4 +1,4 @@
-/** A caller who may not read every change. */
+/** Restricts which changes a caller may read. */
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
 
@@ -7,7 +7,7 @@ export interface Reader {
   name: string;
 }
 
-/** Returns whether a reader may see a change: its own, and one whose samples it feeds; without a reader every change. */
+/** Returns true if a reader may read a change: its own, or one whose samples it feeds. Without a reader, every change. */
 export const canRead = (
   reader: Reader | undefined,
   { proposer, stages }: Pick<Change, "proposer" | "stages">,

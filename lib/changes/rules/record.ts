@@ -1,4 +1,4 @@
-/** A change's record: its content, and what the log makes of it. */
+/** The stored record of a change: its content, and the state that its entries lead to. */
 import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { type Change, changeSchema } from "./change.ts";
@@ -7,7 +7,7 @@ import { type Content, CONTENT_FIELDS, contentDigest } from "./content.ts";
 import { listOperands } from "./operands.ts";
 import { type TargetKey, isSameTarget } from "./target_key.ts";
 
-/** Everything about a change that its events decide. */
+/** The fields of a change that its events determine. */
 export type Lifecycle = Omit<Change, keyof Content>;
 
 /** Facts of its apply. */
@@ -17,9 +17,9 @@ export interface Applied {
   at: string;
   /** The value of every KPI then. */
   kpis: Record<string, number>;
-  /** How the target was spelled when it was first applied, where the change spells it otherwise. */
+  /** Spelling of the target at its first apply, if the change spells it differently. */
   target_spelling?: string;
-  /** hex SHA-256 of the RFC 8785 JSON of what the target held before; `null`: nothing; absent: unproven. */
+  /** SHA-256 (hex) of the RFC 8785 JSON of the replaced value; `null`: there was none; absent: unknown. */
   previous_digest?: string | null;
   /** The targets of a plan. */
   sets?: readonly AppliedTarget[];
@@ -27,11 +27,11 @@ export interface Applied {
 
 /** The apply of one target of a plan. */
 export interface AppliedTarget extends TargetKey, Pick<Applied, "target_spelling" | "previous_digest"> {
-  /** Present once it is rolled back while others of the plan are not. */
+  /** Present if this target is rolled back and others of the plan are not. */
   rolled_back_at?: string;
 }
 
-/** Returns the apply of a change at one of its targets; undefined where it was not applied there. */
+/** Returns the apply of a change on one of its targets; undefined if it was not applied there. */
 export const findApplied = (
   { applied }: Pick<ChangeState, "applied">,
   key: TargetKey,
@@ -46,35 +46,35 @@ export const listAppliedOperands = (record: ChangeRecord): readonly Change[] =>
 export interface Rollout {
   /** Shares of its steps, of 10,000. */
   shares: readonly number[];
-  /** A person holds it; the id of that entry. */
+  /** The entry by which a person holds it. */
   by_hand?: number;
   /** The counted users do not match the share; a person must resume it. */
   mismatch?: true;
-  /** The rule ordered its rollback; the id of that entry. */
+  /** The entry by which its rule ordered the rollback. */
   stopped?: number;
-  /** The entry of the last resume out of a mismatch: its totals are the baseline. */
+  /** The entry of the last resume after a mismatch: its totals are the baseline. */
   baseline?: number;
 }
 
-/** A change as the log alone tells it. */
+/** The state of a change, from its entries alone. */
 export interface ChangeState {
   change: Lifecycle;
   /** Ids of the audit entries about it, oldest first. */
   audit: readonly number[];
-  /** `null` before its apply; stays when it is rolled back. */
+  /** `null` before the apply; kept after a rollback. */
   applied: Applied | null;
-  /** Whose change the target held at the last approval; absent: the log does not say. */
+  /** The owner of the target at the last approval; absent: the log does not record it. */
   target_owner?: TargetOwner;
   /** Present for a change that is rolled out in steps. */
   rollout?: Rollout;
 }
 
-/** `changes/<change_id>`: the state with the content that it is about. */
+/** `changes/<change_id>`: the state with the content of the change. */
 export interface ChangeRecord extends ChangeState {
   change: Change;
 }
 
-/** The change of a state; `content` where the state does not hold it already. */
+/** Returns the change of a state; `content`: needed if the state does not include it. */
 export const toChange = (state: ChangeState, content?: Content): Change =>
   Object.assign({ change_id: state.change.change_id }, content, state.change) as Change;
 
@@ -85,7 +85,7 @@ const listLifecycleFields = once(
     ) as (keyof Lifecycle)[],
 );
 
-/** The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of. */
+/** Lists the fields in which a stored record differs from the log; `content`: its digest does not match. */
 export function listDifferences(logged: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
   const { change, audit, applied, target_owner, rollout } = record;
   const differing: string[] = listLifecycleFields().filter((field) => !isEqual(logged.change[field], change[field]));
@@ -97,20 +97,20 @@ export function listDifferences(logged: ChangeState, record: ChangeRecord, sha25
   return differing;
 }
 
-/** A record that was edited by hand may not even have the shape of one. */
+/** Returns true for a stored record that matches the schema; it may have been edited by hand. */
 export const isCompleteRecord = (record: Partial<ChangeRecord> | null): boolean =>
   changeSchema().safeParse(record?.change).success && Array.isArray(record?.audit);
 
 const TEXT_FIELDS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
 
-/** Returns whether a stored record has the shape of one: somebody may have replaced it. */
+/** Returns true for a stored value with the main fields of a record; it may have been edited by hand. */
 export function isRecord<R extends Pick<ChangeRecord, "change" | "audit">>(value: R | null | undefined): value is R {
   const { change, audit } = value ?? {};
   if (typeof change !== "object" || change === null || !Array.isArray(audit)) return false;
   return TEXT_FIELDS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);
 }
 
-/** Members may stand in another order: what is compared was parsed from two texts. */
+/** Compares JSON values; the order of members does not matter. */
 function isEqual(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
   const members = Object.entries(a);

@@ -4,7 +4,7 @@ import { normalizeTarget } from "./target_key.ts";
 /** A full commit id, or another digest of that length: 40 or 64 lower-case hex characters. */
 export const HEAD_PATTERN = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Targets whose value must name repository and environment. */
+/** Prefix of targets whose value must name repository and environment. */
 const DEPLOY_PREFIX = "deploy/";
 
 /** Returns true where a pattern may match a deployment. */
@@ -13,13 +13,13 @@ export function canMatchDeployment(pattern: string): boolean {
   return stem.startsWith(DEPLOY_PREFIX) || (pattern.includes("*") && DEPLOY_PREFIX.startsWith(stem));
 }
 
-/** Returns repository and environment of a deployment's target; undefined for one that names none. */
+/** Returns repository and environment of a deployment's target; undefined for any other target. */
 export function parseDeployment(target: string): { repository_id: string; environment: string } | undefined {
   const [, repository_id, environment] = /^deploy\/([1-9]\d*)\/(.+)$/i.exec(target) ?? [];
   return repository_id !== undefined && environment !== undefined ? { repository_id, environment } : undefined;
 }
 
-/** Explains why a value is no release of its target; undefined where it is one. */
+/** Explains why a value is no release of its target; undefined if it is one. */
 export function findReleaseProblem(target: string, value: unknown): string | undefined {
   const { head, repository_id, environment } = readMembers(value);
   if (!normalizeTarget(target).startsWith(DEPLOY_PREFIX))
@@ -35,7 +35,7 @@ export function findReleaseProblem(target: string, value: unknown): string | und
     : "head must be a full commit id, 40 or 64 lower-case hex characters";
 }
 
-/** Returns the head of a release; undefined where the value is none. */
+/** Returns the head of a release; undefined if the value is no release. */
 export const findReleaseHead = (target: string, value: unknown): string | undefined =>
   findReleaseProblem(target, value) === undefined ? (readMembers(value).head as string) : undefined;
 

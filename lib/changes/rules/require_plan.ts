@@ -1,9 +1,9 @@
-/** The conditions of a proposal that sets several targets. */
+/** Checks the entries of a plan. */
 import { invalidField, invalidFields } from "../../kit/errors.ts";
 import type { ProposeInput } from "./command.ts";
 import { isSameTarget } from "./target_key.ts";
 
-/** Entries of a plan. */
+/** Limits on the number of entries of a plan. */
 export const MIN_ENTRIES = 2;
 export const MAX_ENTRIES = 20;
 

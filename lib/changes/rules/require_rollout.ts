@@ -1,11 +1,11 @@
-/** The condition of everything that is done to a rollout. */
+/** Checks that an action on a rollout is possible. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { isRollingOut } from "./rollout_state.ts";
 import { listAllowedActions } from "./transitions.ts";
 
-/** Requires that a change is being rolled out, and stands at a step. Errors: 400 `illegal_transition`. */
+/** Requires that a change is being rolled out and is at this step. Errors: 400 `illegal_transition`. */
 export function requireRollout(change: Change, step: number, intent: Intent): void {
   const { change_id, status, exposure } = change;
   if (isRollingOut(change) && exposure!.step === step) return;
@@ -16,7 +16,7 @@ export function requireRollout(change: Change, step: number, intent: Intent): vo
   throw createRejection(change, state, intent);
 }
 
-/** Creates the error of an act that a rollout does not allow now: 400 `illegal_transition`. */
+/** Creates the error for an action that a rollout does not allow now: 400 `illegal_transition`. */
 export const createStageRejection = (
   change: Change,
   reason: string,

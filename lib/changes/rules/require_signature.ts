@@ -1,4 +1,4 @@
-/** Which decisions are refused for want of a signature. */
+/** Rejects decisions that lack a required signature. */
 import { AppError } from "../../kit/errors.ts";
 import { type Actor, isNamedByProxy } from "./actor.ts";
 import type { Policy } from "./intent.ts";
@@ -14,10 +14,10 @@ interface Signature {
   key: KnownKey;
 }
 
-/** A signature that came with a decision, or why it is none. */
+/** A verified signature of a decision, or the reason why it is invalid. */
 export type SignatureResult = Signature | { refused: string };
 
-/** A decision, whose it is, and what came with it. */
+/** A decision, the name of its person, and the signature that came with it. */
 interface SignableDecision {
   type:
     | "approve"
@@ -36,7 +36,7 @@ interface SignableDecision {
   over_drift?: boolean | undefined;
 }
 
-/** Returns what a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
+/** Returns the fields that a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
 export function signatureFacts(decision: SignableDecision, policy: Policy, actor: Actor): object {
   const { signature } = decision;
   if (!signature) rejectUnsigned(decision, policy, actor);
@@ -66,7 +66,7 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "erase",
 ]);
 
-/** Actions that only a name with keys must sign: a freeze and a hold are always safe, a late note decides nothing, and a restore sets what was consented to. */
+/** Actions that must be signed only by a name with keys: they are safe, or only set a value that has consent. */
 const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore", "stage_hold"]);
 
 /** Actions that a name with keys must sign where the intent lists who may do them. */

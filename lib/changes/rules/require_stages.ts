@@ -1,4 +1,4 @@
-/** The condition of a proposal with a plan of a rollout. */
+/** Checks the plan of a rollout in a proposal. */
 import { invalidField } from "../../kit/errors.ts";
 import { type Intent, listKpiNames } from "./intent.ts";
 import { goodDirection } from "./kpi.ts";
@@ -7,7 +7,7 @@ import { normalizeName } from "./names.ts";
 import { findPrincipal } from "./principals.ts";
 import { findStagesProblem, type StagedChange, type StagesRule } from "./stages_rule.ts";
 
-/** Requires that the plan of a proposal is one that can be carried out. Errors: 400 `invalid_field`. */
+/** Requires that the rollout plan of a proposal can be carried out. Errors: 400 `invalid_field`. */
 export function requireStages(
   proposal: StagedChange & { proposer?: string | undefined },
   intent: Pick<Intent, "kpis" | "principals"> & { policy: { stages?: StagesRule | undefined } },
@@ -24,7 +24,7 @@ export function requireStages(
     reject(`must be fed by an agent of the intent, and ${fed_by} is none`);
   if (proposer !== undefined && normalizeName(proposer) === normalizeName(fed_by))
     reject("must not be fed by the proposer of the change");
-  // Who chose the direction would turn every loss into a gain.
+  // A proposer who chose the direction could turn every loss into a gain.
   for (const { kpi, good } of stages.watch)
     if (listKpiNames({ kpis }).includes(kpi) && good !== goodDirection(kpi, intent))
       reject(`must say good: ${goodDirection(kpi, intent)} of ${kpi}, as the intent does`);

@@ -1,7 +1,7 @@
-/** Targets that rollbacks have taken back. */
+/** Targets that rollbacks have rolled back. */
 import { isRolledBack, listTargets, type PlanTarget } from "./event.ts";
 
-/** Lists the targets that the entry of a rollback has taken back; where it failed, those of a plan alone. */
+/** Lists the targets that the entry of a rollback rolled back; after a failed rollback, only those of a plan that succeeded. */
 export const listRolledBackTargets = (
   entry: Parameters<typeof listTargets>[0] & { event_type: string },
 ): readonly PlanTarget[] =>

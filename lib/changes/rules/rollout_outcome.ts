@@ -1,4 +1,4 @@
-/** The outcome of a rollout: bounds of the difference between users with and without it, as the newest decision has them. */
+/** The outcome of a rollout: bounds of the difference between users with and without it, from the newest decision. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Reading } from "../../rollout/rule.ts";
@@ -23,7 +23,7 @@ export interface RolloutMeasure {
   is_worse: boolean;
 }
 
-/** The measure of a rollout that nothing was fed of yet. */
+/** The measure of a rollout before its first feed. */
 export const UNMEASURED: RolloutMeasure = { kpis: [], is_worse: false };
 
 /** Takes the bounds of each KPI in its newest step from the readings of a decision. */
@@ -39,7 +39,9 @@ export const measureRollout = ({ watch }: Pick<Stages, "watch">, readings: reado
   is_worse: readings.some((one) => one.is_worse),
 });
 
-/** Judges a rollout by its bounds: what is worse than allowed regressed at once; a gain counts where a bound proves it. */
+/**
+ * Judges a rollout by its bounds. A KPI that is worse than allowed regresses immediately; a gain counts if a bound proves it.
+ */
 export function judgeRolloutOutcome(
   { kpi, expected_delta_k: expected }: { kpi: string | null; expected_delta_k: number | null },
   { kpis, is_worse }: RolloutMeasure,

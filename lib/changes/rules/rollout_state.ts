@@ -1,4 +1,4 @@
-/** Effect of the entries of a rollout on its change. */
+/** The effect of a rollout's entries on its change. */
 import { BUCKETS } from "../../rollout/bucket.ts";
 import type { Exposure } from "../../rollout/exposure.ts";
 import type { Change } from "./change.ts";
@@ -11,18 +11,20 @@ type ExposedChange = Pick<Change, "change_id" | "status" | "exposure" | "stages"
 export const isRollingOut = ({ status, exposure }: Pick<Change, "status" | "exposure">): boolean =>
   status === "applied" && exposure !== undefined && exposure.share < BUCKETS;
 
-/** Returns who has the value of a change that is rolled out in steps; undefined for any other, and before its apply. */
+/**
+ * Returns which users get the value of a change that is rolled out in steps; undefined for other changes and before the apply.
+ */
 export function findExposure({ change_id, status, exposure, stages }: ExposedChange): Exposure | undefined {
   if (status !== "applied" || !exposure || !stages) return undefined;
   const { step, share, since } = exposure;
   return { step, share, unit: stages.unit, salt: change_id, since };
 }
 
-/** Returns true where no entry stops an advance, or the advance was ordered before it. */
+/** Returns true if no entry stopped the rollout before an advance was ordered. */
 const isOrderedBefore = ({ ordered }: EventDetail, stop: number | undefined): boolean =>
   stop === undefined || (ordered !== undefined && ordered <= stop);
 
-/** The exposure of a step; the step after the last exposes everybody. */
+/** Returns the exposure of a step; the step after the last exposes all users. */
 export const exposeStep = ({ shares }: Rollout, step: number, since: string): NonNullable<Change["exposure"]> => ({
   step,
   share: shares[step] ?? BUCKETS,
@@ -30,7 +32,7 @@ export const exposeStep = ({ shares }: Rollout, step: number, since: string): No
   waits_for: step < shares.length ? "no_data" : null,
 });
 
-/** Returns the state after an entry about a step; undefined where it does not follow from those before it. */
+/** Returns the state after an entry about a step; undefined if the entry is impossible in this state. */
 export function evolveStage(
   state: ChangeState,
   { id, timestamp, event_type, detail }: ChangeEvent,

@@ -1,9 +1,9 @@
-/** Compares two schemas keyword by keyword: whether the second allows nothing that the first excludes. Pure. */
+/** Compares two schemas keyword by keyword: the second must not allow values that the first excludes. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isIntegerMultiple } from "../../kit/decimal.ts";
 import { listTypes, type ValueSchema } from "./value_schema.ts";
 
-/** Returns the first keyword, with its path, that is less strict than before or missing; undefined where each is as strict. */
+/** Returns the path of the first keyword that is missing or less strict than before; undefined if all are as strict. */
 export function findWiderKeyword(before: ValueSchema, after: ValueSchema, path = "schema"): string | undefined {
   for (const keyword of Object.keys(before) as (keyof ValueSchema)[]) {
     if (before[keyword] === undefined) continue;
@@ -12,7 +12,7 @@ export function findWiderKeyword(before: ValueSchema, after: ValueSchema, path =
     const wider = compare(before[keyword] as never, after[keyword] as never, `${path}.${keyword}`);
     if (wider !== undefined) return wider;
   }
-  // A member that gets a schema of its own leaves that of all others, and would be free of it.
+  // A member with its own schema no longer falls under additionalProperties, so its schema must be as strict.
   return findFreedMember(before, after, path);
 }
 

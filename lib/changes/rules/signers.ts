@@ -18,7 +18,7 @@ export const signerSchema = once(() =>
 );
 export type Signer = z.infer<ReturnType<typeof signerSchema>>;
 
-/** The consents that the entries of a change tell of, oldest first. */
+/** Lists the consents in the entries of a change, oldest first. */
 export const listSigners = (entries: readonly Parameters<typeof parseEvent>[0][]): Signer[] =>
   entries.map(parseEvent).flatMap(({ event_type, detail }) => {
     if (event_type !== "consent_decision" || detail.decision !== "approved") return [];

@@ -9,22 +9,24 @@ import type { Principals } from "./principals.ts";
 /** A key, with the id by which entries name it. */
 export type KnownKey = Key & { id: string };
 
-/** The part of the rules in force that is about signatures. */
+/** The rules about signatures. */
 export interface Signing {
   /** Only signed consents count. */
   only: boolean;
-  /** By name, as names are compared: the keys of those who have any. */
+  /** Keys by normalized name, for people who have any. */
   keys: Readonly<Record<string, readonly KnownKey[]>>;
 }
 
-/** The names that can sign. */
+/** Lists the names that have keys. */
 export const listNamesWithKeys = (principals: Principals): string[] =>
   Object.keys(principals).filter((name) => listPrincipalKeys(principals[name]!).length > 0);
 
 const listPrincipalKeys = (principal: Principals[string]): readonly Key[] =>
   principal.kind === "person" ? (principal.keys ?? []) : [];
 
-/** Returns the signing rules of an intent: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
+/**
+ * Returns the signing rules of an intent. If anybody has keys, only signed consents count, unless `signed_only` says otherwise.
+ */
 export function makeSigning(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
   const names = listNamesWithKeys(principals);
   const idKeys = (name: string): KnownKey[] =>
@@ -32,19 +34,19 @@ export function makeSigning(principals: Principals, signedOnly: boolean | undefi
   return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, idKeys(name)])) };
 }
 
-/** The keys that stand under a name today. */
+/** Lists the keys of a name under today's intent. */
 export function listKeys(name: string, { keys }: Signing): readonly KnownKey[] {
   const own = normalizeName(name);
   return Object.hasOwn(keys, own) ? keys[own]! : [];
 }
 
-/** Returns whether a decision of this person counts only when it is signed. */
+/** Returns true if a decision of this person counts only when it is signed. */
 export const requiresSignature = (name: string, signing: Signing): boolean =>
   signing.only || listKeys(name, signing).length > 0;
 
-/** Returns whether a decision of this person can count: where only signatures do, they need a key. */
+/** Returns true if a decision of this person can count: if only signed decisions do, the person needs a key. */
 export const canSign = (name: string, signing: Signing): boolean => !signing.only || listKeys(name, signing).length > 0;
 
-/** Returns whether a consent is signed as it must be, with a key that still stands under its name. */
+/** Returns true if a consent is signed as required, with a key that its approver still has. */
 export const isSignedAsRequired = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
   !requiresSignature(approver, signing) || listKeys(approver, signing).some(({ id }) => id === key);

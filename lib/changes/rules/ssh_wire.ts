@@ -1,6 +1,6 @@
 /** The wire format of SSH (RFC 4251): numbers, the highest byte first, and strings behind their length. */
 
-/** Reads one value after another; `RangeError` where the bytes end too early, or `end` finds more of them. */
+/** Reads one value after another. Errors: `RangeError` if the bytes end too early, or `end` finds more of them. */
 export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -23,7 +23,7 @@ export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
   return reader;
 }
 
-/** A string behind its length. */
+/** Encodes a string: its length, then its bytes. */
 export const wireString = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
   const { length } = bytes;
   return new Uint8Array([length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255, ...bytes]);

@@ -1,4 +1,4 @@
-/** Conditions of a person's act on a rollout: its state, and the person. */
+/** Checks a person's action on a rollout: the state of the rollout, and the person. */
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
 import type { Change } from "./change.ts";
@@ -10,7 +10,7 @@ import type { ChangeRecord } from "./record.ts";
 import { createStageRejection } from "./require_rollout.ts";
 import type { StageAction } from "./stage_action.ts";
 
-/** Requires that the state of a rollout has room for an act. Errors: 400 `illegal_transition`. */
+/** Requires that the state of a rollout allows an action. Errors: 400 `illegal_transition`. */
 export function requireStageOpen(
   action: StageAction,
   { change, rollout }: Pick<ChangeRecord, "change" | "rollout">,
@@ -35,7 +35,10 @@ export function requireStageOpen(
   }
 }
 
-/** Requires a person who may do this to a rollout. Errors: 403 `not_permitted`, `not_an_approver`, `self_approval_forbidden`. */
+/**
+ * Requires a person who may take an action on a rollout. Errors: 403 `not_permitted`, `not_an_approver`,
+ * `self_approval_forbidden`.
+ */
 export function requireStagePerson(
   action: StageAction,
   change: Change,

@@ -40,7 +40,7 @@ export type StagesRule = z.output<ReturnType<typeof stagesRule>>;
 /** A change that may be rolled out in steps. */
 export type StagedChange = ChangeEntry & { stages?: Stages | undefined };
 
-/** Explains why the intent does not allow the rollout of a change; undefined where it does. */
+/** Explains why the intent does not allow the rollout of a change; undefined if it does. */
 export function findStagesProblem(change: StagedChange, rule: StagesRule | undefined): string | undefined {
   const { stages } = change;
   if (!stages || !rule) return undefined;
@@ -64,13 +64,13 @@ export function findStagesProblem(change: StagedChange, rule: StagesRule | undef
 const lossAmount = (allowed: number | { relative: number }): number =>
   typeof allowed === "object" ? allowed.relative : allowed;
 
-/** Returns true where the rule sets `fed_by`, `watch` and all of `max_allowed`: without these no rollout is minor. */
+/** Returns true if the rule sets `fed_by`, `watch` and a `max_allowed` for each watched KPI; otherwise no rollout is minor. */
 export const hasRolloutBounds = (rule: StagesRule | undefined): boolean =>
   rule?.fed_by !== undefined &&
   rule.watch.length > 0 &&
   rule.watch.every((kpi) => Object.hasOwn(rule.max_allowed, kpi));
 
-/** Returns true where the rollout of a change replaces the guardrails on a KPI. */
+/** Returns true if the rollout of a change replaces the guardrails on a KPI. */
 export const isGuardrailReplaced = (change: StagedChange, kpi: string, rule: StagesRule | undefined): boolean =>
   rule?.replaces_guardrails === true &&
   Object.hasOwn(rule.max_allowed, kpi) &&

@@ -1,17 +1,17 @@
-/** Checks that a target has the value that it had when consent was given. */
+/** Checks that a target still has the owner that it had at the consent. */
 import { AppError } from "../../kit/errors.ts";
 import type { Policy } from "./intent.ts";
 
-/** The newest applied change of the target of a change; of a plan those of its entries, in their order. */
+/** The owner of a target: the id of its newest applied change; for a plan, one for each entry, in order. */
 export type TargetOwner = string | null | readonly (string | null)[];
 
-/** Whose change a target holds: at the last approval, where the log says it, and now. */
+/** The owner of a target at the last approval, if the log records it, and now. */
 export interface TargetOwners {
   before: TargetOwner | undefined;
   now: TargetOwner;
 }
 
-/** Returns how the target changed since the consent, in a sentence; undefined where it did not. */
+/** Describes how the owner of the target changed since the consent; undefined if it did not. */
 export function describeMovedTarget({ before, now }: TargetOwners): string | undefined {
   if (before === undefined) return undefined;
   const [then, current] = [listOwners(before), listOwners(now)];
@@ -27,7 +27,7 @@ function describeOwnerChange(before: string | null, now: string | null): string 
   return `the target holds ${now} now, and held ${before === null ? "no change" : before} at the consent`;
 }
 
-/** 409 `target_moved` where the intent says that such a consent does not carry. */
+/** Requires that the target has the owner of the consent, if the intent says `on_stale: block`. Errors: 409 `target_moved`. */
 export function requireUnmovedTarget(owners: TargetOwners, policy: Policy, details?: () => object): void {
   const moved = describeMovedTarget(owners);
   if (moved === undefined || policy.on_stale === "report") return;

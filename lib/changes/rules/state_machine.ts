@@ -1,4 +1,4 @@
-/** The judgement of the state machine: `decide` says which event follows from a command, or why none does. Pure. */
+/** The state machine: `decide` returns the event of a command, or rejects the command. Pure. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Actor, POLICY_EXPIRY } from "./actor.ts";
 import {
@@ -27,7 +27,7 @@ import type { SignatureResult } from "./require_signature.ts";
 import { requireRollout } from "./require_rollout.ts";
 import { type LifecycleAction, listAllowedActions, requireTransition } from "./transitions.ts";
 
-/** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */
+/** Returns the event of a command. Errors: `AppError` if the state table, the intent or the change forbids it. */
 export function decide(change: Change | undefined, command: Command, context: Context): NewEvent {
   if (command.type === "propose") return propose(command, context);
   if (!change) throw new TypeError(`there is no change to ${command.type}`);
@@ -105,7 +105,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
   }
 }
 
-/** Requires that an operation may begin; before an apply, consent is checked again under the current intent. */
+/** Requires that an operation may begin. Before an apply, consents are checked again under the current intent. */
 export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
   requireTransition(change, operation, intent);
   if (operation === "apply") requireConsented(change, intent);
@@ -131,14 +131,14 @@ export function requireConsented(change: Change, intent: Intent): void {
   });
 }
 
-/** Actions that remain for a change whose apply is rejected. */
+/** Lists the actions that remain for a change whose apply is rejected. */
 export const listActionsWithoutApply = (change: Change, intent: Intent): LifecycleAction[] =>
   listAllowedActions(change, intent).filter((action) => action !== "apply");
 
 const createSignatureFacts = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
-/** Requires that an operation allows a dry run: an apply also before its consent, so that approvers see its effect. */
+/** Requires that an operation can be dry-run. An apply can be also before consent, so that approvers see its effect. */
 export function requireDryRunnable(change: Change, operation: Operation, intent: Intent): void {
   if (operation === "rollback" || change.status !== "pending_consent") requireTransition(change, operation, intent);
   if (operation === "apply") requireAllowedTarget(change, intent.policy);
@@ -156,7 +156,7 @@ function decideConsent(change: Change, command: Consent, { intent, actor }: Cont
   const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
   const next =
     isFurther && !isEmergencyApproved(change, intent) ? change.status : requireTransition(change, command.type, intent);
-  // A consent to a rollout leaves it where it is.
+  // A further consent during a rollout does not change the status.
   const status = change.status === "applied" ? change.status : next;
   const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
   if (command.type === "expire") {
@@ -182,7 +182,7 @@ function decideConsent(change: Change, command: Consent, { intent, actor }: Cont
     requireGroups(name, actor, intent);
     return { decision: "revoked", status, ...from, approver: name, note };
   }
-  // A change without a proposer belongs to nobody: a person may withdraw it, an agent only its own changes.
+  // A change without a proposer may be withdrawn by any person; an agent may withdraw only its own.
   const isOwnProposal =
     change.proposer === null ? actor.authenticated !== "agent" : normalizeName(change.proposer) === normalizeName(name);
   if (!isOwnProposal) {
@@ -192,7 +192,7 @@ function decideConsent(change: Change, command: Consent, { intent, actor }: Cont
   return { decision: "withdrawn", status, approver: name, note };
 }
 
-/** One more consent; the change is approved when enough distinct names have given theirs. */
+/** Decides on one more consent; the change is approved once enough distinct people have consented. */
 function decideApproval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
@@ -200,9 +200,9 @@ function decideApproval(
   { intent, actor }: DecisionContext,
 ): object {
   const lacking = countMissing(listMissingOrdinaryConsents(change, intent));
-  // After the rules became looser, a change may lack nothing and wait: any further consent moves it.
+  // Under a new, less strict intent a waiting change may lack no consent: any further one then approves it.
   const isAnyConsentEnough = change.status !== approved && lacking === 0;
-  // A consent that no longer counts does not keep its name from giving another.
+  // A person whose earlier consent no longer counts may consent again.
   if (!isAnyConsentEnough && hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
@@ -229,14 +229,14 @@ function decideApproval(
   return isApproved ? { ...decided, status: approved, ...(!isRollout && { target_owner }) } : decided;
 }
 
-/** How many consents rules still ask for. */
+/** Counts the consents that rules still lack. */
 const countMissing = (rules: readonly MissingConsent[]): number => rules.reduce((sum, { count }) => sum + count, 0);
 
-/** The key under which a consent stands, as its approval will say it. */
+/** Returns the id of the key that signed a consent, as its approval records it. */
 const pickKey = (signature: SignatureResult | undefined): { key?: string } =>
   signature && "key" in signature ? { key: signature.key.id } : {};
 
-/** The groups under which a consent stands, as its approval will say it. */
+/** Returns the groups of a consent's token, as its approval records them. */
 const pickGroups = ({ idp }: Actor): { idp?: string[] } => (idp ? { idp: [...idp] } : {});
 
 const hasConsented = (change: Change, name: string, intent: Intent, inEmergency = false): boolean =>

@@ -1,4 +1,4 @@
-/** The statement that a person signs: it says who decided what, about which content, in which log and under which rules. */
+/** The statement that a person signs: the decision, the content, the log and the intent. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Change } from "./change.ts";
 import type { StageFacts } from "./stage_action.ts";
@@ -11,7 +11,7 @@ export const DECISIONS = [
 ] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** The facts that every statement states. */
+/** The facts in every statement. */
 export interface CommonFacts {
   /** Origin of the log. */
   origin: string;
@@ -21,7 +21,7 @@ export interface CommonFacts {
   at: string;
 }
 
-/** The facts that the statement of a decision on a change states; those of a consent: where its values are set, and when. */
+/** The facts in the statement of a decision on a change. A consent also states where and when the values are set. */
 export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "places" | "apply_when"> & StageFacts> {
   /** Absent in a proposal, which has none yet. */
   change_id?: string | undefined;
@@ -42,7 +42,7 @@ export interface StatementFacts extends CommonFacts, Partial<Pick<Change, "place
 export const isConsentDecision = (decision: string | undefined): boolean =>
   decision === "approve" || decision === "approve_emergency";
 
-/** Returns what the statement of a decision says of a change. */
+/** Returns the facts about a change in the statement of a decision. */
 export const changeFacts = (
   decision: Decision,
   { change_id, digest, places, apply_when }: Pick<Change, "change_id" | "digest" | "places" | "apply_when">,
@@ -56,7 +56,7 @@ export const changeFacts = (
 export const statementText = <Facts extends CommonFacts>(facts: Facts): string =>
   canonicalJson({ v: "countersign-consent/1", ...facts });
 
-/** When a statement says it was made; undefined when it says nothing of the kind. */
+/** Returns the time that a statement states; undefined without one. */
 export function parseStatementTime(statement: string): string | undefined {
   try {
     const { at } = JSON.parse(statement) as { at?: unknown };

@@ -1,11 +1,10 @@
 /**
- * A change's record as it is written: without the id of the change, under which it lies, and without what a change holds
- * where nothing else was said or done.
+ * A change's record as it is stored: without the id, which is its key, and without fields that have their default.
  */
 import type { Approval, Change } from "./change.ts";
 import type { ChangeRecord } from "./record.ts";
 
-/** Defaults of fields that a change leaves out. */
+/** Fields that are not stored if they have these values. */
 const DEFAULTS = {
   expected_delta_k: null,
   affected_users: null,
@@ -24,13 +23,13 @@ const DEFAULTS = {
 } satisfies Partial<Change>;
 type DefaultField = keyof typeof DEFAULTS;
 
-/** A record as it lies in the store; without `applied` where the change was never applied. */
+/** A stored record; without `applied` if the change was never applied. */
 export type StoredChange = Omit<ChangeRecord, "change" | "applied"> &
   Partial<Pick<ChangeRecord, "applied">> & {
     change: Omit<Change, "change_id" | DefaultField> & Partial<Pick<Change, DefaultField>>;
   };
 
-/** A record to be written; frozen, as the record is. */
+/** Returns the stored form of a record, frozen. */
 export function toStoredChange({ change, applied, ...state }: ChangeRecord): StoredChange {
   const stated: Record<string, unknown> = {};
   for (const field in change) {
@@ -45,15 +44,15 @@ const isDefault = (field: string, value: unknown): boolean =>
   Object.hasOwn(DEFAULTS, field) &&
   (value === DEFAULTS[field as keyof typeof DEFAULTS] || (Array.isArray(value) && value.length === 0));
 
-/** The record that lies under an id; what is none stays as it is. */
+/** Restores a record from its stored form; a value that is no record is returned as it is. */
 export function fromStoredChange({ id, value }: { id: string; value: StoredChange }): ChangeRecord {
   const change: unknown = (value as StoredChange | null)?.change;
   if (typeof change !== "object" || change === null) return value as unknown as ChangeRecord;
-  // Twice: what was said comes first, and holds.
+  // The stored fields come twice: first for their order, last to override the defaults.
   const complete = { change_id: id, ...change, ...DEFAULTS, ...change };
   return { ...value, change: complete, applied: value.applied ?? null } as unknown as ChangeRecord;
 }
 
-/** The record of which a store gives the text. */
+/** Parses a record from the JSON text of a store. */
 export const parseRecord = ({ id, text }: { id: string; text: string }): ChangeRecord =>
   fromStoredChange({ id, value: JSON.parse(text) as StoredChange });

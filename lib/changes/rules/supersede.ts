@@ -1,9 +1,12 @@
-/** Which change a proposal may take the place of. */
+/** Checks which change a proposal may supersede. */
 import type { Change } from "./change.ts";
 import { type ChangeEntry, listEntries } from "./list_entries.ts";
 import { isSameTarget } from "./target_key.ts";
 
-/** Why a proposal cannot supersede a change; undefined where it can. What is not applied may be proposed again for another target. */
+/**
+ * Explains why a proposal cannot supersede a change; undefined if it can. A change that is not applied may be superseded on
+ * another target.
+ */
 export function findSupersedeProblem(
   earlier: ChangeEntry & Pick<Change, "status">,
   later: ChangeEntry,

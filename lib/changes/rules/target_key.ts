@@ -1,9 +1,9 @@
-/** How targets compare. */
+/** Targets of tenants, and how they compare. */
 
-/** Returns a target as it is compared: without case. */
+/** Returns a target in the form that is compared: lower case. */
 export const normalizeTarget = (target: string): string => target.toLowerCase();
 
-/** Returns true where two proposals are about the same target of the same tenant. */
+/** Returns true for the same target of the same tenant; case does not matter. */
 export const isSameTarget = (a: TargetKey, b: TargetKey): boolean =>
   a.tenant_id === b.tenant_id && normalizeTarget(a.target) === normalizeTarget(b.target);
 

@@ -1,10 +1,10 @@
-/** Patterns of targets: which of them match nothing, and which lie within another. */
+/** Patterns of targets: matching, and patterns that match nothing or are covered by another. */
 import { normalizeTarget } from "./target_key.ts";
 
 /** The form of every target, for messages. */
 const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with a letter or digit and ends without /";
 
-/** The reason why no valid target matches a pattern, with the likely intended one; undefined where some target matches. */
+/** Explains why no valid target matches a pattern, and suggests another; undefined if some target matches. */
 export function explainUnmatchable(pattern: string): string | undefined {
   const problem = findProblem(pattern);
   if (problem === undefined) return undefined;
@@ -19,24 +19,24 @@ function findProblem(pattern: string): string | undefined {
   return dots ? `no target has a part that is ${dots[1]}` : undefined;
 }
 
-/** Paths of other tools begin with `/`, and their folders end with it. */
+/** Returns the likely intended pattern: in other tools, paths begin with `/` and folders end with it. */
 function intendedPattern(pattern: string): string | undefined {
   const meant = pattern.replace(/^\/+/, "").replace(/\/+$/, "/*");
   return meant !== pattern && meant !== "" && findProblem(meant) === undefined ? meant : undefined;
 }
 
-/** Returns true where every target that a pattern matches falls under one of these patterns. */
+/** Returns true if one of these patterns matches every target of the pattern. */
 export const isCovered = (pattern: string, by: readonly string[]): boolean =>
-  // A `*` of the pattern is text here, which only a `*` of the other can match.
+  // The `*` of the first pattern is treated as text, which only a `*` of the other can match.
   by.some((other) => matchesPattern(pattern, other));
 
-/** Returns whether a target matches a pattern; `*` stands for any characters. */
+/** Returns true if a target matches a pattern; `*` stands for any characters. */
 export const matchesPattern = (target: string, pattern: string): boolean =>
   matchWildcard(target, pattern) !== undefined;
 
 /**
- * Returns what the last `*` of a pattern stands for in a target, or the target for a pattern without one; undefined where it does
- * not match. In one pass, since any caller may send a pattern.
+ * Returns the part of a target that the last `*` of a pattern matches, or the target if the pattern has none; undefined if it
+ * does not match. In one pass, since any caller may send a pattern.
  */
 export function matchWildcard(target: string, pattern: string): string | undefined {
   const [begin, ...parts] = normalizeTarget(pattern).split("*") as [string, ...string[]];
@@ -54,7 +54,7 @@ export function matchWildcard(target: string, pattern: string): string | undefin
   return from <= until ? target.slice(from, until) : undefined;
 }
 
-/** Returns what the last `*` of the first pattern that covers a target stands for; undefined where none does. */
+/** Returns the part of a target that the last `*` of the first matching pattern matches; undefined if none matches. */
 export function findWildcard(target: string, patterns: readonly string[]): string | undefined {
   for (const pattern of patterns) {
     const rest = matchWildcard(target, pattern);
@@ -63,6 +63,6 @@ export function findWildcard(target: string, patterns: readonly string[]): strin
   return undefined;
 }
 
-/** Returns whether a target matches one of the patterns. */
+/** Returns true if a target matches one of the patterns. */
 export const matchesAny = (target: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => matchesPattern(target, pattern));

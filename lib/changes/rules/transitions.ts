@@ -1,11 +1,11 @@
-/** The state table of a change: which steps its status allows, and where they lead. */
+/** The state table of a change: the steps that each status allows, and the status after them. */
 import { AppError } from "../../kit/errors.ts";
 import { type Change, type Status, STATUSES } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { listMissingConsents } from "./missing.ts";
 import { isRollingOut } from "./rollout_state.ts";
 
-/** The state table of the specification, and what takes a consent back. */
+/** The state table of the specification, with the steps that end an approval. */
 const TABLE = {
   approve: { from: ["proposed", "pending_consent"], to: "approved" },
   deny: { from: ["pending_consent"], to: "denied" },
@@ -23,20 +23,20 @@ export type Step = keyof typeof TABLE;
 /** An action on a change. */
 export type LifecycleAction = Exclude<Step, "expire" | "lapse">;
 
-/** Returns whether the table has a step from a status. */
+/** Returns true if the table has this step from a status. */
 export const hasStep = (step: Step, status: Status): boolean =>
   (TABLE[step].from as readonly Status[]).includes(status);
 
-/** Returns whether no step leads out of a status. */
+/** Returns true if no step leads out of a status. */
 export const isFinal = (status: Status): boolean =>
   !(Object.keys(TABLE) as Step[]).some((step) => hasStep(step, status));
 
-/** The statuses that a step leads out of: what can be waited past. */
+/** The statuses that a step leads out of. */
 export const NON_FINAL_STATUSES = STATUSES.filter((status) => !isFinal(status)) as [Status, ...Status[]];
 
 const isAction = (step: Step): step is LifecycleAction => step !== "expire" && step !== "lapse";
 
-/** Actions that a change allows: those of its status, and further consents while an approved one lacks some. */
+/** Lists the actions that a change allows: those of its status, and further consents while an approved change lacks some. */
 export const listAllowedActions = (change: Change, intent: Intent): LifecycleAction[] =>
   (Object.keys(TABLE) as Step[]).filter(isAction).filter((action) => isAllowed(change, action, intent));
 
@@ -47,7 +47,7 @@ function isAllowed(change: Change, action: LifecycleAction, intent: Intent): boo
   return hasStep(action, change.status);
 }
 
-/** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
+/** Returns the status after a step. Errors: 400 `illegal_transition` if the change does not allow it. */
 export function requireTransition(change: Change, step: Step, intent: Intent): Status {
   const { change_id, status } = change;
   if (isAction(step) ? isAllowed(change, step, intent) : hasStep(step, status)) return TABLE[step].to;

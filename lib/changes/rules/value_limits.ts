@@ -26,10 +26,10 @@ export interface SchemaMismatch {
   range: object;
 }
 
-/** Compares a value with a schema; undefined where it matches. */
+/** Validates a value against a schema; undefined if it matches. */
 export type ValidateValue = (schema: ValueSchema, value: unknown) => SchemaMismatch | undefined;
 
-/** Numbers that a member of a target, or for `null` the target itself, held before; none: it held no number. */
+/** Numbers that a member of a target held before (`null`: the target itself); empty: it held no number. */
 export interface StepBase {
   tenant_id: string;
   target: string;
@@ -37,13 +37,16 @@ export interface StepBase {
   numbers: readonly number[];
 }
 
-/** The base of a step: numbers, `first` where the target never held any, or why it is not known; `unheld`: it held none when the hours began. */
+/**
+ * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `unheld`: it held
+ * none when the hours of the rule began.
+ */
 export type StepBaseResult = (({ numbers: readonly number[] } | { unknown: string }) & { unheld?: true }) | "first";
 
 /** A number of a change whose step is limited. */
 export interface LimitedStep {
   entry: ChangeEntry;
-  /** The value, or of a split the value of one share. */
+  /** The value; for a split, the value of one share. */
   value: unknown;
   rule: TargetRule;
   limit: MaxStep;
@@ -52,7 +55,7 @@ export interface LimitedStep {
   path: string;
 }
 
-/** The change as far as its values are judged. */
+/** The fields of a change that its value rules need. */
 export type LimitedChange = ChangeEntry & { kpi?: string | null | undefined };
 
 /** Lists the rules for a target. */
@@ -80,7 +83,7 @@ export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">):
         ),
   );
 
-/** Lists the values of a change with their paths; of a split those of its shares. */
+/** Lists the values of a change with their paths; for a split, the values of its shares. */
 function listValues(change: ChangeEntry): { entry: ChangeEntry; value: unknown; path: string }[] {
   const entries = listEntries(change);
   return entries.flatMap((entry, index) => {
@@ -91,7 +94,7 @@ function listValues(change: ChangeEntry): { entry: ChangeEntry; value: unknown; 
   });
 }
 
-/** Returns the values of the shares of a split, of which there are two at least; of any other value itself. */
+/** Lists the values of the shares of a split, at least two; for any other value, the value itself. */
 const listShareValues = (value: unknown): unknown[] => readSplit(value)?.shares.map((share) => share.value) ?? [value];
 
 /** Requires that a change names a KPI and that its values match their schemas. Errors: 400 `value_not_allowed`. */
@@ -156,7 +159,7 @@ export interface NumberRange {
   maximum: number;
 }
 
-/** Returns the numbers within a step of each base; undefined for a part of 0. */
+/** Returns the range within a step of every base; undefined for a relative step from 0. */
 export function computeStepRange(limit: MaxStep, bases: readonly number[]): NumberRange | undefined {
   if (limit.relative !== undefined && bases.includes(0)) return undefined;
   const ranges = bases.map((base) => {
@@ -172,13 +175,13 @@ export function computeStepRange(limit: MaxStep, bases: readonly number[]): Numb
 const computeStep = ({ relative, absolute: units }: MaxStep, base: Decimal): Decimal =>
   relative === undefined ? readDecimal(units!) : multiply(readDecimal(relative), absoluteValue(base));
 
-/** Returns a member of a value that a target held, for each share of a split; those that have none are left out. */
+/** Lists a member of a stored value, for each share of a split; shares without the member are left out. */
 export const listMembers = (storedValue: unknown, member: string | null): unknown[] =>
   listShareValues(storedValue)
     .map((value) => findMember(value, member))
     .filter((found) => found !== undefined);
 
-/** Returns a member of a value, or for `null` the value; undefined where there is none. */
+/** Returns a member of a value, or the value itself for `null`; undefined if there is none. */
 function findMember(value: unknown, member: string | null): unknown {
   if (member === null) return value;
   let inner = value;

@@ -1,4 +1,4 @@
-/** Patterns of text in the schema of a value: a subset of regular expressions that every engine decides in a moment. */
+/** Patterns of text in the schema of a value: a subset of regular expressions that is fast in every engine. */
 
 const CLASS = /^\[(?:[^\][\\^-]|\\[\\\][^$.*+?(){}|/-]|\\[dw]|-)+\]/u;
 const ESCAPE = /^\\(?:[\\^$.*+?()[\]{}|/]|[dw])/u;
@@ -8,7 +8,7 @@ const COUNT = /^\{(\d{1,3})(?:,(\d{1,3}))?\}/u;
 const MAX_REPEATS = 256;
 const MAX_RANGES = 2;
 
-/** Returns why a pattern is not one that a schema may have; undefined where it may. */
+/** Explains why a schema may not have a pattern; undefined if it may. */
 export function findPatternProblem(pattern: string): string | undefined {
   if (!pattern.startsWith("^") || !/(?<!\\)(?:\\\\)*\$$/u.test(pattern)) return "must begin with ^ and end with $";
   let rest = pattern.slice(1, -1);

@@ -9,7 +9,7 @@ import { findPatternProblem } from "./value_pattern.ts";
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
 type Type = (typeof TYPES)[number];
 
-/** A schema; without keywords everything matches it. */
+/** A schema; without keywords, every value matches. */
 export interface ValueSchema {
   type?: Type | Type[] | undefined;
   enum?: unknown[] | undefined;
@@ -31,7 +31,7 @@ export interface ValueSchema {
   additionalProperties?: boolean | ValueSchema | undefined;
 }
 
-/** The types of values that a keyword is about. */
+/** The types of values that a keyword applies to. */
 const KEYWORD_TYPES: Readonly<Partial<Record<keyof ValueSchema, readonly Type[]>>> = {
   minimum: ["number", "integer"],
   maximum: ["number", "integer"],
@@ -55,7 +55,7 @@ const MAX_BYTES = 16 * 1024;
 const MAX_PATTERN_LENGTH = 256;
 const MAX_UNIQUE_ITEMS = 200;
 
-/** The name of a member; the names that every object of JavaScript has are none. */
+/** The name of a member; names that every JavaScript object has are rejected. */
 export const memberNameSchema = () =>
   z
     .string("must be text")
@@ -143,7 +143,7 @@ const listNested = ({ items, properties = {}, additionalProperties }: ValueSchem
 
 const measureDepth = (schema: ValueSchema): number => 1 + Math.max(0, ...listNested(schema).map(measureDepth));
 
-/** Lists keywords without effect, and those that no value can meet together. */
+/** Lists keywords that have no effect, or that no value can satisfy together. */
 function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
   const keywords = (Object.keys(schema) as (keyof ValueSchema)[]).filter((keyword) => schema[keyword] !== undefined);
   const types = listTypes(schema);
@@ -182,7 +182,7 @@ function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
   ];
 }
 
-/** Bounds in pairs; an open pair leaves nothing where both are equal. */
+/** Pairs of lower and upper bound; true: no value is left if both are equal. */
 const RANGES: readonly [keyof ValueSchema, keyof ValueSchema, boolean][] = [
   ["minimum", "maximum", false],
   ["minimum", "exclusiveMaximum", true],

@@ -56,7 +56,7 @@ type Windows = z.output<ReturnType<typeof windows>>;
 type AllowedHours = Windows["allow"][number];
 type DeniedPeriod = Windows["deny"][number];
 
-/** Why nothing is applied now, and when it may be; `null`: not within the rules as they are. */
+/** Why nothing is applied now, and when the next window opens; `null`: none opens under these rules. */
 export interface Closure {
   reason: string;
   opens_at: string | null;
@@ -65,18 +65,18 @@ export interface Closure {
 const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 const DAY_MINUTES = 24 * 60;
-/** Years in which an opening is looked for between yearly periods. */
+/** Years in which an opening between yearly periods is searched. */
 const MAX_YEARS = 3;
-/** In two weeks every hour of the week comes once, also where a clock that is set passes one over. */
+/** Quarters of an hour in 15 days: they include every hour of the week, also when a change of clocks skips one. */
 const MAX_QUARTERS = 15 * 24 * 4;
 
-/** Returns the windows for the apply of a change; without a change those for every apply. */
+/** Returns the windows for the apply of a change; without a change, those for every apply. */
 export const selectWindows = ({ deny, allow }: Windows, change?: ChangeEntry): Windows => ({
   deny: deny.filter((period) => (change ? findCoveredTarget(change, period) !== undefined : !isNarrow(period))),
   allow,
 });
 
-/** Returns true for a denied period that holds for some targets or tenants only. */
+/** Returns true for a denied period that applies only to some targets or tenants. */
 export const isNarrow = ({ targets, tenants }: DeniedPeriod): boolean => targets !== undefined || tenants !== undefined;
 
 /** Returns why the windows are closed, undefined while they are open. `now` in milliseconds since the epoch. */
@@ -92,7 +92,7 @@ export function findClosure(windows: Windows, now: number): Closure | undefined 
   };
 }
 
-/** Returns the end of the denied period that a moment is in, in milliseconds; undefined where it is in none. */
+/** Returns the end of the denied period that a moment is in, in milliseconds since the epoch; undefined if it is in none. */
 function findDeniedEnd({ from, to, yearly }: DeniedPeriod, at: number): number | undefined {
   const years = yearly ? new Date(at).getUTCFullYear() - Number(from.slice(0, 4)) : 0;
   // A period may reach into the next year, and its years begin with its own offset.
@@ -101,7 +101,7 @@ function findDeniedEnd({ from, to, yearly }: DeniedPeriod, at: number): number |
   return undefined;
 }
 
-/** Returns the same time of the calendar so many years later, at its own offset; 29 February is 1 March in other years. */
+/** Adds years to a time at its own offset, in milliseconds since the epoch. 29 February becomes 1 March. */
 function addYears(time: string, years: number): number {
   if (years === 0) return Date.parse(time);
   const local = Date.parse(time.replace(/(?:Z|[+-]\d\d:\d\d)$/i, "Z"));
@@ -113,7 +113,7 @@ function addYears(time: string, years: number): number {
 /** Returns true for a yearly period that begins again before it ends. */
 export const hasNoEnd = ({ from, to, yearly }: DeniedPeriod): boolean => yearly && Date.parse(to) >= addYears(from, 1);
 
-/** Returns true within the hours that are allowed: all, where none are named. */
+/** Returns true within the allowed hours; without any in the intent, all hours are allowed. */
 export const isAllowed = (allow: readonly AllowedHours[], at: number): boolean =>
   allow.length === 0 || allow.some((window) => isInWindow(window, at));
 
@@ -122,11 +122,11 @@ function isInWindow({ days, from, to, tz }: AllowedHours, at: number): boolean {
   const [start, end] = [parseMinute(from), parseMinute(to)];
   const on = (weekday: number): boolean => days.includes(DAYS[(weekday + 7) % 7]!);
   if (start < end) return on(day) && start <= minute && minute < end;
-  // Over midnight it is the window of the day on which it began.
+  // Hours over midnight belong to the day on which they begin.
   return (on(day) && minute >= start) || (on(day - 1) && minute < end);
 }
 
-/** Each denied period is left by its end, so that only a yearly one can be in the way again. */
+/** Returns the next opening, in milliseconds since the epoch. Only a yearly denied period can recur after its end. */
 function nextOpening({ deny, allow }: Windows, now: number): number | undefined {
   const steps = 2 * deny.length * (deny.some(({ yearly }) => yearly) ? MAX_YEARS : 1) + 1;
   let at: number | undefined = now;
@@ -140,7 +140,10 @@ function nextOpening({ deny, allow }: Windows, now: number): number | undefined 
   return undefined;
 }
 
-/** Goes from quarter to quarter of an hour, since clocks are set on no other minute, and stops at each beginning. */
+/**
+ * Returns the next allowed moment. It steps by quarters of an hour, since clocks change on no other minute, and by starts of
+ * windows.
+ */
 function nextAllowed(allow: readonly AllowedHours[], from: number): number | undefined {
   for (let at = from, quarters = 0; quarters < MAX_QUARTERS; quarters++) {
     const quarter = at - (at % QUARTER_MS) + QUARTER_MS;
@@ -150,7 +153,7 @@ function nextAllowed(allow: readonly AllowedHours[], from: number): number | und
   return undefined;
 }
 
-/** When a minute of the day comes next, if no clock is set until then. */
+/** Returns when a minute of the day comes next, if clocks do not change until then. */
 function nextMinute(at: number, minute: number, tz: string): number {
   const ahead = (minute - localTime(at, tz).minute + DAY_MINUTES) % DAY_MINUTES || DAY_MINUTES;
   return at - (at % MINUTE_MS) + ahead * MINUTE_MS;
@@ -177,7 +180,7 @@ const createClock = (timeZone: string): Intl.DateTimeFormat =>
     hourCycle: "h23",
   });
 
-/** Returns whether this platform knows a time zone. */
+/** Returns true if this platform knows a time zone. */
 function isTimeZone(name: string): boolean {
   try {
     createClock(name);
