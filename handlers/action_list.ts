@@ -14,7 +14,7 @@ export const actionList = endpoint(
     operation: "listActions",
     description: "The actions that were run, newest first, and the names of all there are.",
     example: { limit: 10 },
-    input: z.object({ limit: integer(1, MAX_STORED_ACTIONS).default(100).describe("How many runs at most.") }),
+    input: z.object({ limit: integer(1, MAX_STORED_ACTIONS).default(100).describe("Maximum number of runs.") }),
     output: z.object({
       actions: z.array(actionSchema).describe("Runs, newest first."),
       available: z.array(actionName).describe("Every action there is."),

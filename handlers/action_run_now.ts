@@ -18,7 +18,7 @@ export const actionRunNow = endpoint(
     example: { action: "cycle" },
     token: true,
     input: z.object({
-      action: word(ACTIONS).default("cycle").describe("What to run."),
+      action: word(ACTIONS).default("cycle").describe("The action to run."),
       tz: line(100)
         .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
         .default("UTC")

@@ -14,7 +14,7 @@ export const capabilities = endpoint(
     path: "/api/capabilities",
     summary: "The capability map and the phases",
     operation: "getCapabilities",
-    description: "What this instance can do; for what it cannot, the reason and the option that enables it.",
+    description: "Capabilities of this instance; for missing ones the reason and the option.",
     example: {},
     input: z.object({}),
     output: z.object({

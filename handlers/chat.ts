@@ -21,14 +21,14 @@ export const chat = endpoint(
     token: "protect_all",
     input: z
       .object({
-        message: text.optional().describe("What you say; text and content are other names of it."),
+        message: text.optional().describe("The message; text and content are aliases."),
         text: text.optional().describe("Other name of message."),
         content: text.optional().describe("Other name of message."),
-        author: personName().optional().describe("Who says it; absent: whom the proxy names."),
+        author: personName().optional().describe("Author; absent: the proxy's person."),
         confirm_draft: line(100).optional().describe("Id of a draft, to store it as a proposal."),
         conversation_id: conversation
           .optional()
-          .describe("A conversation by name; absent: the author's own, or the common one."),
+          .describe("Name of a conversation; absent: the author's own, or the common one."),
         memory: word(["on", "off"]).optional().describe("off: memory is neither asked nor added to."),
       })
       .meta({ anyOf: ["message", "text", "content", "confirm_draft"].map((name) => ({ required: [name] })) })

@@ -16,12 +16,12 @@ export const chatHistory = endpoint(
     description: "The newest messages of a conversation, oldest first, as escaped HTML list items.",
     example: { limit: 20 },
     input: z.object({
-      limit: integer(1, 500).default(50).describe("How many messages at most."),
+      limit: integer(1, 500).default(50).describe("Maximum number of messages."),
       before: line(40).optional().describe("Only messages before this id."),
       author: personName()
         .optional()
-        .describe("Whose own conversation; absent: of whom the proxy names; without a proxy, all."),
-      conversation_id: conversation.optional().describe("Which conversation, by name, whatever author says."),
+        .describe("Author of the conversation; absent: the proxy's person; without a proxy, all."),
+      conversation_id: conversation.optional().describe("Name of the conversation; overrides author."),
     }),
     output: z.string().meta({ contentMediaType: "text/html" }),
     errors: ["identity_mismatch"],

@@ -10,7 +10,7 @@ export const evolved = endpoint(
     path: "/api/evolved",
     summary: "Self-evolution files",
     operation: "listEvolvedFiles",
-    description: "Self-evolution files, newest first; none where the host keeps no files.",
+    description: "Self-evolution files, newest first; none if the host stores no files.",
     example: {},
     input: z.object({}),
     output: z.object({
@@ -26,7 +26,7 @@ export const evolved = endpoint(
             modified_at: z
               .string()
               .meta({ description: "When it was last written.", examples: ["2026-11-22T18:00:00.000Z"] }),
-            kind: z.enum(["retrospective", "report", "other"]).describe("What sort of file, by its name."),
+            kind: z.enum(["retrospective", "report", "other"]).describe("Kind of file, by its name."),
           }),
         )
         .describe("Files, newest first."),

@@ -11,7 +11,7 @@ export const evolvedFile = endpoint(
     path: "/api/evolved/:file",
     summary: "One self-evolution file",
     operation: "getEvolvedFile",
-    description: "One of the files in which the service writes what it learnt, as text.",
+    description: "A file with the service's reports, as text.",
     example: { file: "report-2026-W47.md" },
     input: z.object({ file: z.string().describe("Name of the file.") }),
     output: z.union([

@@ -23,13 +23,13 @@ export const find = endpoint(
     product: true,
     input: z.object({
       q: freeText(MAX_QUERY_LENGTH).default("").describe("The query; empty: every change."),
-      limit: integer(1, 1000).default(50).describe("How many rows at most."),
+      limit: integer(1, 1000).default(50).describe("Maximum number of rows."),
       after: changeId().optional().describe("The next of the page before."),
       tz: line(100)
         .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
         .default("UTC")
         .describe("The time zone in which days are read; absent: UTC."),
-      person: personName().optional().describe("Who asks; absent: whom the proxy names, or an agent's secret."),
+      person: personName().optional().describe("The caller; absent: the proxy's person, or the agent."),
     }),
     output: findSchema,
     errors: ["identity_mismatch", "reads_busy"],

@@ -12,15 +12,15 @@ export const inbox = endpoint(
   {
     method: "GET",
     path: "/api/inbox",
-    summary: "What waits for somebody",
+    summary: "Work that waits for people",
     operation: "getInbox",
     description: "Changes that wait or drifted: how many, and the most urgent of each.",
     example: { limit: 20 },
     ownReads: "filtered",
     product: true,
     input: z.object({
-      person: personName().optional().describe("For whom; absent: whom the proxy names, or an agent's secret."),
-      limit: integer(1, 1000).default(50).describe("How many items a list at most."),
+      person: personName().optional().describe("The person; absent: the proxy's person, or the agent."),
+      limit: integer(1, 1000).default(50).describe("Maximum number of items a list."),
     }),
     output: inboxSchema,
     errors: ["identity_mismatch", "reads_busy"],

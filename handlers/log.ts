@@ -17,7 +17,7 @@ export const log = endpoint(
     description: "Notices of the service, newest first. No evidence.",
     example: { limit: 20 },
     input: z.object({
-      limit: integer(1, 500).default(50).describe("How many rows at most."),
+      limit: integer(1, 500).default(50).describe("Maximum number of rows."),
       before: integer(0).optional().describe("Only rows before this seq: next of the page before."),
       kind: line(200).optional().describe("Only rows of this kind."),
     }),

@@ -15,7 +15,7 @@ const MESSAGE = {
     jsonrpc: { const: "2.0", description: "Version of JSON-RPC." },
     id: { type: ["string", "integer"], description: "Comes back in the answer." },
     method: { type: "string", description: "As tools/list or tools/call." },
-    params: { type: "object", description: "What the method asks for." },
+    params: { type: "object", description: "Parameters of the method." },
   },
 };
 

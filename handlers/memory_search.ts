@@ -19,15 +19,15 @@ export const memorySearch = endpoint(
     example: { q: "seat limit", limit: 5 },
     ownReads: "filtered",
     input: z.object({
-      q: line(1000).describe("What to look for, in any words."),
-      limit: integer(1, 100).default(10).describe("How many memories at most."),
+      q: line(1000).describe("Words to search for."),
+      limit: integer(1, 100).default(10).describe("Maximum number of memories."),
       author: personName()
         .optional()
-        .describe("Whose own conversation; absent: that of the person whom the proxy names, or the common one."),
+        .describe("Author of the conversation; absent: the proxy's person, or the common one."),
       conversation_id: conversation.optional().describe("A conversation by name, in place of the author's own."),
     }),
     output: z.object({
-      query: z.string().meta({ description: "What was looked for.", examples: ["seat limit"] }),
+      query: z.string().meta({ description: "The words that were searched.", examples: ["seat limit"] }),
       results: z.array(foundMemorySchema).describe("Memories, best first."),
     }),
     errors: ["identity_mismatch"],

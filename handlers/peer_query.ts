@@ -24,7 +24,7 @@ const querySchema = z.strictObject({
       type: "string",
       enum: [...QUERIES],
       needed: true,
-      description: "What to ask: a path that is read there, or the name of a message.",
+      description: "A path to read at the peer, or the name of a message.",
     }),
   method: z
     .unknown()
@@ -37,7 +37,7 @@ const querySchema = z.strictObject({
       ...inAddress,
       type: "string",
       maxLength: 300,
-      description: "The peer_id or address of one peer; without it all are asked.",
+      description: "peer_id or address of one peer; absent: all peers.",
     }),
 });
 
@@ -48,12 +48,12 @@ export const peerQuery = endpoint(
     path: "/api/peer/query",
     summary: "Ask peers",
     operation: "queryPeers",
-    description: "Puts a read-only question to one peer or to all.",
+    description: "Sends a read-only request to one peer or to all.",
     example: { path: "/api/state" },
     token: true,
     inAddress: true,
     input: querySchema,
-    output: z.object({ results: z.array(peerResultSchema()).describe("One a peer that was asked.") }),
+    output: z.object({ results: z.array(peerResultSchema()).describe("An answer for each peer.") }),
   },
   async (body, { deps: { link }, request }: Call<LinkDeps>) => {
     const fields: Record<string, unknown> = { ...body };

@@ -20,10 +20,10 @@ export const taskFeedback = endpoint(
     input: z.object({
       task_id: changeId().describe("The completed task."),
       rating: integer(1, 5).describe("1 to 5, 5 being best."),
-      comment: freeText(4000).default("").describe("What to say with it."),
+      comment: freeText(4000).default("").describe("Note."),
       rater: z
         .preprocess((value) => (value === "" ? undefined : value), personName().optional())
-        .describe("Who rates; absent: whom the proxy names."),
+        .describe("Rater; absent: the proxy's person."),
     }),
     output: z.object({
       task_id: z.string().meta({ description: "The task.", examples: ["tsk_019a8f3e-52cc-7c51-8f0e-6d3f1f6a9b20"] }),

@@ -26,7 +26,7 @@ export const tasks = endpoint(
     example: { status: "queued", limit: 20 },
     input: z.object({
       status: word(TASK_STATUSES).optional().describe("Only tasks of this status."),
-      limit: integer(1, 500).default(100).describe("How many tasks at most."),
+      limit: integer(1, 500).default(100).describe("Maximum number of tasks."),
       after: changeId().optional().describe("Only tasks behind this id: next of the page before."),
     }),
     output: z.object({
@@ -57,7 +57,7 @@ export const submit = endpoint(
     example: { title: "Why did churn rise in October?", priority: "high" },
     token: "protect_all",
     input: z.object({
-      title: line(200).describe("What is asked for, in a line."),
+      title: line(200).describe("The request in a line."),
       description: freeText(8000).default("").describe("More of it."),
       required_dimension: optional(line(100)).describe(
         "What it is about: E, M, R, N, their names, or a label of your own.",

@@ -12,7 +12,7 @@ export const watchedCheckpoint = endpoint(
     path: "/:origin_hash/checkpoint",
     summary: "The last checkpoint that this witness cosigned of another log",
     operation: "getWatchedCheckpoint",
-    description: "What this witness cosigned last of a log that it watches.",
+    description: "The last checkpoint of a watched log that this witness cosigned.",
     example: { origin_hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08" },
     open: true,
     input: z.object({ origin_hash: z.string().describe("SHA-256 (hex) of the log's origin.") }),

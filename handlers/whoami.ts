@@ -13,7 +13,7 @@ export const whoami = endpoint(
     path: "/api/whoami",
     summary: "Who the caller is",
     operation: "getCaller",
-    description: "Who asks, how that is known, and what they may do; it never refuses.",
+    description: "The caller's name, how it is known, and allowed actions.",
     example: {},
     open: true,
     ignoresPerson: true,

@@ -25,7 +25,7 @@ export const apply = endpoint(
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
         dry_run: flag().optional().describe("Dry run: nothing is changed or recorded."),
-        actor: personName().optional().describe("The actor; absent: whom the proxy names."),
+        actor: personName().optional().describe("Actor; absent: the proxy's person."),
         note: freeText(4000).optional().describe("Why, for the record."),
         ...proofFields(),
       }),

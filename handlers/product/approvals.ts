@@ -20,14 +20,14 @@ export const approvals = endpoint(
     product: true,
     input: () =>
       z.object({
-        limit: integer(1, 1000).default(1000).describe("How many changes at most."),
+        limit: integer(1, 1000).default(1000).describe("Maximum number of changes."),
         after: changeId().optional().describe("Only changes younger than this id: next of the page before."),
       }),
     output: () =>
       z.object({
         pending: z.array(awaitingChangeSchema()).describe("Changes that wait for consent, oldest first."),
         approved: z.array(awaitingChangeSchema()).describe("Changes that wait for their apply, oldest first."),
-        review_due: z.array(changeToReviewSchema()).describe("Changes whose emergency consent is to be reviewed."),
+        review_due: z.array(changeToReviewSchema()).describe("Changes with a due emergency review."),
         next: z.string().nullable().describe("after of the next page; null at the end."),
       }),
   },

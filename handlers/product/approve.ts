@@ -26,12 +26,12 @@ export const approve = endpoint(
     names: "approver",
     input: () =>
       z.strictObject({
-        approver: personName().describe("Who consents; absent: whom the proxy names."),
+        approver: personName().describe("Approver; absent: the proxy's person."),
         ...decisionFields(),
         emergency: flag()
           .optional()
           .describe("Consent under break_glass: needs a note, and passes freeze and windows."),
-        seen: observedDigestsField().optional().describe("Digests of what you saw at its places, in their order."),
+        seen: observedDigestsField().optional().describe("Digests of the values that you saw, in the order of places."),
       }),
     errors: [...DECISION_ERRORS, "already_decided", "not_an_approver", "self_approval_forbidden"],
   },

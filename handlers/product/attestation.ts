@@ -30,7 +30,7 @@ export const attestation = endpoint(
               sig: z.string().describe("Ed25519 signature, as base64."),
             }),
           )
-          .describe("One signature."),
+          .describe("A signature."),
       }),
     errors: ["not_found", "change_not_found", "evidence_mismatch", "approval_stale", "not_in_force", "chain_broken"],
   },

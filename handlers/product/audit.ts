@@ -28,7 +28,7 @@ export const audit = endpoint(
     product: true,
     input: () =>
       z.object({
-        limit: integer(1, 1000).default(1000).describe("How many entries at most."),
+        limit: integer(1, 1000).default(1000).describe("Maximum number of entries."),
         before: integer(0).optional().describe("Only entries before this id."),
         after: integer(0).optional().describe("Only entries after this id."),
         order: word(["asc", "desc"])

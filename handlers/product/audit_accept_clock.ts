@@ -11,17 +11,17 @@ export const auditAcceptClock = endpoint(
   {
     ...actionTerms,
     path: "/api/product/audit/accept-clock",
-    summary: "Date entries by the clock as it is",
+    summary: "Accept the current clock",
     operation: "acceptClock",
-    description: "After a clock ran ahead: lets times step back once.",
+    description: "After a clock ran ahead: the next entry gets the clock's earlier time.",
     example: { actor: "ops@acme.example", note: "The clock ran a day ahead until 09:00." },
     input: () => z.strictObject(actionFields()),
     output: () =>
       z.object({
-        at: z.string().meta({ description: "From when entries are dated on.", examples: ["2026-11-20T09:30:00.000Z"] }),
-        last: z
+        at: z
           .string()
-          .meta({ description: "When the last entry before was dated.", examples: ["2026-11-21T10:00:00.000Z"] }),
+          .meta({ description: "Time of the new entry, RFC 3339.", examples: ["2026-11-20T09:30:00.000Z"] }),
+        last: z.string().meta({ description: "Time of the entry before it.", examples: ["2026-11-21T10:00:00.000Z"] }),
         audit_entry: entrySchema(),
       }),
     errors: [...ACTION_ERRORS, "illegal_transition"],

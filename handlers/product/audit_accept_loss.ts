@@ -12,7 +12,7 @@ const head = () =>
     .string()
     .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
     .meta({
-      description: "current_hash of its last entry now, hex; 64 zeros without any.",
+      description: "current_hash of the last entry now, hex; 64 zeros for an empty log.",
       examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
     });
 
@@ -21,7 +21,7 @@ export const auditAcceptLoss = endpoint(
   {
     ...actionTerms,
     path: "/api/product/audit/accept-loss",
-    summary: "Go on after the log lost its end",
+    summary: "Accept that the log lost its end",
     operation: "acceptLoss",
     description: "Accepts entries lost in a failover, and freezes the service. Earlier consents no longer count.",
     example: {
@@ -33,24 +33,24 @@ export const auditAcceptLoss = endpoint(
     input: () =>
       z.strictObject({
         ...actionFields(),
-        length: integer(0).describe("How many entries the log has now, as audit/verify says."),
+        length: integer(0).describe("Number of entries of the log now, from audit/verify."),
         head: head(),
       }),
     output: () =>
       z.object({
         known: z
           .object({
-            length: z.number().int().describe("How many entries the log had."),
+            length: z.number().int().describe("Number of entries that the log had."),
             head: z
               .string()
               .nullable()
               .meta({
-                description: "current_hash of its last entry then; empty: only an anchor knew of it; null: not known.",
+                description: "current_hash of its last entry; empty: only an anchor reported that end; null: unknown.",
                 examples: ["3cea5977…"],
               }),
           })
-          .describe("The end of the log that was known before."),
-        length: z.number().int().describe("How many entries the log has now."),
+          .describe("The known end of the log before the loss."),
+        length: z.number().int().describe("Number of entries of the log now."),
         head: head(),
         frozen: z.literal(true).describe("The service is frozen until a person unfreezes it."),
         audit_entry: entrySchema(),

@@ -22,9 +22,7 @@ export const auditCheckpoint = endpoint(
     product: true,
     input: () =>
       z.object({
-        cosigned: flag()
-          .optional()
-          .describe("The newest checkpoint that a witness has cosigned, in place of the one of now."),
+        cosigned: flag().optional().describe("The newest cosigned checkpoint instead of the current one."),
       }),
     errors: ["not_found"],
     output: () =>
@@ -57,7 +55,7 @@ export const auditCheckpoint = endpoint(
                   }),
               }),
             )
-            .describe("What each witness saw last."),
+            .describe("Last checkpoint of each witness."),
         }),
         z
           .string()

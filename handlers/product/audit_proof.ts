@@ -20,27 +20,27 @@ export const auditProof = endpoint(
     product: true,
     input: () =>
       z.object({
-        id: integer(1).optional().describe("Entry whose inclusion is proved; instead of from."),
+        id: integer(1).optional().describe("Entry to prove; instead of from."),
         from: integer(1).optional().describe("Earlier length that the log is proved to continue; instead of id."),
         length: integer(1).optional().describe("Length of the log that the proof is for; absent: now."),
       }),
     output: () =>
       z.object({
         kind: z.enum(["inclusion", "consistency"]).describe("Which proof it is."),
-        id: z.number().int().optional().describe("Of an inclusion proof: the entry."),
+        id: z.number().int().optional().describe("For an inclusion proof: the entry."),
         leaf: z
           .string()
           .optional()
           .meta({
-            description: "Of an inclusion proof: current_hash of the entry, the leaf of the tree.",
+            description: "For an inclusion proof: current_hash of the entry, the leaf of the tree.",
             examples: ["a38b13eb…"],
           }),
-        from: z.number().int().optional().describe("Of a consistency proof: the earlier length."),
+        from: z.number().int().optional().describe("For a consistency proof: the earlier length."),
         from_root: z
           .string()
           .optional()
           .meta({
-            description: "Of a consistency proof: its root, base64.",
+            description: "For a consistency proof: root, base64.",
             examples: ["Hf2TKiQN…"],
           }),
         length: z.number().int().describe("Length of the log that is proved."),

@@ -22,10 +22,10 @@ const lossSchema = () =>
     note: z.string().meta({ description: "Why.", examples: ["The failover of 09:12."] }),
     known: endSchema()
       .extend({ head: endSchema().shape.head.nullable() })
-      .describe("The end of the log that was known before; head is null where it is not known."),
+      .describe("The known end of the log before; head is null if unknown."),
     continues: endSchema().describe("The end that the log went on from."),
     message: z.string().meta({
-      description: "What may be lost.",
+      description: "The possible loss.",
       examples: ["entries after 1190 up to 1204 may have been acknowledged and are lost"],
     }),
   });
@@ -62,11 +62,11 @@ export const auditVerify = endpoint(
           .int()
           .nullable()
           .describe("Id of the first entry that does not hold; null when all do."),
-        reason: z.string().nullable().describe("What is wrong; null when nothing is."),
+        reason: z.string().nullable().describe("The fault; null if none."),
         losses: z.array(lossSchema()).describe("Losses of the log's end that were accepted, oldest first."),
         not_checked: z
           .array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"]))
-          .describe("Limits of this answer without a length and head that you kept."),
+          .describe("Faults that this answer cannot exclude without a stored length and head."),
         state: z
           .object({
             compared: z.number().int().describe("How many changes were compared."),
@@ -75,14 +75,14 @@ export const auditVerify = endpoint(
               .array(
                 z.object({
                   change_id: z.string().describe("The change."),
-                  fields: z.array(z.string()).meta({ description: "What differs.", examples: [["status"]] }),
+                  fields: z.array(z.string()).meta({ description: "Difference.", examples: [["status"]] }),
                 }),
               )
-              .describe("Those that differ, the first few."),
-            unsettled: z.number().int().describe("How many could not be compared, an operation being under way."),
+              .describe("The first few that differ."),
+            unsettled: z.number().int().describe("Number of changes not compared because an operation runs."),
           })
           .nullable()
-          .describe("How stored changes compare with the log; null where the chain itself is broken."),
+          .describe("Stored changes compared with the log; null if the chain is broken."),
       }),
   },
   async (known, { deps }: Call<ChangesDeps>) => answer(await verifyReport(deps, known)),

@@ -13,7 +13,7 @@ export const certificate = endpoint(
     path: "/api/product/changes/:change_id/certificate",
     summary: "Certificate of one change",
     operation: "getCertificate",
-    description: "Proves offline who consented to what; countersign-verify checks it.",
+    description: "Proves offline who consented to the content; verify with countersign-verify.",
     example: { change_id: CHANGE_ID },
     ownReads: "filtered",
     product: true,

@@ -35,7 +35,7 @@ export const change = endpoint(
     path: "/api/product/changes/:change_id",
     summary: "One change",
     operation: "getChange",
-    description: "One change with its entries, outcome, consents and what blocks it.",
+    description: "A change with its entries, outcome, consents and gates.",
     example: { change_id: CHANGE_ID },
     ownReads: "filtered",
     names: "person",
@@ -45,25 +45,25 @@ export const change = endpoint(
         change_id: changeId().describe("Id of the change."),
         wait: integer(0, MAX_WAIT_SECONDS)
           .optional()
-          .describe("Seconds to wait until the status moves, or with If-None-Match the revision."),
-        person: personName().optional().describe("The reader; absent: whom the proxy names."),
-        seen: flag().optional().describe("Also reads what its places hold now."),
+          .describe("Seconds to wait until the status changes, or with If-None-Match the revision."),
+        person: personName().optional().describe("Reader; absent: the proxy's person."),
+        seen: flag().optional().describe("Also reads the current values of its places."),
       }),
     output: () =>
       changeSchema().extend({
         audit_entries: z.array(entrySchema()).describe("Its audit entries, oldest first."),
-        outcome: outcomeSchema().nullable().describe("What its KPI did since the apply; null before."),
+        outcome: outcomeSchema().nullable().describe("Movement of its KPI since the apply; null before."),
         allowed_actions: z
           .array(z.string())
-          .meta({ description: "What may be asked of it now.", examples: [["approve", "deny", "withdraw"]] }),
-        missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
+          .meta({ description: "Actions that it allows now.", examples: [["approve", "deny", "withdraw"]] }),
+        missing: z.array(missingSchema()).describe("Missing consents, by rule."),
         signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
         caller: offersSchema(),
-        gates: z.array(gateSchema()).describe("What stands between it and its apply."),
-        drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
+        gates: z.array(gateSchema()).describe("Gates of its apply."),
+        drift: episodeSchema().nullable().describe("Drift at the host product: since when, and how; else null."),
         rollout: rolloutSchema().optional(),
         related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
-        seen: z.array(observedValueSchema()).optional().describe("With seen: what its places hold now."),
+        seen: z.array(observedValueSchema()).optional().describe("With seen: current values of its places."),
         evidence: evidenceSchema().nullable().describe("Results of similar changes at peers; null without any."),
       }),
     shared: ({ wait, seen, person }) => wait === undefined && !seen && person === undefined,

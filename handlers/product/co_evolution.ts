@@ -14,22 +14,22 @@ export const coEvolution = endpoint(
     path: "/api/product/co-evolution",
     summary: "Insights learnt from peers",
     operation: "listInsights",
-    description: "Results of changes at peers, newest first, and those that this node shares.",
+    description: "Effects of changes at peers, newest first, and those that this instance shares.",
     example: { limit: 20 },
     product: true,
-    input: () => z.object({ limit: integer(1, 500).default(100).describe("How many insights at most.") }),
+    input: () => z.object({ limit: integer(1, 500).default(100).describe("Maximum number of insights.") }),
     output: () =>
       z.object({
         insights: z.array(insightSchema()).describe("Insights of peers, the last received first."),
         peers: z.array(peerRowSchema()).describe("The peers they come from."),
-        shared: z.array(sharedInsightSchema()).describe("What leaves this node, word for word."),
+        shared: z.array(sharedInsightSchema()).describe("The shared insights, word for word."),
         counts: z
           .object({
             kept: z.number().describe("Insights that are kept."),
-            unrelated: z.number().describe("Insights of products that are unlike this one."),
+            unrelated: z.number().describe("Insights of unrelated products."),
             refused: z.number().describe("Insights that were not well-formed."),
           })
-          .describe("How many insights came, by what became of them."),
+          .describe("Number of received insights, by result."),
       }),
   },
   async ({ limit }, { deps }: Call<ChangesDeps>) => answer(await coEvolutionView(deps, limit)),

@@ -20,7 +20,7 @@ export const consentStatementEndpoint = endpoint(
   {
     method: "POST",
     path: "/api/product/consent-statement",
-    summary: "What to sign for a decision",
+    summary: "Statement to sign for a decision",
     operation: "getConsentStatement",
     description: "The exact text that a passkey or SSH key signs for a decision now. Nothing is written.",
     example: { decision: "approve", approver: "ana@acme.example", change_id: CHANGE_ID },
@@ -39,7 +39,7 @@ export const consentStatementEndpoint = endpoint(
         mandate_id: changeId().optional().describe("The mandate that is decided on."),
         narrow: narrowSchema().optional().describe("Bounds of narrowMandate."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
-        verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
+        verdict: word(REVIEW_VERDICTS).optional().describe("For a review: its verdict."),
         item: word(LATE_ITEMS).optional().describe("The item that a late note adds."),
         step: integer(0).optional().describe("Step of a rollout."),
         action: word(STAGE_ACTIONS).optional().describe("Act on a rollout."),
@@ -50,14 +50,14 @@ export const consentStatementEndpoint = endpoint(
           .refine((feed) => areKpiNames(deps, feed), "must name KPIs of the intent")
           .optional()
           .describe("Values of a KPI feed."),
-        until: time().optional().describe("Of a freeze: when it ends by itself."),
-        length: integer(0).optional().describe("Of an accepted loss: how many entries the log has now."),
+        until: time().optional().describe("For a freeze: when it ends by itself."),
+        length: integer(0).optional().describe("For an accepted loss: how many entries the log has now."),
         head: z
           .string()
           .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
           .optional()
-          .describe("Of an accepted loss: current_hash of the last entry now."),
-        at: statementTime().optional().describe("The time to put into the statement; absent: now."),
+          .describe("For an accepted loss: current_hash of the last entry now."),
+        at: statementTime().optional().describe("Time in the statement; absent: now."),
         proposal: z
           .strictObject(proposalFields(deps))
           .optional()
@@ -71,7 +71,7 @@ export const consentStatementEndpoint = endpoint(
     output: () =>
       z.object({
         statement: z.string().meta({
-          description: "What is signed, to the byte: RFC 8785 JSON.",
+          description: "The exact bytes to sign: RFC 8785 JSON.",
           examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
         }),
         content: z.looseObject({}).optional().describe("Content of a proposal, which the digest covers."),

@@ -20,7 +20,7 @@ export const deny = endpoint(
     names: "approver",
     input: () =>
       z.strictObject({
-        approver: personName().describe("Who refuses; absent: whom the proxy names."),
+        approver: personName().describe("Person who denies; absent: the proxy's person."),
         ...decisionFields(),
       }),
     errors: [...DECISION_ERRORS, "not_an_approver"],

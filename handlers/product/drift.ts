@@ -9,9 +9,9 @@ export const drift = endpoint(
   {
     method: "GET",
     path: "/api/product/drift",
-    summary: "Drift between the host product and what was applied",
+    summary: "Drift of the host product from applied values",
     operation: "getDrift",
-    description: "Targets that no longer hold what was applied, as of the last check.",
+    description: "Targets without their applied value, as of the last check.",
     example: {},
     ownReads: "filtered",
     product: true,

@@ -32,7 +32,7 @@ export const erase = endpoint(
           examples: ["2026-11-21T09:30:00.000Z"],
         }),
         stays: z.array(z.string()).meta({
-          description: "What does not go with the content, in sentences.",
+          description: "Data that stays, in sentences.",
           examples: [["its entries, with names and notes"]],
         }),
         change: changeSchema(),

@@ -19,7 +19,7 @@ export const freeze = endpoint(
     input: () =>
       z.strictObject({
         ...actionFields(),
-        until: time().optional().describe("When it ends by itself; absent: when somebody lifts it."),
+        until: time().optional().describe("End (RFC 3339); absent: until a person lifts it."),
       }),
     output: freezeAnswer,
     errors: ACTION_ERRORS,

@@ -46,8 +46,8 @@ const listFeedKpis = (product: ChangesDeps["product"]): readonly string[] =>
   product ? listKpiNames(product.intent) : STANDARD_KPIS;
 
 const kpiFields = (names: readonly string[]): Record<string, z.ZodType> => ({
-  actor: personName().optional().describe("Who feeds them; absent: whom the proxy names."),
-  note: freeText(4000).optional().describe("Where the figures come from, for the record."),
+  actor: personName().optional().describe("Feeder; absent: the proxy's person."),
+  note: freeText(4000).optional().describe("Source of the figures, for the record."),
   ...proofFields(),
   // Last, since an intent may have a KPI named as a field above.
   ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),

@@ -24,8 +24,8 @@ export const note = endpoint(
     input: () =>
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
-        actor: personName().optional().describe("Who says it; absent: whom the proxy names."),
-        item: word(LATE_ITEMS).describe("What it is; once each, where there is none."),
+        actor: personName().optional().describe("Author; absent: the proxy's person."),
+        item: word(LATE_ITEMS).describe("Item to add; each once, if missing."),
         note: freeText(4000)
           .refine((text) => text.trim() !== "", "must not be empty")
           .describe("The words."),

@@ -20,7 +20,7 @@ export const outcomes = endpoint(
     product: true,
     input: () =>
       z.object({
-        limit: integer(1, 1000).default(100).describe("How many outcomes at most."),
+        limit: integer(1, 1000).default(100).describe("Maximum number of outcomes."),
         before: changeId().optional().describe("Only changes older than this id: next of the page before."),
       }),
     output: () =>
@@ -29,7 +29,7 @@ export const outcomes = endpoint(
         calibration: z
           .array(calibrationSchema())
           .nullable()
-          .describe("Promises kept so far, by KPI and group; null on further pages."),
+          .describe("Expected and actual effects so far, by KPI and group; null on further pages."),
         next: z.string().nullable().describe("before of the next page; null at the end."),
       }),
   },

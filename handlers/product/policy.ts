@@ -43,13 +43,13 @@ export const policy = endpoint(
     input: () =>
       z.object({
         target: target().describe("Target of the change."),
-        tenant_id: line(200).optional().describe("Whose target it is; absent: no numbers are given."),
+        tenant_id: line(200).optional().describe("Tenant of the target; absent: the answer has no numbers."),
         kind: word(KINDS).optional().describe("The kind of change; absent: no preview is given."),
         ...tierFields(),
       }),
     output: () =>
       valuePolicySchema().extend({
-        preview: previewSchema().nullable().describe("Answer of the rules to such a proposal; null without kind."),
+        preview: previewSchema().nullable().describe("Result of the rules for this proposal; null without kind."),
       }),
   },
   async (input, call: Call<ChangesDeps>) =>

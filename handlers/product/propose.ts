@@ -15,7 +15,7 @@ export const propose = endpoint(
     path: "/api/product/propose",
     summary: "Propose a change",
     operation: "proposeChange",
-    description: "Records a change for people to decide on; a minor one needs no consent.",
+    description: "Records a change for people to decide; a minor change needs no consent.",
     example: {
       tenant_id: "t-100",
       kind: "config",

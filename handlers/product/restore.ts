@@ -22,7 +22,7 @@ export const restore = endpoint(
     input: () =>
       z.strictObject({
         ...decisionFields(),
-        actor: personName().optional().describe("The actor; absent: whom the proxy names."),
+        actor: personName().optional().describe("Actor; absent: the proxy's person."),
       }),
     output: operationAnswer,
     errors: [

@@ -28,7 +28,7 @@ export const review = endpoint(
     names: "approver",
     input: () =>
       z.strictObject({
-        approver: personName().describe("Who reviews; absent: whom the proxy names."),
+        approver: personName().describe("Reviewer; absent: the proxy's person."),
         verdict: word(REVIEW_VERDICTS).describe("Whether the emergency was right."),
         ...decisionFields(),
       }),
@@ -36,7 +36,7 @@ export const review = endpoint(
       z.object({
         change_id: z.string().describe("Id of the change."),
         status: z.enum(STATUSES).describe("Its status."),
-        verdict: z.enum(REVIEW_VERDICTS).describe("What was found."),
+        verdict: z.enum(REVIEW_VERDICTS).describe("Verdict of the review."),
         change: changeSchema(),
         audit_entry: entrySchema(),
       }),

@@ -13,14 +13,14 @@ export const revoke = endpoint(
   {
     ...decisionTerms,
     path: "/api/product/revoke",
-    summary: "Take back one's consent to a change that is not applied",
+    summary: "Revoke a consent to a change that is not applied",
     operation: "revokeConsent",
     description: "An approver takes their consent back before the apply; the change is closed as denied.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "The figures were of last year." },
     names: "approver",
     input: () =>
       z.strictObject({
-        approver: personName().describe("Who takes their consent back; absent: whom the proxy names."),
+        approver: personName().describe("Approver; absent: the proxy's person."),
         ...decisionFields(),
       }),
     errors: [...DECISION_ERRORS, "not_an_approver", "operation_in_progress"],

@@ -16,7 +16,7 @@ export const rollback = endpoint(
     path: "/api/product/rollback",
     summary: "Roll back an applied change",
     operation: "rollBackChange",
-    description: "Restores what the target held before an applied change. With dry_run nothing is changed.",
+    description: "Restores the value before an applied change. dry_run changes nothing.",
     example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Error rate rose." },
     product: true,
     token: true,
@@ -25,7 +25,7 @@ export const rollback = endpoint(
       z.strictObject({
         change_id: changeId().describe("Id of the change."),
         dry_run: flag().optional().describe("Dry run: nothing is changed or recorded."),
-        actor: personName().optional().describe("The actor; absent: whom the proxy names."),
+        actor: personName().optional().describe("Actor; absent: the proxy's person."),
         over_drift: flag().optional().describe("Restore over a value that another program set since; needs a note."),
         note: freeText(4000).optional().describe("Why, for the record."),
         ...proofFields(),

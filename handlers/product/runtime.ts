@@ -27,10 +27,10 @@ export const runtime = endpoint(
     input: () =>
       z.object({
         before: changeId().optional().describe("Only changes older than this id: next of the page before."),
-        limit: integer(1, 1000).default(1000).describe("How many changes at most."),
+        limit: integer(1, 1000).default(1000).describe("Maximum number of changes."),
         status: word(STATUSES).optional().describe("Only changes of this status."),
         tenant_id: line(200).optional().describe("Only changes of this tenant."),
-        entries: integer(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
+        entries: integer(0, 1000).default(1000).describe("Maximum number of of the newest audit entries."),
         ...filterFields(),
       }),
     output: () =>

@@ -67,7 +67,7 @@ export const samples = endpoint(
       z.object({
         change_id: z.string().describe("Id of the change."),
         accepted: z.number().int().describe("Rows that were taken."),
-        step: z.number().int().describe("Where the rollout stands."),
+        step: z.number().int().describe("Current step of the rollout."),
       }),
     errors: ["change_not_found", "illegal_transition", "agent_may_not", "impossible_sample", "identity_mismatch"],
   },

@@ -25,7 +25,7 @@ export const stage = endpoint(
         ...decisionFields(),
         step: integer(0).describe("Its step."),
         action: word(STAGE_ACTIONS).describe("The act."),
-        actor: personName().describe("Who acts; absent: whom the proxy names."),
+        actor: personName().describe("Actor; absent: the proxy's person."),
       }),
     output: operationAnswer,
     errors: [

@@ -11,7 +11,7 @@ export const values = endpoint(
   {
     method: "GET",
     path: "/api/product/values",
-    summary: "What each target should be",
+    summary: "Values of all targets",
     operation: "listValues",
     description: "The value that applied changes give each target.",
     example: { tenant_id: "t-100" },

@@ -21,7 +21,7 @@ export const withdraw = endpoint(
     names: "proposer",
     input: () =>
       z.strictObject({
-        proposer: personName().describe("Who proposed it; absent: whom the proxy or the secret names."),
+        proposer: personName().describe("Proposer; absent: the proxy's person, or the agent."),
         ...decisionFields(),
       }),
     errors: [...DECISION_ERRORS, "not_the_proposer", "proposer_unknown"],

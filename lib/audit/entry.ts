@@ -49,11 +49,9 @@ export const entrySchema = once(() =>
       timestamp: z
         .string()
         .meta({ description: "When it was written: RFC 3339, UTC.", examples: ["2026-11-20T09:30:00.000Z"] }),
-      event_type: z.enum(EVENT_TYPES).describe("What happened."),
-      change_id: z.string().describe("The change that it is about; empty when about none."),
-      tenant: z
-        .string()
-        .meta({ description: "The tenant of that change; empty when about none.", examples: ["t-100"] }),
+      event_type: z.enum(EVENT_TYPES).describe("The event."),
+      change_id: z.string().describe("Its change; empty if none."),
+      tenant: z.string().meta({ description: "Tenant of the change; empty if none.", examples: ["t-100"] }),
       detail: z.string().meta({
         description: "Facts about it, as JSON text, so that the hash covers them to the byte.",
         examples: ['{"approver":"ana@acme.example"}'],
@@ -67,7 +65,7 @@ export const entrySchema = once(() =>
         examples: ["3cea5977…"],
       }),
     })
-    .describe("One entry of the audit log; as a receipt it is worth keeping."),
+    .describe("An entry of the audit log; keep it as a receipt."),
 );
 export type AuditEntry = z.infer<ReturnType<typeof entrySchema>>;
 

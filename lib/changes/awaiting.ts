@@ -27,8 +27,8 @@ export const awaitingChangeSchema = once(() =>
       approvals: true,
     })
     .extend({
-      missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
-      blocked_by: z.array(gateSchema()).describe("What would block its apply now."),
+      missing: z.array(missingSchema()).describe("Missing consents, by rule."),
+      blocked_by: z.array(gateSchema()).describe("Gates of its apply now."),
     })
     .describe("A change that waits for consent or for its apply."),
 );

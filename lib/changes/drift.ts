@@ -17,11 +17,13 @@ declare module "../store/store.ts" {
 export const episodeSchema = once(() =>
   z
     .object({
-      change_id: z.string().describe("The change that the host no longer shows."),
+      change_id: z.string().describe("The drifted change."),
       target: z.string().meta({ description: "Its target.", examples: ["limits.seats"] }),
       tenant_id: z.string().meta({ description: "Its tenant.", examples: ["t-100"] }),
       state: z.enum(["drifted", "missing"]).describe("drifted: the host holds something else; missing: nothing."),
-      host: z.enum(["applied", "rolled_back", "absent", "unknown"]).describe("What the host shows of the change."),
+      host: z
+        .enum(["applied", "rolled_back", "absent", "unknown"])
+        .describe("State of the change at the host product."),
       held_digest: z
         .string()
         .nullable()
@@ -30,7 +32,7 @@ export const episodeSchema = once(() =>
       since: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
       contested_until: z.string().optional().describe("No restore before then: three were undone within an hour."),
     })
-    .describe("A change that the host product no longer shows."),
+    .describe("A change whose value the host product no longer has."),
 );
 
 export const driftSchema = once(() =>
@@ -38,15 +40,15 @@ export const driftSchema = once(() =>
     result: z
       .enum(["in_sync", "drifted", "missing"])
       .nullable()
-      .describe("The worst of what was found; null without an adapter or before the first check."),
+      .describe("The worst finding; null without adapter or check."),
     in_sync: z.boolean().nullable().describe("Whether nothing differs; null while not known."),
     checked_at: z
       .string()
       .nullable()
       .meta({ description: "When the last check was; null before the first.", examples: ["2026-11-22T18:00:00.000Z"] }),
     oldest_verified_at: z.string().nullable().describe("Each place was verified since then; null: not yet."),
-    drifted: z.array(episodeSchema()).describe("Changes in whose place the host holds something else."),
-    missing: z.array(episodeSchema()).describe("Changes of which the host shows nothing."),
+    drifted: z.array(episodeSchema()).describe("Changes with another value at the host product."),
+    missing: z.array(episodeSchema()).describe("Changes that the host product does not have."),
   }),
 );
 

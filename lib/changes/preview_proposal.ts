@@ -14,12 +14,9 @@ import { gradeProposal, createProposedContent } from "./rules/propose.ts";
 
 export const previewSchema = once(() =>
   z.object({
-    refused: z
-      .string()
-      .nullable()
-      .describe("Why its target would be refused; null: it would not. Other live changes on it are not looked at."),
+    refused: z.string().nullable().describe("Why the target would be rejected, apart from conflicts; null: accepted."),
     tier: z.enum(TIERS).describe("The tier it would have; minor as long as changes of this day are left for it."),
-    tier_reason: z.string().nullable().describe("Why it would not be minor, where minor is asked for."),
+    tier_reason: z.string().nullable().describe("Why it would not be minor, if minor is requested."),
     missing: z.array(missingSchema()).describe("Whose consent it would need; an empty `of` means anybody."),
   }),
 );

@@ -16,7 +16,7 @@ const periodFields = {
   from: time().optional().describe("From this moment on, as 2026-11-16T00:00:00Z."),
   to: time().optional().describe("Before this moment."),
 };
-const limit = integer(1, MAX_ROWS).default(10).describe("How many at most.");
+const limit = integer(1, MAX_ROWS).default(10).describe("Maximum number.");
 
 /** Bytes of a page's rows; the rest of an answer has room within the tool's limit. */
 const PAGE_BYTES = 14_000;
@@ -51,7 +51,7 @@ export const READING_TOOLS: Readonly<Record<string, Tool>> = {
     run: async ({ change_id }, { deps }) => (await findChange(deps, change_id)) ?? `there is no change ${change_id}`,
   }),
   get_audit: createTool({
-    description: "What happened, by the newest entries of the audit log that fit, the oldest of them first.",
+    description: "The newest entries of the audit log that match, oldest first.",
     input: z.strictObject({
       change_id: changeId().optional(),
       tenant_id: line(200).optional(),

@@ -38,17 +38,10 @@ export const findRowSchema = once(() =>
     .extend({
       targets: z.number().int().optional().describe("How many targets a plan sets."),
       approvers: z.array(z.string()).meta({ description: "Who consented.", examples: [["ana@acme.example"]] }),
-      expires_at: z
-        .string()
-        .nullable()
-        .describe("When its time ends or its review is due; null where nothing limits it."),
-      verdict: z.enum(VERDICTS).nullable().describe("Verdict of its outcome; null where it was never applied."),
-      drift: z.enum(["drifted", "missing"]).nullable().describe("What the host shows instead; null where it matches."),
-      seconds: z
-        .number()
-        .nullable()
-        .optional()
-        .describe("With time: how long it took; null where one of the events did not happen."),
+      expires_at: z.string().nullable().describe("Time of expiry or of the due review; null without limit."),
+      verdict: z.enum(VERDICTS).nullable().describe("Verdict of its outcome; null if never applied."),
+      drift: z.enum(["drifted", "missing"]).nullable().describe("State at the host product if it differs; else null."),
+      seconds: z.number().nullable().optional().describe("With time: the duration; null if an event did not happen."),
     })
     .describe("A change that a query found."),
 );
@@ -59,12 +52,12 @@ export const findSchema = once(() =>
     query: z
       .string()
       .meta({ description: "The query that ran, normalised.", examples: ["is:pending_consent risk:high"] }),
-    rows: z.array(findRowSchema()).describe("A page of what was found."),
+    rows: z.array(findRowSchema()).describe("A page of results."),
     total: z.number().int().describe("How many changes match: exact."),
     groups: z
       .array(
         z.object({
-          key: z.string().meta({ description: "What they have in common.", examples: ["t-100"] }),
+          key: z.string().meta({ description: "The common value.", examples: ["t-100"] }),
           count: z.number().int().describe("How many changes."),
         }),
       )

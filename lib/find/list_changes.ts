@@ -28,7 +28,7 @@ type Role = (typeof ROLES)[number];
 
 export const filterFields = once(() => ({
   person: line(200).optional().describe("Only changes that this person has to do with, as role says."),
-  role: word(ROLES).optional().describe("What person is to them; either in any way. Absent: either."),
+  role: word(ROLES).optional().describe("Role of the person; either: any. Absent: either."),
   proposer_kind: word(PROPOSER_KINDS).optional().describe("Only changes of this kind of proposer."),
   kind: word(KINDS).optional().describe("Only changes of this kind."),
   target: line(200).optional().describe("Only changes of this target; * stands for any characters."),
@@ -37,13 +37,13 @@ export const filterFields = once(() => ({
   kpi: line(64).optional().describe("Only changes that name this KPI."),
   resolution: word(RESOLUTIONS).optional().describe("Only denied changes that ended so."),
   verdict: word(VERDICTS).optional().describe("Only changes whose outcome has this verdict."),
-  drifted: flag().optional().describe("Only changes that the host shows no more, or only others."),
+  drifted: flag().optional().describe("True: only drifted changes; false: only others."),
   emergency: flag().optional().describe("Only changes approved in an emergency, or only others."),
   text: freeText(200)
     .refine((text) => /[\p{L}\p{N}]/u.test(text), "must hold a letter or a digit")
     .optional()
     .describe("Beginnings of words in its texts or names, or an id."),
-  event: word(EVENTS).optional().describe("What from and to are about. Absent: proposed."),
+  event: word(EVENTS).optional().describe("Event of from and to. Absent: proposed."),
   from: time().optional().describe("Only changes to which that happened then or later."),
   to: time().optional().describe("Only changes to which it happened before."),
 }));

@@ -11,7 +11,7 @@ export const proposalAnswer = once(() =>
   changeSchema()
     .extend({
       conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
-      missing: z.array(missingSchema()).describe("Whose consent it needs, and by which rule."),
+      missing: z.array(missingSchema()).describe("Needed consents, by rule."),
       outside: z
         .array(z.record(z.string(), z.string()))
         .optional()
@@ -19,10 +19,10 @@ export const proposalAnswer = once(() =>
       target_spelling: z
         .string()
         .optional()
-        .describe("Present where the target is recorded in the spelling first applied."),
+        .describe("Present if the target is recorded in its first applied spelling."),
       audit_entry: entrySchema(),
     })
-    .describe("A change that was put on record, with its receipt."),
+    .describe("A recorded change with its receipt."),
 );
 
 /** A consent decision with its receipt. */
@@ -31,12 +31,9 @@ export const decisionAnswer = once(() =>
     .object({
       change_id: z.string().describe("Id of the change."),
       status: z.enum(STATUSES).describe("Its status after the decision."),
-      decision: z.enum(["approved", ...RESOLUTIONS]).describe("What was decided."),
+      decision: z.enum(["approved", ...RESOLUTIONS]).describe("The recorded decision."),
       approvals: z.array(approvalSchema()).describe("All consents so far, oldest first."),
-      missing: z
-        .array(missingSchema())
-        .optional()
-        .describe("Of an approval that is not enough yet: whose consent is still needed."),
+      missing: z.array(missingSchema()).optional().describe("After an approval below the quorum: missing consents."),
       change: changeSchema(),
       audit_entry: entrySchema(),
     })
@@ -54,27 +51,27 @@ export const operationAnswer = once(() =>
       adapter: z
         .object({
           name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
-          result: z.string().meta({ description: "What came of it, in a word.", examples: ["applied"] }),
-          detail: z.unknown().optional().describe("What the adapter says beyond that: any JSON."),
-          preview: z.unknown().optional().describe("Of a dry run: what the host holds now and would hold, any JSON."),
+          result: z.string().meta({ description: "Result in a word.", examples: ["applied"] }),
+          detail: z.unknown().optional().describe("Details of the adapter: any JSON."),
+          preview: z.unknown().optional().describe("For a dry run: current and future value, any JSON."),
           host: z
             .enum(["applied", "rolled_back", "absent", "unknown"])
             .nullable()
             .optional()
-            .describe("Of a dry run: what the host shows of the change; null when it cannot be asked."),
+            .describe("For a dry run: state at the host product; null if unavailable."),
           holds: z
             .object({ value: z.unknown().describe("Any JSON.") })
             .nullable()
             .optional()
-            .describe("Of a dry run: what the target holds now; null: nothing; absent: not known."),
+            .describe("For a dry run: current value; null: none; absent: unknown."),
           sets: z
             .array(z.looseObject({}))
             .optional()
             .describe("Each entry of a plan: tenant_id, target, and the same."),
         })
         .nullable()
-        .describe("What the host product did, or in a dry run would do; null without an adapter."),
-      seen: z.array(observedValueSchema()).optional().describe("Of a dry run: what its places hold now."),
+        .describe("Result of the host product, or of a dry run; null without adapter."),
+      seen: z.array(observedValueSchema()).optional().describe("For a dry run: current values of its places."),
       audit_entry: entrySchema().nullable().describe("The receipt; null for a dry run."),
     })
     .describe("An apply or rollback, or its dry run."),

@@ -38,7 +38,7 @@ export const freezeAnswer = once(() =>
   z
     .object({
       frozen: z.boolean().describe("Whether applies are held back now."),
-      freeze: freezeSchema().nullable().describe("The freeze; null when there is none."),
+      freeze: freezeSchema().nullable().describe("The freeze; null if none."),
       audit_entry: entrySchema(),
     })
     .describe("Whether applies are held back, with the receipt."),
@@ -46,7 +46,7 @@ export const freezeAnswer = once(() =>
 
 /** The fields of an act. */
 export const actionFields = () => ({
-  actor: personName().optional().describe("The actor; absent: whom the proxy names."),
+  actor: personName().optional().describe("Actor; absent: the proxy's person."),
   ...fields(),
 });
 

@@ -32,7 +32,7 @@ export const mandateSchema = once(() =>
       left: room().describe("The room that is left: today and open."),
       suspension: z.looseObject({}).nullable().describe("Its reason and at; null unless suspended."),
       ended: z.looseObject({}).nullable().describe("Its reason and at; null before."),
-      inactive: z.string().nullable().describe("The reason why it approves nothing; null where it does."),
+      inactive: z.string().nullable().describe("Reason why it approves nothing; null if active."),
     })
     .describe("A mandate: signed, bounded, standing consent. Other bounds are further members."),
 );
@@ -46,7 +46,7 @@ export const revokedAnswer = once(() => mandateSchema().extend({ audit_entry: en
 /** The fields of a decision on a mandate. */
 export const mandateFields = () => ({
   mandate_id: changeId().describe("Id of the mandate."),
-  approver: personName().describe("Who signs; absent: whom the proxy names."),
+  approver: personName().describe("Signer; absent: the proxy's person."),
   note: freeText(4000).optional().describe("Why, for the record."),
   ...proofFields(),
 });

@@ -14,19 +14,17 @@ const SETS_LENGTH = `must have ${MIN_ENTRIES} to ${MAX_ENTRIES} entries`;
 
 /** Which KPIs there are, the intent says. */
 export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
-  tenant_id: line(200).describe("The tenant of the product whom the change is for."),
+  tenant_id: line(200).describe("Tenant of the product."),
   kind: word(KINDS).optional().describe("Kind of change; required without promotes."),
   target: target()
     .optional()
     .describe("Setting, flag or workflow in the host product, compared without case; required without promotes."),
-  summary: line(500).describe("What the change does, in one line."),
-  rationale: freeText(4000).optional().describe("Why, for those who decide."),
+  summary: line(500).describe("Summary in one line."),
+  rationale: freeText(4000).optional().describe("Reason for approvers."),
   expected_delta_k: finiteNumber().optional().describe("Gain that you expect, in units of the KPI."),
   affected_users: integer(0).optional().describe("How many users it reaches."),
   reversible: flag().optional().describe("Can be undone; absent: not stated. False makes it major; minor needs true."),
-  tier: word(TIERS)
-    .optional()
-    .describe("Consent you ask for; minor only where the intent covers it. Absent: standard."),
+  tier: word(TIERS).optional().describe("Requested tier; minor only if the intent covers it. Absent: standard."),
   risk: word(RISKS).optional().describe("Absent: not stated, taken as medium. High is major."),
   value: z.unknown().optional().describe("New value of the target: any JSON; in a form, JSON text."),
   sets: z
@@ -45,15 +43,13 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   kpi: word((product ? listKpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()
     .describe("The KPI that expected_delta_k is about."),
-  proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
+  proposer: personName().optional().describe("Proposer; absent: the proxy's person, or the agent."),
   apply_when: applyWhenSchema()
     .optional()
     .describe("When it applies by itself: approved, or a time; absent: a person applies it."),
   stages: z.unknown().pipe(stagesSchema()).optional().describe("The plan of a staged rollout: docs/rollouts.md."),
-  promotes: changeId()
-    .optional()
-    .describe("Id of a change whose kind, target and value this one takes for its tenant."),
-  supersedes: changeId().optional().describe("Id of a change whose place this one takes."),
+  promotes: changeId().optional().describe("Id of a change whose kind, target and value to copy for the tenant."),
+  supersedes: changeId().optional().describe("Id of an earlier change that this one revises."),
 });
 
 /** Errors of a proposal. */
@@ -73,8 +69,8 @@ export const PROPOSAL_ERRORS = [
 
 /** Fields of the follow-up for the customers of one tenant, as the specification has them. */
 export const followupFields = () => ({
-  tenant_id: line(200).describe("The tenant whose customers are followed up."),
+  tenant_id: line(200).describe("Tenant of the customers."),
   affected_users: integer(0).describe("How many users it reaches; the risk follows from it."),
   expected_delta_k: finiteNumber().describe("Gain that you expect."),
-  proposer: personName().optional().describe("The proposer; absent: whom the proxy or the secret names."),
+  proposer: personName().optional().describe("Proposer; absent: the proxy's person, or the agent."),
 });

@@ -22,13 +22,13 @@ export const whoamiSchema = once(() =>
     name: z
       .string()
       .nullable()
-      .meta({ description: "Who asks; null: nobody is named.", examples: ["ana@acme.example"] }),
-    kind: z.enum(["person", "agent", "unknown"]).describe("What kind of caller that is."),
+      .meta({ description: "Caller; null if unnamed.", examples: ["ana@acme.example"] }),
+    kind: z.enum(["person", "agent", "unknown"]).describe("Kind of caller."),
     authenticated: z
       .enum(["proxy", "jwt", "agent", "token"])
       .nullable()
       .describe("By the proxy, its signed token, an agent's secret or the admin token; null: not known."),
-    may: z.array(z.enum(ACTIONS)).describe("What would not be refused for who it is."),
+    may: z.array(z.enum(ACTIONS)).describe("Actions that the caller's rights allow."),
     keys: z
       .array(
         z.object({
@@ -39,7 +39,7 @@ export const whoamiSchema = once(() =>
             .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
         }),
       )
-      .describe("What the intent says that this person signs with."),
+      .describe("Keys of this person in the intent."),
   }),
 );
 

@@ -25,7 +25,7 @@ export const evidenceSchema = once(() =>
       insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
     })
-    .describe("What peers saw after similar changes."),
+    .describe("Effects of similar changes at peers."),
 );
 export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 

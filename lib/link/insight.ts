@@ -22,13 +22,13 @@ export const sharedInsightSchema = once(() =>
         .string()
         .regex(/^[A-Za-z0-9_-]{1,100}$/)
         .meta({ description: "Its id, made by the node where the change was applied.", examples: ["ins_7"] }),
-      origin_instance_id: line(200).meta({ description: "The instance where it was applied.", examples: ["eu-1"] }),
+      origin_instance_id: line(200).meta({ description: "Instance that applied it.", examples: ["eu-1"] }),
       product_id: line(200).meta({ description: "The product that was changed.", examples: ["acme-crm"] }),
       product_type: line(200)
         .nullable()
-        .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
-      kind: z.enum(KINDS).describe("What sort of thing was changed."),
-      target: target().meta({ description: "What was changed.", examples: ["limits.seats"] }),
+        .meta({ description: "Product type; null if not stated.", examples: ["crm"] }),
+      kind: z.enum(KINDS).describe("Kind of change."),
+      target: target().meta({ description: "Target of the change.", examples: ["limits.seats"] }),
       kpi: z
         .string()
         .regex(/^[a-z][a-z0-9_]{0,63}$/)
@@ -49,7 +49,7 @@ export const sharedInsightSchema = once(() =>
       observed_at: time().describe("When the KPI was last looked at."),
       basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
     })
-    .describe("What a change achieved, without anything that names a tenant or a person."),
+    .describe("Effect of a change, without names of tenants or people."),
 );
 export type SharedInsight = z.infer<ReturnType<typeof sharedInsightSchema>>;
 
@@ -61,7 +61,7 @@ export const insightSchema = once(() =>
       trust: z.number().describe("Its weight here: 1 of the same product, 0.55 of the same product type."),
       peer_id: z.string().meta({ description: "The node that sent it.", examples: ["eu-1@acme"] }),
     })
-    .describe("What a change achieved at a peer, as it was received here."),
+    .describe("Effect of a change at a peer, as received here."),
 );
 export type Insight = z.infer<ReturnType<typeof insightSchema>>;
 

@@ -18,7 +18,7 @@ export const peerRowSchema = once(() =>
         .string()
         .nullable()
         .meta({ description: "Its instance; null before the first contact.", examples: ["eu-1"] }),
-      address: z.string().meta({ description: "Where it is reached.", examples: ["10.0.0.2:8421"] }),
+      address: z.string().meta({ description: "Host and port of the peer.", examples: ["10.0.0.2:8421"] }),
       state: z
         .enum(["up", "down", "unknown"])
         .describe("Whether it is connected; unknown: not tried or not seen since the start."),
@@ -29,8 +29,8 @@ export const peerRowSchema = once(() =>
       product_type: z
         .string()
         .nullable()
-        .meta({ description: "What sort of product; null when not known.", examples: ["crm"] }),
-      relation: z.enum(RELATIONS).nullable().describe("How its product relates to this one's; null when not known."),
+        .meta({ description: "Product type; null if unknown.", examples: ["crm"] }),
+      relation: z.enum(RELATIONS).nullable().describe("Relation of its product to this one's; null if unknown."),
       trust: z
         .number()
         .nullable()
@@ -42,10 +42,10 @@ export const peerRowSchema = once(() =>
       rtt_ms: z.number().nullable().describe("Round trip in milliseconds; null when not measured."),
       log: z
         .enum(LOG_STATES)
-        .describe("rewritten: its log no longer continues the stored one; lost: and a person accepted that."),
+        .describe("rewritten: its log does not continue the stored one; lost: a person accepted that."),
       log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
     })
-    .describe("Another instance that this one is linked with."),
+    .describe("Another instance, linked with this one."),
 );
 export type PeerRow = z.infer<ReturnType<typeof peerRowSchema>>;
 
@@ -67,11 +67,11 @@ export const selfRowSchema = once(() =>
     product_type: z
       .string()
       .nullable()
-      .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+      .meta({ description: "Product type; null if not stated.", examples: ["crm"] }),
     address: z
       .string()
       .nullable()
-      .meta({ description: "Where peers reach it; null without a link.", examples: ["10.0.0.1:8421"] }),
+      .meta({ description: "Address for peers; null without a link.", examples: ["10.0.0.1:8421"] }),
   }),
 );
 export type SelfRow = z.infer<ReturnType<typeof selfRowSchema>>;
@@ -83,9 +83,9 @@ export const peerResultSchema = once(() =>
       .string()
       .nullable()
       .meta({ description: "Who answers; null when not known.", examples: ["eu-1@acme"] }),
-    address: z.string().meta({ description: "Where it was asked.", examples: ["10.0.0.2:8421"] }),
-    status: z.number().int().describe("HTTP status of its answer; 503 or 504 when it gave none."),
-    body: z.unknown().describe("What it answered: any JSON."),
+    address: z.string().meta({ description: "Address of the request.", examples: ["10.0.0.2:8421"] }),
+    status: z.number().int().describe("HTTP status of the answer; 503 or 504 if none came."),
+    body: z.unknown().describe("Answer: any JSON."),
   }),
 );
 export type PeerResult = z.infer<ReturnType<typeof peerResultSchema>>;

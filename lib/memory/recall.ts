@@ -29,26 +29,24 @@ import type { Search } from "./search_index.ts";
 export const foundMemorySchema = z
   .object({
     id: z.string().meta({ description: "Id of the memory.", examples: ["decision:7"] }),
-    kind: z.enum(MEMORY_KINDS).describe("What it remembers."),
-    basis: z
-      .enum(["record", "said"])
-      .describe("record: made of the audit log; said: somebody's words, which nobody checked."),
+    kind: z.enum(MEMORY_KINDS).describe("Kind of memory."),
+    basis: z.enum(["record", "said"]).describe("record: from the audit log; said: unverified words of a person."),
     author: z
       .string()
       .nullable()
       .meta({
-        description: "Who decided, proposed or said it; null where nobody is named.",
+        description: "Author of the decision, proposal or message; null if unnamed.",
         examples: ["ana@acme.example"],
       }),
     text: z.string().meta({
-      description: "What is remembered, in a line; people's words are quoted in it.",
+      description: "The memory in a line; words of people are quoted.",
       examples: ["“Raise seats” (limits.seats for tenant t-100): approved by ana, 1 of 1 consent"],
     }),
-    at: z.string().meta({ description: "When that was.", format: "date-time" }),
-    score: z.number().describe("How well it fits; for comparing within one answer."),
-    ref: z.string().nullable().describe("Id of the record it is about; null when about none."),
+    at: z.string().meta({ description: "Time of the event.", format: "date-time" }),
+    score: z.number().describe("Rank within one answer."),
+    ref: z.string().nullable().describe("Id of its record; null if none."),
   })
-  .describe("Something remembered, as it was found.");
+  .describe("A memory that was found.");
 export type FoundMemory = z.infer<typeof foundMemorySchema>;
 
 const PAGE_SIZE = 500;

@@ -96,15 +96,15 @@ const errorSchema = z
       .array(
         z.object({
           field: z.string().describe("Which field; body for the whole."),
-          message: z.string().describe("What is wrong with it."),
+          message: z.string().describe("The fault of the field."),
         }),
       )
       .optional()
-      .describe("Of invalid_field: each field and what is wrong with it."),
+      .describe("For invalid_field: each field with its fault."),
     current_status: z.string().optional().describe("The status of the change as it is."),
-    allowed: z.array(z.string()).optional().describe("What may be asked of the change now."),
+    allowed: z.array(z.string()).optional().describe("Actions that the change allows now."),
   })
-  .describe("What went wrong, for people and for programs, with what helps to mend it.");
+  .describe("The error for people and programs, with its remedy.");
 
 function bodySchema(type: z.ZodType): JsonSchema {
   const others = new Map([...NAMED].filter(([other]) => other !== type));
@@ -133,7 +133,7 @@ export function collectComponents(paths: object) {
     schemas,
     headers: {
       ETag: {
-        description: "Names what was answered; of a change it is the revision, for If-Match.",
+        description: "Version of the answer; for a change its revision, for If-Match.",
         required: true,
         schema: text,
       },
@@ -148,7 +148,7 @@ export function collectComponents(paths: object) {
         type: "apiKey",
         in: "header",
         name: "X-Svc-Admin-Token",
-        description: "The value of SVC_ADMIN_TOKEN; needed only where that variable is set.",
+        description: "Value of SVC_ADMIN_TOKEN; needed if that variable is set.",
       },
       [BEARER]: {
         type: "http",

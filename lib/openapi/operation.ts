@@ -109,7 +109,7 @@ function listHeaders({ errors = [], notModified }: DocumentedEndpoint): Paramete
     headers.push({
       name: "If-None-Match",
       in: "header",
-      description: "The ETag of what the caller has: 304 while that holds; of a change only with wait.",
+      description: "ETag of the caller's copy: 304 while current; for a change only with wait.",
       schema: { type: "string" },
     });
   if (errors.includes("too_many_streams"))

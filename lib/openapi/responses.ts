@@ -39,7 +39,7 @@ export function describeResponses(endpoint: DocumentedEndpoint): Record<string, 
   for (const status of endpoint.empty ?? []) responses[status] = { description: "Taken; there is nothing to answer" };
   if (endpoint.notModified)
     responses["304"] = {
-      description: "What If-None-Match names still holds",
+      description: "If-None-Match is still current",
       ...headerReferences("ETag"),
     };
   return responses;

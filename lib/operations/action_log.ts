@@ -42,15 +42,15 @@ export const actionSchema = z
     action_id: z
       .string()
       .meta({ description: "Id of the run.", examples: ["act_019a8f3e-9a00-7b10-8c3d-2e4f6a8b0c1d"] }),
-    action: actionName.describe("What was run."),
+    action: actionName.describe("Name of the action that ran."),
     status: z
       .enum(["running", "completed", "failed", "disabled", "interrupted"])
-      .describe("How it ended; disabled: the host has no such part; interrupted: its process ended."),
+      .describe("End of the run; disabled: not on this host; interrupted: its process ended."),
     started_at: z.string().meta({ description: "When it began.", format: "date-time" }),
     duration_ms: z.number().int().nullable().describe("How long it took, in milliseconds; null while running."),
-    result: z.unknown().describe("What came of it: any JSON, long ones cut."),
+    result: z.unknown().describe("Result: any JSON, cut if long."),
   })
-  .describe("One run of an action.");
+  .describe("A run of an action.");
 export type ActionRecord = z.infer<typeof actionSchema>;
 
 /** `actions_running/<name>`: the run under way. */

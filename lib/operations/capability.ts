@@ -4,7 +4,7 @@ import * as z from "zod";
 export const capabilitySchema = z
   .object({
     id: z.string().meta({ description: "What it is.", examples: ["product_adapter"] }),
-    group: z.string().meta({ description: "What it belongs to.", examples: ["product"] }),
+    group: z.string().meta({ description: "Area.", examples: ["product"] }),
     status: z.enum(["available", "degraded", "disabled", "failing"]).describe("Whether it works here."),
     reason: z
       .string()
@@ -18,5 +18,5 @@ export const capabilitySchema = z
         examples: ["--product-config PATH"],
       }),
   })
-  .describe("One thing the service can do, or why it cannot here.");
+  .describe("A capability of the service, or why it is missing here.");
 export type Capability = z.infer<typeof capabilitySchema>;

@@ -12,7 +12,10 @@ export const goalSchema = z.object({
   fed_at: z.string().nullable().describe("When that was fed; null before."),
   progress: z.number().nullable().describe("0 at the baseline, 1 at the target, not clamped; null without a value."),
   deadline: z.string().nullable().describe("By when it should be reached; null: at no time."),
-  on_pace: z.boolean().nullable().describe("Whether progress is as far as the time to the deadline; null without one."),
+  on_pace: z
+    .boolean()
+    .nullable()
+    .describe("True if progress keeps up with the time to the deadline; null without one."),
   status: z
     .enum(["no_data", "stale", "behind", "under_way", "on_track", "met"])
     .describe("stale: not fed for 7 days; under_way: better than the baseline."),

@@ -62,36 +62,33 @@ export const inboxItem = changeSchema()
     title: z.string().meta({ description: "Its summary.", examples: ["Raise the seat limit to 50"] }),
     targets: z.number().int().optional().describe("How many targets a plan sets."),
     since: z.string().describe("Since when it waits: proposed, approved, applied in an emergency, or seen to drift."),
-    expires_at: z
-      .string()
-      .nullable()
-      .describe("When its time is over, or its review is due; null where the intent sets no limit."),
+    expires_at: z.string().nullable().describe("Time of expiry or of the due review; null without limit."),
     waits_for_you: z.boolean().describe("Whether a consent of the person who asks would bring it on."),
-    missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
-    gates: z.array(gateSchema()).describe("What blocks its apply now, or warns of it."),
-    drift: z.enum(["drifted", "missing"]).optional().describe("What the host shows instead; absent where it fits."),
+    missing: z.array(missingSchema()).describe("Missing consents, by rule."),
+    gates: z.array(gateSchema()).describe("Gates of its apply, and warnings."),
+    drift: z.enum(["drifted", "missing"]).optional().describe("State at the host product if it differs; else absent."),
   })
-  .describe("A change that waits for somebody.");
+  .describe("A change that waits for a person.");
 
 export const inboxList = z
   .object({
     total: z.number().int().describe("How many there are."),
     items: z.array(inboxItem).describe("The first of them."),
   })
-  .describe("What waits in one way.");
+  .describe("Changes that wait in one way.");
 
 export const inboxSchema = z.object({
   person: z
     .string()
     .nullable()
-    .meta({ description: "For whom it is; null: nobody is named.", examples: ["ana"] }),
+    .meta({ description: "The person; null if unnamed.", examples: ["ana"] }),
   totals: z
     .object({
       pending: z.number().int().describe("Changes that wait for consent."),
-      waiting_for_you: z.number().int().nullable().describe("Of these, for the person's; null: nobody is named."),
+      waiting_for_you: z.number().int().nullable().describe("Of these, waiting for the person; null if unnamed."),
       approved: z.number().int().describe("Changes that wait for their apply."),
       review_due: z.number().int().describe("Emergency consents that wait for review."),
-      drifted: z.number().int().describe("Changes that the host shows no more."),
+      drifted: z.number().int().describe("Drifted changes."),
       expiring: z.number().int().describe("Pending and approved ones in the last quarter of their time."),
     })
     .describe("How much waits."),

@@ -23,7 +23,7 @@ const shownKeySchema = once(() =>
         description: "The host name the passkey is for; absent for SSH.",
         examples: ["governance.acme.example"],
       }),
-    origins: z.array(z.string()).optional().describe("Where the passkey may be used; absent: on the host name alone."),
+    origins: z.array(z.string()).optional().describe("Origins of the passkey; absent: the host name only."),
     unattended: z.boolean().optional().describe("Whether it signs without a person present."),
   }),
 );
@@ -35,12 +35,12 @@ export const intentSummary = once(() =>
       product_type: z
         .string()
         .nullable()
-        .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+        .meta({ description: "Product type; null if not stated.", examples: ["crm"] }),
       version: z.string().meta({ description: "Version of the intent, as its authors count.", examples: ["2026.11"] }),
-      update_epoch: z.number().int().describe("Rises with each intent; one lower than the log has seen is refused."),
+      update_epoch: z.number().int().describe("Rises with each intent; a lower one than the log's is rejected."),
       approved_by: z
         .string()
-        .meta({ description: "Who put the intent in force.", examples: ["head-of-product@acme.example"] }),
+        .meta({ description: "Person who put the intent in force.", examples: ["head-of-product@acme.example"] }),
       manifest_hash: z.string().meta({
         description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
         examples: ["c68d2893…"],

@@ -13,7 +13,7 @@ export const dueMandate = z
     state: z.enum(MANDATE_STATES).describe("Its state."),
     until: z.string().describe("Its end."),
     reason: z.string().nullable().describe("Reason of its suspension; null otherwise."),
-    waits_for_you: z.boolean().describe("True where it lacks the person's signature."),
+    waits_for_you: z.boolean().describe("True if the person's signature is missing."),
   })
   .describe("A mandate that is suspended, ends soon or is not signed yet.");
 

@@ -30,17 +30,17 @@ const WEIGHTS: Readonly<Record<ItemName, number>> = {
 const HALF_WEIGHT = 8;
 
 const itemSchema = z.object({
-  item: z.enum(ITEMS).describe("What is open."),
+  item: z.enum(ITEMS).describe("Open items."),
   open: z.number().int().describe("How many are open."),
   overdue: z.number().int().describe("How many of these are overdue."),
 });
 
 export const needSchema = z.object({
   value: z.number().describe("N, from 0 to 1: weight / (weight + 8); 0 when nothing is overdue."),
-  weight: z.number().describe("What all that is overdue weighs."),
+  weight: z.number().describe("Total weight of overdue items."),
   open: z.number().int().describe("How much is open; it does not move N."),
   overdue: z.number().int().describe("How much of that is overdue."),
-  items: z.array(itemSchema).describe("By kind, only what has open items."),
+  items: z.array(itemSchema).describe("By kind; kinds without open items are omitted."),
   at_least: z.boolean().describe("True when more are overdue than are counted."),
 });
 export type Need = z.infer<typeof needSchema>;

@@ -31,9 +31,9 @@ export const phaseSchema = z
             .meta({ description: "The record that tells, or how to meet it.", examples: ["apply an approved change"] }),
         }),
       )
-      .describe("What belongs to the phase."),
+      .describe("Items of the phase."),
   })
-  .describe("How far one phase of using the service has come.");
+  .describe("Progress of a phase of using the service.");
 export type Phase = z.infer<typeof phaseSchema>;
 
 /** The phases, and the first that is not complete; `null` when all are. None where what tells of them cannot be read. */

@@ -17,12 +17,12 @@ export const readinessSchema = z
         z.string(),
         z.object({
           ok: z.boolean().describe("Whether it is as it should be."),
-          reason: z.string().nullable().describe("What is wrong; null when nothing is."),
+          reason: z.string().nullable().describe("The fault; null if none."),
         }),
       )
-      .describe("What was looked at, by name."),
+      .describe("Checks by name."),
   })
-  .describe("Whether writes would be taken, and what was looked at.");
+  .describe("Readiness for writes, with its checks.");
 
 type Name = "store" | "files" | "chain" | "anchor" | "witnesses" | "clock" | "intent";
 

@@ -21,7 +21,7 @@ export const relatedSchema = once(() =>
         .array(z.enum(RELATIONS))
         .describe("live: waits on the same target; holds: the target holds it; supersedes, superseded_by."),
     })
-    .describe("One of them."),
+    .describe("A related item."),
 );
 export type Related = z.infer<ReturnType<typeof relatedSchema>>;
 

@@ -11,14 +11,14 @@ export const reliabilitySchema = z.object({
   from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-10-24"] }),
   to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
   n: z.number().int().describe("Applies attempted within these days."),
-  failed: z.number().int().describe("Of those how many failed; each counts once."),
+  failed: z.number().int().describe("Number of failed ones; each counts once."),
   causes: z
     .object({
       adapter_failure: z.number().int().describe("The host product refused or did not confirm it."),
       rolled_back: z.number().int().describe("It was rolled back."),
-      drifted: z.number().int().describe("The host no longer showed it."),
+      drifted: z.number().int().describe("The host product no longer had it."),
     })
-    .describe("Why; an attempt may show under two."),
+    .describe("Causes; an attempt can have two."),
   interval: z
     .object({
       low: z.number().describe("Lower bound."),

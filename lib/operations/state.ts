@@ -32,23 +32,23 @@ export const stateSchema = z
   .object({
     tick: z.number().int().describe("The number of cycles so far."),
     E: share.describe("Effect, 0 to 1: how far the KPIs are on their way; null without data."),
-    M: share.describe("Memory, 0 to 1: how much of what should be on record is; null without data."),
+    M: share.describe("Memory, 0 to 1: share of required items on record; null without data."),
     R: share.describe("Reliability, 0 to 1: the share of applies that held; null without data."),
-    N: share.describe("Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is."),
+    N: share.describe("Need, 0 to 1: rises only with overdue work; 0 without any."),
     dimensions: z
       .object({
         E: effectSchema().describe("Effect: how far the KPIs are on their way."),
-        M: memorySchema().describe("Memory: what should be on record of closed changes, and is."),
+        M: memorySchema().describe("Memory: required and recorded items of closed changes."),
         R: reliabilitySchema.describe("Reliability: applies that held."),
-        N: needSchema.describe("Need: what is overdue."),
+        N: needSchema.describe("Need: overdue work."),
       })
       .describe("The numbers behind each value."),
     goals: z.array(goalSchema).describe("The intent's KPI goals."),
     provenance: z
       .object({ chat: provenanceSchema.nullable().describe("The newest reply of the chat; null before the first.") })
-      .describe("What the newest results were made of."),
+      .describe("Inputs of the newest results."),
     tasks: taskStatsSchema.describe("How many tasks there are."),
-    freeze: freezeSchema().nullable().describe("What holds every apply back; null: nothing is frozen."),
+    freeze: freezeSchema().nullable().describe("The freeze of applies; null if none."),
     oldest_verified_at: z.string().nullable().describe("Each managed place was verified since then; null: not yet."),
     as_of: z.string().meta({ description: "When this was worked out.", format: "date-time" }),
   })

@@ -41,13 +41,11 @@ export const MAX_ENDED_TASKS = 10_000;
 export const feedbackSchema = z
   .object({
     rating: z.number().int().describe("1 to 5."),
-    comment: z
-      .string()
-      .meta({ description: "What was said with it; may be empty.", examples: ["Short and to the point."] }),
+    comment: z.string().meta({ description: "Note; may be empty.", examples: ["Short and to the point."] }),
     rater: z
       .string()
       .nullable()
-      .meta({ description: "Who rated; null when nobody is named.", examples: ["ana@acme.example"] }),
+      .meta({ description: "Rater; null if unnamed.", examples: ["ana@acme.example"] }),
     at: z.string().meta({ description: "When.", format: "date-time" }),
   })
   .describe("A rating of the result of a task.");
@@ -58,15 +56,13 @@ export const taskSchema = z
     task_id: z
       .string()
       .meta({ description: "Id of the task.", examples: ["tsk_019a8f3e-52cc-7c51-8f0e-6d3f1f6a9b20"] }),
-    title: z
-      .string()
-      .meta({ description: "What is asked for, in a line.", examples: ["Why did churn rise in October?"] }),
+    title: z.string().meta({ description: "The request in a line.", examples: ["Why did churn rise in October?"] }),
     description: z.string().meta({ description: "More of it; may be empty.", examples: [""] }),
     required_dimension: z
       .string()
       .nullable()
       .meta({
-        description: "What it is about: E, M, R, N or a label of your own; null when not stated.",
+        description: "Topic: E, M, R, N or your own label; null if not stated.",
         examples: ["E"],
       }),
     priority: z

@@ -20,16 +20,18 @@ export const trendSchema = z.object({
     .array(
       z.object({
         level: z.enum(AUTONOMY_LEVELS).describe("Which level."),
-        meaning: z.string().meta({ description: "What it means.", examples: ["a human proposed and a human decided"] }),
+        meaning: z
+          .string()
+          .meta({ description: "Description of the level.", examples: ["a human proposed and a human decided"] }),
       }),
     )
-    .describe("What each level means."),
-  bucket: z.literal("day").describe("What one point covers, in UTC."),
+    .describe("Meaning of each level."),
+  bucket: z.literal("day").describe("Period of one point, in UTC."),
   points: z
     .array(
       countsSchema.extend({ date: z.string().meta({ description: "The day, in UTC.", examples: ["2026-11-22"] }) }),
     )
-    .describe("One a day, oldest first; a day without a decision has zeros."),
+    .describe("A row for each day, oldest first; zeros without a decision."),
   totals: countsSchema.describe("The sums over all days shown."),
 });
 

@@ -41,7 +41,7 @@ export const valueSchema = once(() => {
         .unknown()
         .optional()
         .describe("In a rollout: `share` of 10,000, by `unit` and `salt`; `step`, `since`."),
-      before: z.unknown().optional().describe("The value of everybody else, in this form; null: none."),
+      before: z.unknown().optional().describe("Value of everybody else, in the same form; null: none."),
       kind: z.enum(KINDS).describe("Kind of the change."),
       digest: changeSchema().shape.digest.describe("SHA-256 of the content consented to."),
     }),

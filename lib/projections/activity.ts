@@ -29,15 +29,15 @@ export const activityRowSchema = once(() =>
       seq: z.number().int().describe("Its number; rises, with gaps."),
       at: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
       tick: z.number().int().describe("The cycle in which it was noticed."),
-      kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
+      kind: z.string().meta({ description: "Kind of the observation.", examples: ["drift"] }),
       title: z.string().meta({
-        description: "What was noticed, in a sentence.",
+        description: "The observation in a sentence.",
         examples: ["“Raise the seat limit” (limits.seats): drifted"],
       }),
       detail: z.string().meta({ description: "More of it; may be empty.", examples: ["Outage of the mail provider."] }),
-      ref: z.string().nullable().describe("Id of the record it is about; null when about none."),
+      ref: z.string().nullable().describe("Id of its record; null if none."),
     })
-    .describe("What the service noticed, for people."),
+    .describe("An observation of the service, for people."),
 );
 export type ActivityRow = z.infer<ReturnType<typeof activityRowSchema>>;
 

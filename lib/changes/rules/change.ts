@@ -16,20 +16,18 @@ export const approvalSchema = once(() =>
       approver: z
         .string()
         .meta({ description: "Who consented, as they named themselves.", examples: ["ana@acme.example"] }),
-      note: z
-        .string()
-        .meta({ description: "What they said with it; empty when nothing.", examples: ["Checked with support."] }),
+      note: z.string().meta({ description: "Note; may be empty.", examples: ["Checked with support."] }),
       at: time().describe("When it was recorded."),
       emergency: z
         .literal(true)
         .optional()
         .describe("Given in an emergency, for which alone it counts; absent otherwise."),
       seen: z.array(z.string()).optional().describe("Digests of what the approver saw at its places."),
-      key: z.string().optional().describe("Id of the key that signed it; absent where none did."),
+      key: z.string().optional().describe("Id of the signing key; absent if unsigned."),
       idp: z.array(z.string()).optional().describe("Groups of the identity provider that the intent asked for."),
-      inactive: z.literal(true).optional().describe("Present where its mandate is not active."),
+      inactive: z.literal(true).optional().describe("Present if its mandate is not active."),
     })
-    .describe("One consent to a change. Distinct names count towards the number that is required."),
+    .describe("A consent to a change. Different names count towards the quorum."),
 );
 export type Approval = z.infer<ReturnType<typeof approvalSchema>>;
 
@@ -44,12 +42,12 @@ export type LateItem = (typeof LATE_ITEMS)[number];
 export const lateNoteSchema = once(() =>
   z
     .object({
-      item: z.enum(LATE_ITEMS).describe("What was missing."),
+      item: z.enum(LATE_ITEMS).describe("The missing item."),
       note: z.string().describe("The words."),
       actor: z.string().nullable().describe("Who said it."),
       at: time().describe("When."),
     })
-    .describe("What was said of a change after it was decided."),
+    .describe("A note added after the decision."),
 );
 
 /** The review of an emergency consent; `verdict` is `null` while it is due. */
@@ -57,7 +55,7 @@ export const reviewSchema = once(() =>
   z
     .object({
       due_at: time().describe("By when it should be reviewed."),
-      verdict: z.enum(REVIEW_VERDICTS).nullable().describe("What the reviewer found; null while the review is due."),
+      verdict: z.enum(REVIEW_VERDICTS).nullable().describe("Verdict of the review; null while due."),
       approver: z
         .string()
         .nullable()
@@ -66,7 +64,7 @@ export const reviewSchema = once(() =>
         .string()
         .nullable()
         .meta({
-          description: "What the reviewer said; null while it is due.",
+          description: "Note of the review; null while due.",
           examples: ["The outage left no choice."],
         }),
       at: time().nullable().describe("When it was reviewed; null while it is due."),
@@ -86,7 +84,7 @@ export const locationSchema = once(() =>
         examples: ['flagd flags.flagd.json "banner"'],
       }),
     })
-    .describe("Where a value is set."),
+    .describe("Place where a value is set."),
 );
 export type TargetLocation = z.infer<ReturnType<typeof locationSchema>>;
 
@@ -120,16 +118,16 @@ export const changeSchema = once(() =>
   z
     .object({
       change_id: z.string().describe("Id of the change: chg_ and a UUIDv7, which sorts by time."),
-      tenant_id: z.string().meta({ description: "The tenant of the product whom it is for.", examples: ["t-100"] }),
+      tenant_id: z.string().meta({ description: "Tenant of the product.", examples: ["t-100"] }),
       kind: z.enum(KINDS).describe("Kind of change."),
       target: z.string().meta({
         description: "The setting, flag or workflow that it sets; compared without case.",
         examples: ["limits.seats"],
       }),
       value: z.unknown().optional().describe("New value of the target: any JSON; absent when the change sets nothing."),
-      summary: z.string().meta({ description: "What it does, in one line.", examples: ["Raise the seat limit to 50"] }),
+      summary: z.string().meta({ description: "Summary in one line.", examples: ["Raise the seat limit to 50"] }),
       rationale: z.string().meta({
-        description: "Why, for those who decide; may be empty.",
+        description: "Reason for approvers; may be empty.",
         examples: ["Support raises it by hand every week."],
       }),
       expected_delta_k: z
@@ -147,24 +145,24 @@ export const changeSchema = once(() =>
       unstated: z
         .array(z.enum(DEFAULTED_FIELDS))
         .optional()
-        .describe("Those of these fields that nobody stated: their values are defaults."),
-      tier_reason: z.string().optional().describe("Why it is not minor, where that was asked for."),
-      sets_nothing: z.literal(true).optional().describe("Present where it has no value: applying it sets nothing."),
-      value_hint: z.string().optional().describe("Present where an agent's value is text that reads as JSON."),
+        .describe("Fields that the proposal left out; they have default values."),
+      tier_reason: z.string().optional().describe("Why it is not minor, if minor was requested."),
+      sets_nothing: z.literal(true).optional().describe("Present without value: the apply sets nothing."),
+      value_hint: z.string().optional().describe("Present if an agent's value is text that looks like JSON."),
       kpi: z
         .string()
         .nullable()
         .meta({
-          description: "Name of the KPI that expected_delta_k is about; null when none.",
+          description: "KPI of expected_delta_k; null without one.",
           examples: ["nrr_quarterly"],
         }),
       proposer: z
         .string()
         .nullable()
-        .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
+        .meta({ description: "Proposer; null if unnamed.", examples: ["bo@acme.example"] }),
       proposer_kind: z.enum(PROPOSER_KINDS).describe("Kind of proposer."),
       asked_by: z.string().nullable().optional().describe("The person who asked a model for it."),
-      status: z.enum(STATUSES).describe("Where it stands between proposal and rollback."),
+      status: z.enum(STATUSES).describe("Status from proposal to rollback."),
       resolution: z.enum(RESOLUTIONS).nullable().describe("How a denied change came to its end; null otherwise."),
       created_at: time().describe("When it was proposed."),
       approver: z
@@ -178,7 +176,7 @@ export const changeSchema = once(() =>
         .string()
         .nullable()
         .meta({
-          description: "What was said with the last decision; null before any.",
+          description: "Note of the last decision; null before any.",
           examples: ["Checked with support."],
         }),
       approvals: z.array(approvalSchema()).describe("The consents that were given, oldest first."),
@@ -197,20 +195,20 @@ export const changeSchema = once(() =>
         .object({ at: time().describe("When."), reason: z.string().describe("Why.") })
         .optional()
         .describe("Present once it no longer applies by itself."),
-      sets: z.array(planEntrySchema()).optional().describe("Present for a plan: what it sets instead of its target."),
-      promotes: z.string().optional().describe("The change whose value it sets in another place."),
+      sets: z.array(planEntrySchema()).optional().describe("Entries of a plan."),
+      promotes: z.string().optional().describe("The change whose value it promotes."),
       stages: (z.looseObject({}) as unknown as z.ZodType<Stages>).optional().describe("The plan of its rollout."),
       exposure: exposureSchema().optional(),
-      supersedes: z.string().optional().describe("The change whose place this one takes, where its proposer says so."),
+      supersedes: z.string().optional().describe("The earlier change that it revises, if stated."),
       places: z.array(locationSchema()).optional().describe("Where each value is set; absent without a target system."),
-      seen_by_policy: z.array(z.string()).optional().describe("Of a minor change: digests at its proposal."),
+      seen_by_policy: z.array(z.string()).optional().describe("For a minor change: digests at its proposal."),
       review: reviewSchema().optional(),
-      late_notes: z.array(lateNoteSchema()).optional().describe("What was said of it late; absent where nothing was."),
+      late_notes: z.array(lateNoteSchema()).optional().describe("Notes added later; absent if none."),
       erased: z
         .object({
           at: time().describe("When it was erased."),
           entry: z.number().int().describe("Id of the audit entry that says so."),
-          digest: z.string().describe("SHA-256 (hex) of what is left of the content."),
+          digest: z.string().describe("SHA-256 (hex) of the remaining content."),
         })
         .optional()
         .describe("Present once its content was erased."),
@@ -220,6 +218,6 @@ export const changeSchema = once(() =>
       }),
       revision: z.number().int().describe("Rises with every step; the ETag of the change."),
     })
-    .describe("A proposed change, with all that was decided about it. What nobody stated is null, never 0."),
+    .describe("A change with its decisions. Fields left out are null, never 0."),
 );
 export type Change = z.infer<ReturnType<typeof changeSchema>>;

@@ -11,7 +11,7 @@ export const freezeSchema = once(() =>
         .string()
         .nullable()
         .meta({
-          description: "When it ends by itself; null: when somebody lifts it.",
+          description: "End (RFC 3339); null: until a person lifts it.",
           examples: ["2027-01-02T08:00:00.000Z"],
         }),
       at: z.string().meta({ description: "Since when.", examples: ["2026-12-23T17:00:00.000Z"] }),

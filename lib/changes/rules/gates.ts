@@ -37,11 +37,11 @@ export const gateSchema = once(() =>
           "reversible",
           "automation_stopped",
         ])
-        .describe("What is asked of the change."),
+        .describe("Requirement on the change."),
       state: z.enum(["pass", "block", "warn"]).describe("Whether it passes, blocks the apply, or only warns."),
       message: z.string().meta({ description: "Why, in a sentence.", examples: ["1 of 2 consents"] }),
     })
-    .describe("One condition between a change and its apply, as it stands now."),
+    .describe("A condition between a change and its apply, with its current state."),
 );
 export type Gate = z.infer<ReturnType<typeof gateSchema>>;
 

@@ -33,11 +33,11 @@ const kpiSchema = once(() =>
     weight: finiteNumber().positive("must be above 0").default(1).describe("Its weight in E, the effect."),
     deadline: dateOrTime()
       .optional()
-      .describe("By when it should be reached: a date, with that whole UTC day, or a time; absent: no such time."),
+      .describe("Deadline: a date (to the end of that UTC day) or a time; absent: none."),
     tenant: nonEmptyText()
       .max(200, "must have 200 characters at most")
       .optional()
-      .describe("The tenant whom alone it is measured of; absent: the whole product."),
+      .describe("Tenant of which it is measured; absent: the whole product."),
   }),
 );
 

@@ -90,12 +90,12 @@ export const boundSchemas = () => ({
   kpi_floor: z
     .record(z.string(), finiteNumber(), "must be an object")
     .optional()
-    .describe("Values by KPI; a worse one suspends it."),
+    .describe("Values by KPI; a worse feed suspends the mandate."),
   until: timeSchema().describe("Its end."),
 });
 
 /** The beginning that a draft may state. */
-export const fromSchema = () => timeSchema().optional().describe("Its beginning; absent: its last signature.");
+export const fromSchema = () => timeSchema().optional().describe("Begin; absent: the last signature.");
 
 /** The bounds that a narrowing states. */
 export const narrowSchema = () => z.unknown().pipe(z.strictObject(boundSchemas()).partial());

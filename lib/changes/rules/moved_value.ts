@@ -17,7 +17,7 @@ export const observedValueSchema = once(() =>
       version: z.string().describe("The version that its system gives it."),
       at: z.iso.datetime().describe("When it was read."),
     })
-    .describe("What a place held when it was read."),
+    .describe("Value of a place when it was read."),
 );
 export type ObservedValue = z.infer<ReturnType<typeof observedValueSchema>>;
 

@@ -54,13 +54,13 @@ export const outcomeSchema = once(() =>
         .string()
         .nullable()
         .meta({
-          description: "Name of the KPI that it should move; null when the change names none.",
+          description: "The change's KPI; null without one.",
           examples: ["nrr_quarterly"],
         }),
       scope: z
         .enum(["tenant", "product", "other_tenant"])
         .nullable()
-        .describe("Whose KPI that is; product: of all tenants."),
+        .describe("Scope of the KPI; product: all tenants."),
       applied_at: z.string().meta({ description: "When it was applied.", examples: ["2026-11-20T09:30:00.000Z"] }),
       expected_delta_k: z
         .number()
@@ -85,18 +85,18 @@ export const outcomeSchema = once(() =>
           `Other changes on this KPI whose time overlaps, ${MAX_NAMED_CHANGES} at most: the movement is theirs as well.`,
         ),
       shared_count: z.number().int().describe("How many these are in all."),
-      verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
+      verdict: z.enum(VERDICTS).describe("Gain compared with expectation; too_early before judged_from."),
       judged_from: z.string().meta({
         description: "The horizon: 7 days after the apply, or the KPI's deadline if sooner.",
         format: "date-time",
       }),
-      state: z.enum(["open", "final"]).describe("open while feeds still change it; then final: its verdict stays."),
+      state: z.enum(["open", "final"]).describe("open while feeds can change the verdict; then final."),
       ended_by: z
         .enum(ENDINGS)
         .nullable()
         .describe("Why it is final: horizon reached, rolled back, or its target changed; null while open."),
       replaced_by: z.string().nullable().describe("The change that took its target; null unless that ended it."),
-      later: laterSchema().nullable().describe("What the KPI did after the end; it changes no verdict."),
+      later: laterSchema().nullable().describe("Movement after the end; does not change the verdict."),
       side_effects: z.array(sideEffectSchema()).describe("Every other KPI that moved between the apply and the end."),
       words: z.string().meta({
         description: "Promised and measured movement in a sentence, each with its direction.",
@@ -108,7 +108,7 @@ export const outcomeSchema = once(() =>
         .enum(["correlation", "measurement"])
         .describe("`correlation`: no proof of a cause; `measurement`: a rollout, against users without it."),
     })
-    .describe("What was expected of an applied change, and what its KPI did since."),
+    .describe("Expected and actual effect of an applied change."),
 );
 export type Outcome = z.infer<ReturnType<typeof outcomeSchema>>;
 

@@ -41,14 +41,14 @@ const principalSchema = () =>
       .min(1, "must name a group, or be left out")
       .optional()
       .describe(
-        "Of a person: groups of the identity provider that a token must name for what the person decides to count. They grant nothing.",
+        "For a person: groups of the identity provider that a token must name for what the person decides to count. They grant nothing.",
       ),
     token_sha256: z
       .string("must be text")
       .regex(/^[0-9a-fA-F]{64}$/, "must be the 64 hex digits of the SHA-256 of the agent's secret")
       .transform((hex) => hex.toLowerCase())
       .optional()
-      .describe("Of an agent: SHA-256 (hex) of its secret."),
+      .describe("For an agent: SHA-256 (hex) of its secret."),
     may: strictObject({
       targets: list(targetPattern())
         .min(1, "must name a target, or be left out")
@@ -71,7 +71,7 @@ const principalSchema = () =>
         .describe("How many changes it may propose on a UTC day."),
     })
       .optional()
-      .describe("Of an agent: its limits."),
+      .describe("For an agent: its limits."),
   })
     .check(({ value: { kind, keys, idp, token_sha256, may }, issues }) => {
       const report = (field: string, message: string) =>

@@ -7,8 +7,8 @@ export const proofSchema = once(() => {
   const webauthn = z.strictObject({
     type: z.literal("webauthn").describe("A passkey signed."),
     credential_id: text.describe("Id of the passkey, base64url without padding."),
-    authenticator_data: text.describe("What the authenticator said, base64url."),
-    client_data_json: text.describe("What the browser said, base64url."),
+    authenticator_data: text.describe("Authenticator data, base64url."),
+    client_data_json: text.describe("Client data of the browser, base64url."),
     signature: text.describe("The signature over both, base64url."),
   });
   const ssh = z.strictObject({

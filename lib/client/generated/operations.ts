@@ -15,18 +15,18 @@ export const OPERATIONS = {
     description: "A page of changes, newest first, with identity, intent and the newest audit entries.",
     fields: {
       before: { type: "string", description: "Only changes older than this id: next of the page before." },
-      limit: { type: "integer", description: "How many changes at most." },
+      limit: { type: "integer", description: "Maximum number of changes." },
       status: {
         type: "string",
         description: "Only changes of this status.",
         choices: ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"],
       },
       tenant_id: { type: "string", description: "Only changes of this tenant." },
-      entries: { type: "integer", description: "How many of the newest audit entries at most." },
+      entries: { type: "integer", description: "Maximum number of of the newest audit entries." },
       person: { type: "string", description: "Only changes that this person has to do with, as role says." },
       role: {
         type: "string",
-        description: "What person is to them; either in any way. Absent: either.",
+        description: "Role of the person; either: any. Absent: either.",
         choices: ["proposer", "asker", "approver", "denier", "decider", "either"],
       },
       proposer_kind: {
@@ -53,12 +53,12 @@ export const OPERATIONS = {
         description: "Only changes whose outcome has this verdict.",
         choices: ["met", "missed", "regressed", "inconclusive", "too_early"],
       },
-      drifted: { type: "boolean", description: "Only changes that the host shows no more, or only others." },
+      drifted: { type: "boolean", description: "True: only drifted changes; false: only others." },
       emergency: { type: "boolean", description: "Only changes approved in an emergency, or only others." },
       text: { type: "string", description: "Beginnings of words in its texts or names, or an id." },
       event: {
         type: "string",
-        description: "What from and to are about. Absent: proposed.",
+        description: "Event of from and to. Absent: proposed.",
         choices: ["proposed", "consented", "decided", "approved", "denied", "applied", "rolled_back", "closed"],
       },
       from: { type: "string", description: "Only changes to which that happened then or later." },
@@ -69,7 +69,7 @@ export const OPERATIONS = {
     summary: "Audit entries",
     description: "A page of the audit log; format=jsonl or csv gives the whole log.",
     fields: {
-      limit: { type: "integer", description: "How many entries at most." },
+      limit: { type: "integer", description: "Maximum number of entries." },
       before: { type: "integer", description: "Only entries before this id." },
       after: { type: "integer", description: "Only entries after this id." },
       order: {
@@ -135,46 +135,42 @@ export const OPERATIONS = {
     },
   },
   "POST /api/product/audit/accept-loss": {
-    summary: "Go on after the log lost its end",
+    summary: "Accept that the log lost its end",
     description: "Accepts entries lost in a failover, and freezes the service. Earlier consents no longer count.",
     fields: {
-      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+      actor: { type: "string", description: "Actor; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
-      length: {
-        type: "integer",
-        required: true,
-        description: "How many entries the log has now, as audit/verify says.",
-      },
+      length: { type: "integer", required: true, description: "Number of entries of the log now, from audit/verify." },
       head: {
         type: "string",
         required: true,
-        description: "current_hash of its last entry now, hex; 64 zeros without any.",
+        description: "current_hash of the last entry now, hex; 64 zeros for an empty log.",
       },
     },
   },
   "GET /api/product/changes/{change_id}": {
     summary: "One change",
-    description: "One change with its entries, outcome, consents and what blocks it.",
+    description: "A change with its entries, outcome, consents and gates.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       wait: {
         type: "integer",
-        description: "Seconds to wait until the status moves, or with If-None-Match the revision.",
+        description: "Seconds to wait until the status changes, or with If-None-Match the revision.",
       },
-      person: { type: "string", description: "The reader; absent: whom the proxy names." },
-      seen: { type: "boolean", description: "Also reads what its places hold now." },
+      person: { type: "string", description: "Reader; absent: the proxy's person." },
+      seen: { type: "boolean", description: "Also reads the current values of its places." },
     },
   },
   "GET /api/product/changes/{change_id}/certificate": {
     summary: "Certificate of one change",
-    description: "Proves offline who consented to what; countersign-verify checks it.",
+    description: "Proves offline who consented to the content; verify with countersign-verify.",
     fields: { change_id: { type: "string", required: true, description: "Id of the change." } },
   },
   "POST /api/product/propose": {
     summary: "Propose a change",
-    description: "Records a change for people to decide on; a minor one needs no consent.",
+    description: "Records a change for people to decide; a minor change needs no consent.",
     fields: {
-      tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
+      tenant_id: { type: "string", required: true, description: "Tenant of the product." },
       kind: {
         type: "string",
         description: "Kind of change; required without promotes.",
@@ -184,8 +180,8 @@ export const OPERATIONS = {
         type: "string",
         description: "Setting, flag or workflow in the host product, compared without case; required without promotes.",
       },
-      summary: { type: "string", required: true, description: "What the change does, in one line." },
-      rationale: { type: "string", description: "Why, for those who decide." },
+      summary: { type: "string", required: true, description: "Summary in one line." },
+      rationale: { type: "string", description: "Reason for approvers." },
       expected_delta_k: { type: "number", description: "Gain that you expect, in units of the KPI." },
       affected_users: { type: "integer", description: "How many users it reaches." },
       reversible: {
@@ -194,7 +190,7 @@ export const OPERATIONS = {
       },
       tier: {
         type: "string",
-        description: "Consent you ask for; minor only where the intent covers it. Absent: standard.",
+        description: "Requested tier; minor only if the intent covers it. Absent: standard.",
         choices: ["minor", "standard", "major"],
       },
       risk: {
@@ -208,38 +204,35 @@ export const OPERATIONS = {
         description: "Makes it a plan: values that are decided on and applied together; target is its name.",
       },
       kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
-      proposer: { type: "string", description: "The proposer; absent: whom the proxy or the secret names." },
+      proposer: { type: "string", description: "Proposer; absent: the proxy's person, or the agent." },
       apply_when: {
         type: "json",
         description: "When it applies by itself: approved, or a time; absent: a person applies it.",
       },
       stages: { type: "json", description: "The plan of a staged rollout: docs/rollouts.md." },
-      promotes: {
-        type: "string",
-        description: "Id of a change whose kind, target and value this one takes for its tenant.",
-      },
-      supersedes: { type: "string", description: "Id of a change whose place this one takes." },
+      promotes: { type: "string", description: "Id of a change whose kind, target and value to copy for the tenant." },
+      supersedes: { type: "string", description: "Id of an earlier change that this one revises." },
     },
   },
   "POST /api/product/approve": {
     summary: "Give consent to a pending change",
     description: "Records one person's consent; the change is approved once enough have consented.",
     fields: {
-      approver: { type: "string", required: true, description: "Who consents; absent: whom the proxy names." },
+      approver: { type: "string", required: true, description: "Approver; absent: the proxy's person." },
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
       emergency: {
         type: "boolean",
         description: "Consent under break_glass: needs a note, and passes freeze and windows.",
       },
-      seen: { type: "json", description: "Digests of what you saw at its places, in their order." },
+      seen: { type: "json", description: "Digests of the values that you saw, in the order of places." },
     },
   },
   "POST /api/product/deny": {
     summary: "Refuse consent to a pending change",
     description: "Closes a pending change for good: one denial is enough.",
     fields: {
-      approver: { type: "string", required: true, description: "Who refuses; absent: whom the proxy names." },
+      approver: { type: "string", required: true, description: "Person who denies; absent: the proxy's person." },
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
     },
@@ -248,24 +241,16 @@ export const OPERATIONS = {
     summary: "Take back a pending change",
     description: "Closes a pending change at the wish of its proposer.",
     fields: {
-      proposer: {
-        type: "string",
-        required: true,
-        description: "Who proposed it; absent: whom the proxy or the secret names.",
-      },
+      proposer: { type: "string", required: true, description: "Proposer; absent: the proxy's person, or the agent." },
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
   "POST /api/product/revoke": {
-    summary: "Take back one's consent to a change that is not applied",
+    summary: "Revoke a consent to a change that is not applied",
     description: "An approver takes their consent back before the apply; the change is closed as denied.",
     fields: {
-      approver: {
-        type: "string",
-        required: true,
-        description: "Who takes their consent back; absent: whom the proxy names.",
-      },
+      approver: { type: "string", required: true, description: "Approver; absent: the proxy's person." },
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
     },
@@ -276,17 +261,17 @@ export const OPERATIONS = {
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Dry run: nothing is changed or recorded." },
-      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+      actor: { type: "string", description: "Actor; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
   "POST /api/product/rollback": {
     summary: "Roll back an applied change",
-    description: "Restores what the target held before an applied change. With dry_run nothing is changed.",
+    description: "Restores the value before an applied change. dry_run changes nothing.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       dry_run: { type: "boolean", description: "Dry run: nothing is changed or recorded." },
-      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+      actor: { type: "string", description: "Actor; absent: the proxy's person." },
       over_drift: {
         type: "boolean",
         description: "Restore over a value that another program set since; needs a note.",
@@ -300,23 +285,23 @@ export const OPERATIONS = {
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
       note: { type: "string", description: "Why, for the record." },
-      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+      actor: { type: "string", description: "Actor; absent: the proxy's person." },
     },
   },
   "POST /api/product/freeze": {
     summary: "Hold every apply back",
     description: "Blocks every apply but of emergencies. Rollbacks stay possible.",
     fields: {
-      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+      actor: { type: "string", description: "Actor; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
-      until: { type: "string", description: "When it ends by itself; absent: when somebody lifts it." },
+      until: { type: "string", description: "End (RFC 3339); absent: until a person lifts it." },
     },
   },
   "POST /api/product/unfreeze": {
     summary: "Lift a freeze",
     description: "Ends a freeze, so that approved changes can be applied again.",
     fields: {
-      actor: { type: "string", description: "The actor; absent: whom the proxy names." },
+      actor: { type: "string", description: "Actor; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
@@ -325,11 +310,11 @@ export const OPERATIONS = {
     description: "Adds the rationale or the note that a decided change lacks. It is marked late.",
     fields: {
       change_id: { type: "string", required: true, description: "Id of the change." },
-      actor: { type: "string", description: "Who says it; absent: whom the proxy names." },
+      actor: { type: "string", description: "Author; absent: the proxy's person." },
       item: {
         type: "string",
         required: true,
-        description: "What it is; once each, where there is none.",
+        description: "Item to add; each once, if missing.",
         choices: ["rationale", "note"],
       },
       note: { type: "string", required: true, description: "The words." },
@@ -343,15 +328,15 @@ export const OPERATIONS = {
       note: { type: "string", description: "Why, for the record." },
       step: { type: "integer", required: true, description: "Its step." },
       action: { type: "string", required: true, description: "The act.", choices: ["hold", "resume", "advance"] },
-      actor: { type: "string", required: true, description: "Who acts; absent: whom the proxy names." },
+      actor: { type: "string", required: true, description: "Actor; absent: the proxy's person." },
     },
   },
   "POST /api/product/kpi": {
     summary: "Feed KPIs",
     description: "Records the current KPI values. One invalid field rejects the whole feed.",
     fields: {
-      actor: { type: "string", description: "Who feeds them; absent: whom the proxy names." },
-      note: { type: "string", description: "Where the figures come from, for the record." },
+      actor: { type: "string", description: "Feeder; absent: the proxy's person." },
+      note: { type: "string", description: "Source of the figures, for the record." },
       nrr_quarterly: { type: "number", description: "Value of nrr_quarterly now." },
       deal_win_rate: { type: "number", description: "Value of deal_win_rate now." },
       sales_cycle_days_p50: { type: "number", description: "Value of sales_cycle_days_p50 now." },
@@ -366,12 +351,12 @@ export const OPERATIONS = {
     fields: {
       state: {
         type: "string",
-        description: "Only those in this state.",
+        description: "Only mandates with this status.",
         choices: ["draft", "active", "suspended", "ended"],
       },
-      agent: { type: "string", description: "Only those of this agent." },
-      limit: { type: "integer", description: "How many at most." },
-      after: { type: "string", description: "Only those after this id: next of the page before." },
+      agent: { type: "string", description: "Only mandates of this agent." },
+      limit: { type: "integer", description: "Maximum number." },
+      after: { type: "string", description: "Only mandates after this id: next of the previous page." },
     },
   },
   "POST /api/product/mandates": {
@@ -386,16 +371,16 @@ export const OPERATIONS = {
       max_affected_users: { type: "integer", description: "Most users of one change." },
       max_per_day: { type: "integer", description: "Most changes on a UTC day; absent: the policy's." },
       max_open: { type: "integer", description: "Most approved and not yet applied; absent: the policy's." },
-      kpi_floor: { type: "json", description: "Values by KPI; a worse one suspends it." },
+      kpi_floor: { type: "json", description: "Values by KPI; a worse feed suspends the mandate." },
       until: { type: "string", required: true, description: "Its end." },
-      from: { type: "string", description: "Its beginning; absent: its last signature." },
-      note: { type: "string", description: "Its purpose, for those who sign." },
-      actor: { type: "string", description: "The author; absent: whom the proxy names." },
+      from: { type: "string", description: "Begin; absent: the last signature." },
+      note: { type: "string", description: "Purpose, for the signers." },
+      actor: { type: "string", description: "Author; absent: the proxy's person." },
     },
   },
   "GET /api/product/mandates/{mandate_id}": {
     summary: "One mandate",
-    description: "One mandate with the changes that it approved, newest first, and its entries.",
+    description: "A mandate with the changes that it approved, newest first, and its entries.",
     fields: { mandate_id: { type: "string", required: true, description: "Id of the mandate." } },
   },
   "POST /api/product/mandate-sign": {
@@ -403,7 +388,7 @@ export const OPERATIONS = {
     description: "Signs a draft. With the last signature that the intent asks for it is active.",
     fields: {
       mandate_id: { type: "string", required: true, description: "Id of the mandate." },
-      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      approver: { type: "string", required: true, description: "Signer; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
@@ -412,26 +397,26 @@ export const OPERATIONS = {
     description: "Makes bounds of a signed mandate smaller, and nothing else.",
     fields: {
       mandate_id: { type: "string", required: true, description: "Id of the mandate." },
-      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      approver: { type: "string", required: true, description: "Signer; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
       narrow: { type: "json", required: true, description: "The bounds that change." },
     },
   },
   "POST /api/product/mandate-resume": {
     summary: "Resume a mandate",
-    description: "Signs the resumption of a suspended mandate; the same people must as for a new one.",
+    description: "Signs the resumption of a suspended mandate; it needs the same quorum as a new one.",
     fields: {
       mandate_id: { type: "string", required: true, description: "Id of the mandate." },
-      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      approver: { type: "string", required: true, description: "Signer; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
   "POST /api/product/mandate-revoke": {
     summary: "Revoke a mandate",
-    description: "Ends a mandate, or removes an unsigned draft. What it approved and is not applied then needs people.",
+    description: "Ends a mandate, or removes an unsigned draft. Its unapplied changes then need people's consent.",
     fields: {
       mandate_id: { type: "string", required: true, description: "Id of the mandate." },
-      approver: { type: "string", required: true, description: "Who signs; absent: whom the proxy names." },
+      approver: { type: "string", required: true, description: "Signer; absent: the proxy's person." },
       note: { type: "string", description: "Why, for the record." },
     },
   },
@@ -440,10 +425,10 @@ export const OPERATIONS = {
     description: "Finds changes by words and field:value terms; GET /api/find/saved lists the fields.",
     fields: {
       q: { type: "string", description: "The query; empty: every change." },
-      limit: { type: "integer", description: "How many rows at most." },
+      limit: { type: "integer", description: "Maximum number of rows." },
       after: { type: "string", description: "The next of the page before." },
       tz: { type: "string", description: "The time zone in which days are read; absent: UTC." },
-      person: { type: "string", description: "Who asks; absent: whom the proxy names, or an agent's secret." },
+      person: { type: "string", description: "The caller; absent: the proxy's person, or the agent." },
     },
   },
   "GET /api/state": {
@@ -486,7 +471,7 @@ export const OPERATIONS = {
   },
   "GET /api/whoami": {
     summary: "Who the caller is",
-    description: "Who asks, how that is known, and what they may do; it never refuses.",
+    description: "The caller's name, how it is known, and allowed actions.",
     fields: {},
   },
 } as const satisfies Record<string, { summary: string; description?: string; fields: Record<string, Field> }>;

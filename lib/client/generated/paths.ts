@@ -12,7 +12,7 @@ export interface paths {
           /** Only changes older than this id: next of the page before. */
           before?: string | undefined;
 
-          /** How many changes at most. */
+          /** Maximum number of changes. */
           limit?: number | undefined;
 
           /** Only changes of this status. */
@@ -21,13 +21,13 @@ export interface paths {
           /** Only changes of this tenant. */
           tenant_id?: string | undefined;
 
-          /** How many of the newest audit entries at most. */
+          /** Maximum number of of the newest audit entries. */
           entries?: number | undefined;
 
           /** Only changes that this person has to do with, as role says. */
           person?: string | undefined;
 
-          /** What person is to them; either in any way. Absent: either. */
+          /** Role of the person; either: any. Absent: either. */
           role?: "proposer" | "asker" | "approver" | "denier" | "decider" | "either" | undefined;
 
           /** Only changes of this kind of proposer. */
@@ -54,7 +54,7 @@ export interface paths {
           /** Only changes whose outcome has this verdict. */
           verdict?: "met" | "missed" | "regressed" | "inconclusive" | "too_early" | undefined;
 
-          /** Only changes that the host shows no more, or only others. */
+          /** True: only drifted changes; false: only others. */
           drifted?: boolean | undefined;
 
           /** Only changes approved in an emergency, or only others. */
@@ -63,7 +63,7 @@ export interface paths {
           /** Beginnings of words in its texts or names, or an id. */
           text?: string | undefined;
 
-          /** What from and to are about. Absent: proposed. */
+          /** Event of from and to. Absent: proposed. */
           event?:
             | "proposed"
             | "consented"
@@ -129,7 +129,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many entries at most. */
+          /** Maximum number of entries. */
           limit?: number | undefined;
 
           /** Only entries before this id. */
@@ -257,7 +257,7 @@ export interface paths {
               /** Id of the first entry that does not hold; null when all do. */
               first_invalid: number | null;
 
-              /** What is wrong; null when nothing is. */
+              /** The fault; null if none. */
               reason: string | null;
 
               /** Losses of the log's end that were accepted, oldest first. */
@@ -274,7 +274,7 @@ export interface paths {
                 /** Why. */
                 note: string;
 
-                /** The end of the log that was known before; head is null where it is not known. */
+                /** The known end of the log before; head is null if unknown. */
                 known: {
                   /** How many entries the log had. */
                   length: number;
@@ -292,14 +292,14 @@ export interface paths {
                   head: string;
                 };
 
-                /** What may be lost. */
+                /** The possible loss. */
                 message: string;
               }[];
 
-              /** Limits of this answer without a length and head that you kept. */
+              /** Faults that this answer cannot exclude without a stored length and head. */
               not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
 
-              /** How stored changes compare with the log; null where the chain itself is broken. */
+              /** Stored changes compared with the log; null if the chain is broken. */
               state: {
                 /** How many changes were compared. */
                 compared: number;
@@ -307,16 +307,16 @@ export interface paths {
                 /** How many of them differ. */
                 mismatched: number;
 
-                /** Those that differ, the first few. */
+                /** The first few that differ. */
                 mismatches: {
                   /** The change. */
                   change_id: string;
 
-                  /** What differs. */
+                  /** Difference. */
                   fields: string[];
                 }[];
 
-                /** How many could not be compared, an operation being under way. */
+                /** Number of changes not compared because an operation runs. */
                 unsettled: number;
               } | null;
             };
@@ -332,7 +332,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** The newest checkpoint that a witness has cosigned, in place of the one of now. */
+          /** The newest cosigned checkpoint instead of the current one. */
           cosigned?: boolean | undefined;
         };
         header?: never;
@@ -365,7 +365,7 @@ export interface paths {
               /** When it was made. */
               at: string;
 
-              /** What each witness saw last. */
+              /** Last checkpoint of each witness. */
               witnesses: {
                 /** The witness. */
                 name: string;
@@ -390,7 +390,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** Entry whose inclusion is proved; instead of from. */
+          /** Entry to prove; instead of from. */
           id?: number | undefined;
 
           /** Earlier length that the log is proved to continue; instead of id. */
@@ -411,16 +411,16 @@ export interface paths {
               /** Which proof it is. */
               kind: "inclusion" | "consistency";
 
-              /** Of an inclusion proof: the entry. */
+              /** For an inclusion proof: the entry. */
               id?: number;
 
-              /** Of an inclusion proof: current_hash of the entry, the leaf of the tree. */
+              /** For an inclusion proof: current_hash of the entry, the leaf of the tree. */
               leaf?: string;
 
-              /** Of a consistency proof: the earlier length. */
+              /** For a consistency proof: the earlier length. */
               from?: number;
 
-              /** Of a consistency proof: its root, base64. */
+              /** For a consistency proof: root, base64. */
               from_root?: string;
 
               /** Length of the log that is proved. */
@@ -441,9 +441,9 @@ export interface paths {
     };
   };
   "/api/product/audit/accept-clock": {
-    /** Date entries by the clock as it is
+    /** Accept the current clock
      *
-     * After a clock ran ahead: lets times step back once. */
+     * After a clock ran ahead: the next entry gets the clock's earlier time. */
     post: {
       parameters: {
         query?: never;
@@ -458,7 +458,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -472,10 +472,10 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** From when entries are dated on. */
+              /** Time of the new entry, RFC 3339. */
               at: string;
 
-              /** When the last entry before was dated. */
+              /** Time of the entry before it. */
               last: string;
               audit_entry: components["schemas"]["AuditEntry"];
             };
@@ -485,7 +485,7 @@ export interface paths {
     };
   };
   "/api/product/audit/accept-loss": {
-    /** Go on after the log lost its end
+    /** Accept that the log lost its end
      *
      * Accepts entries lost in a failover, and freezes the service. Earlier consents no longer count. */
     post: {
@@ -502,7 +502,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -510,10 +510,10 @@ export interface paths {
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
 
-            /** How many entries the log has now, as audit/verify says. */
+            /** Number of entries of the log now, from audit/verify. */
             length: number;
 
-            /** current_hash of its last entry now, hex; 64 zeros without any. */
+            /** current_hash of the last entry now, hex; 64 zeros for an empty log. */
             head: string;
           }
         >;
@@ -522,19 +522,19 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** The end of the log that was known before. */
+              /** The known end of the log before the loss. */
               known: {
-                /** How many entries the log had. */
+                /** Number of entries that the log had. */
                 length: number;
 
-                /** current_hash of its last entry then; empty: only an anchor knew of it; null: not known. */
+                /** current_hash of its last entry; empty: only an anchor reported that end; null: unknown. */
                 head: string | null;
               };
 
-              /** How many entries the log has now. */
+              /** Number of entries of the log now. */
               length: number;
 
-              /** current_hash of its last entry now, hex; 64 zeros without any. */
+              /** current_hash of the last entry now, hex; 64 zeros for an empty log. */
               head: string;
 
               /** The service is frozen until a person unfreezes it. */
@@ -563,7 +563,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many changes at most. */
+          /** Maximum number of changes. */
           limit?: number | undefined;
 
           /** Only changes younger than this id: next of the page before. */
@@ -584,7 +584,7 @@ export interface paths {
               /** Changes that wait for their apply, oldest first. */
               approved: components["schemas"]["AwaitingChange"][];
 
-              /** Changes whose emergency consent is to be reviewed. */
+              /** Changes with a due emergency review. */
               review_due: {
                 change_id: components["schemas"]["ChangeId"];
                 status: components["schemas"]["ChangeStatus"];
@@ -615,11 +615,11 @@ export interface paths {
   "/api/product/co-evolution": {
     /** Insights learnt from peers
      *
-     * Results of changes at peers, newest first, and those that this node shares. */
+     * Effects of changes at peers, newest first, and those that this instance shares. */
     get: {
       parameters: {
         query?: {
-          /** How many insights at most. */
+          /** Maximum number of insights. */
           limit?: number | undefined;
         };
         header?: never;
@@ -637,15 +637,15 @@ export interface paths {
               /** The peers they come from. */
               peers: components["schemas"]["Peer"][];
 
-              /** What leaves this node, word for word. */
+              /** The shared insights, word for word. */
               shared: components["schemas"]["SharedInsight"][];
 
-              /** How many insights came, by what became of them. */
+              /** Number of received insights, by result. */
               counts: {
                 /** Insights that are kept. */
                 kept: number;
 
-                /** Insights of products that are unlike this one. */
+                /** Insights of unrelated products. */
                 unrelated: number;
 
                 /** Insights that were not well-formed. */
@@ -660,21 +660,21 @@ export interface paths {
   "/api/product/changes/{change_id}": {
     /** One change
      *
-     * One change with its entries, outcome, consents and what blocks it. */
+     * A change with its entries, outcome, consents and gates. */
     get: {
       parameters: {
         query?: {
-          /** Seconds to wait until the status moves, or with If-None-Match the revision. */
+          /** Seconds to wait until the status changes, or with If-None-Match the revision. */
           wait?: number | undefined;
 
-          /** The reader; absent: whom the proxy names. */
+          /** Reader; absent: the proxy's person. */
           person?: string | undefined;
 
-          /** Also reads what its places hold now. */
+          /** Also reads the current values of its places. */
           seen?: boolean | undefined;
         };
         header?: {
-          /** The ETag of what the caller has: 304 while that holds; of a change only with wait. */
+          /** ETag of the caller's copy: 304 while current; for a change only with wait. */
           "If-None-Match"?: string | undefined;
         };
         path: {
@@ -691,13 +691,13 @@ export interface paths {
               /** Its audit entries, oldest first. */
               audit_entries: components["schemas"]["AuditEntry"][];
 
-              /** What its KPI did since the apply; null before. */
+              /** Movement of its KPI since the apply; null before. */
               outcome: components["schemas"]["Outcome"] | null;
 
-              /** What may be asked of it now. */
+              /** Actions that it allows now. */
               allowed_actions: string[];
 
-              /** Whose consent is still missing, by rule. */
+              /** Missing consents, by rule. */
               missing: components["schemas"]["MissingConsent"][];
 
               /** Who consented, and how that is known. */
@@ -746,10 +746,10 @@ export interface paths {
                 }[];
               };
 
-              /** What stands between it and its apply. */
+              /** Gates of its apply. */
               gates: components["schemas"]["Gate"][];
 
-              /** Since when and how the host shows it no more; null otherwise. */
+              /** Drift at the host product: since when, and how; else null. */
               drift: components["schemas"]["DriftEpisode"] | null;
 
               /** Its rollout in steps. */
@@ -815,7 +815,7 @@ export interface paths {
                 relations: ("live" | "holds" | "supersedes" | "superseded_by")[];
               }[];
 
-              /** With seen: what its places hold now. */
+              /** With seen: current values of its places. */
               seen?: components["schemas"]["Seen"][];
 
               /** Results of similar changes at peers; null without any. */
@@ -829,7 +829,7 @@ export interface paths {
   "/api/product/changes/{change_id}/certificate": {
     /** Certificate of one change
      *
-     * Proves offline who consented to what; countersign-verify checks it. */
+     * Proves offline who consented to the content; verify with countersign-verify. */
     get: {
       parameters: {
         query?: never;
@@ -851,7 +851,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many outcomes at most. */
+          /** Maximum number of outcomes. */
           limit?: number | undefined;
 
           /** Only changes older than this id: next of the page before. */
@@ -869,10 +869,10 @@ export interface paths {
               /** Outcomes, the newest change first. */
               outcomes: components["schemas"]["Outcome"][];
 
-              /** Promises kept so far, by KPI and group; null on further pages. */
+              /** Expected and actual effects so far, by KPI and group; null on further pages. */
               calibration:
                 | {
-                    /** The KPI, in whose units the means are. */
+                    /** The KPI; the means have its unit. */
                     kpi: string;
 
                     /** Grouping of the changes. */
@@ -899,7 +899,7 @@ export interface paths {
                     /** Mean realised_delta of these. */
                     mean_realised: number | null;
 
-                    /** Further ones, whose movement is shared. */
+                    /** Further outcomes whose movement is shared. */
                     shared: number;
                   }[]
                 | null;
@@ -913,9 +913,9 @@ export interface paths {
     };
   };
   "/api/product/drift": {
-    /** Drift between the host product and what was applied
+    /** Drift of the host product from applied values
      *
-     * Targets that no longer hold what was applied, as of the last check. */
+     * Targets without their applied value, as of the last check. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -923,7 +923,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** The worst of what was found; null without an adapter or before the first check. */
+              /** The worst finding; null without adapter or check. */
               result: "in_sync" | "drifted" | "missing" | null;
 
               /** Whether nothing differs; null while not known. */
@@ -935,10 +935,10 @@ export interface paths {
               /** Each place was verified since then; null: not yet. */
               oldest_verified_at: string | null;
 
-              /** Changes in whose place the host holds something else. */
+              /** Changes with another value at the host product. */
               drifted: components["schemas"]["DriftEpisode"][];
 
-              /** Changes of which the host shows nothing. */
+              /** Changes that the host product does not have. */
               missing: components["schemas"]["DriftEpisode"][];
             };
           };
@@ -956,13 +956,13 @@ export interface paths {
           /** Target of the change. */
           target: string;
 
-          /** Whose target it is; absent: no numbers are given. */
+          /** Tenant of the target; absent: the answer has no numbers. */
           tenant_id?: string | undefined;
 
           /** The kind of change; absent: no preview is given. */
           kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
 
-          /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
+          /** Requested tier; minor only if the intent covers it. Absent: standard. */
           tier?: "minor" | "standard" | "major" | undefined;
 
           /** Absent: not stated, taken as medium. High is major. */
@@ -977,7 +977,7 @@ export interface paths {
           /** When it applies by itself: approved, or a time; absent: a person applies it. */
           apply_when?: "manual" | "approved" | string | undefined;
 
-          /** The proposer; absent: whom the proxy or the secret names. */
+          /** Proposer; absent: the proxy's person, or the agent. */
           proposer?: string | undefined;
         };
         header?: never;
@@ -1013,15 +1013,15 @@ export interface paths {
                 problem: string | null;
               }[];
 
-              /** Answer of the rules to such a proposal; null without kind. */
+              /** Result of the rules for this proposal; null without kind. */
               preview: {
-                /** Why its target would be refused; null: it would not. Other live changes on it are not looked at. */
+                /** Why the target would be rejected, apart from conflicts; null: accepted. */
                 refused: string | null;
 
                 /** The tier it would have; minor as long as changes of this day are left for it. */
                 tier: "minor" | "standard" | "major";
 
-                /** Why it would not be minor, where minor is asked for. */
+                /** Why it would not be minor, if minor is requested. */
                 tier_reason: string | null;
 
                 /** Whose consent it would need; an empty `of` means anybody. */
@@ -1034,7 +1034,7 @@ export interface paths {
     };
   };
   "/api/product/values": {
-    /** What each target should be
+    /** Values of all targets
      *
      * The value that applied changes give each target. */
     get: {
@@ -1053,7 +1053,7 @@ export interface paths {
           after?: string | undefined;
         };
         header?: {
-          /** The ETag of what the caller has: 304 while that holds; of a change only with wait. */
+          /** ETag of the caller's copy: 304 while current; for a change only with wait. */
           "If-None-Match"?: string | undefined;
         };
         path?: never;
@@ -1091,7 +1091,7 @@ export interface paths {
                     /** In a rollout: `share` of 10,000, by `unit` and `salt`; `step`, `since`. */
                     exposure?: unknown;
 
-                    /** The value of everybody else, in this form; null: none. */
+                    /** Value of everybody else, in the same form; null: none. */
                     before?: unknown;
 
                     /** Kind of the change. */
@@ -1193,7 +1193,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** The tenant whose customers are followed up. */
+            /** Tenant of the customers. */
             tenant_id: string;
 
             /** How many users it reaches; the risk follows from it. */
@@ -1202,7 +1202,7 @@ export interface paths {
             /** Gain that you expect. */
             expected_delta_k: number;
 
-            /** The proposer; absent: whom the proxy or the secret names. */
+            /** Proposer; absent: the proxy's person, or the agent. */
             proposer?: string | undefined;
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
@@ -1215,7 +1215,7 @@ export interface paths {
   "/api/product/propose": {
     /** Propose a change
      *
-     * Records a change for people to decide on; a minor one needs no consent. */
+     * Records a change for people to decide; a minor change needs no consent. */
     post: {
       parameters: {
         query?: never;
@@ -1259,7 +1259,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who consents; absent: whom the proxy names. */
+            /** Approver; absent: the proxy's person. */
             approver: string;
 
             /** Id of the change. */
@@ -1273,7 +1273,7 @@ export interface paths {
             /** Consent under break_glass: needs a note, and passes freeze and windows. */
             emergency?: boolean | undefined;
 
-            /** Digests of what you saw at its places, in their order. */
+            /** Digests of the values that you saw, in the order of places. */
             seen?: string[] | undefined;
           }
         >;
@@ -1302,7 +1302,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who refuses; absent: whom the proxy names. */
+            /** Person who denies; absent: the proxy's person. */
             approver: string;
 
             /** Id of the change. */
@@ -1339,7 +1339,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who proposed it; absent: whom the proxy or the secret names. */
+            /** Proposer; absent: the proxy's person, or the agent. */
             proposer: string;
 
             /** Id of the change. */
@@ -1356,7 +1356,7 @@ export interface paths {
     };
   };
   "/api/product/revoke": {
-    /** Take back one's consent to a change that is not applied
+    /** Revoke a consent to a change that is not applied
      *
      * An approver takes their consent back before the apply; the change is closed as denied. */
     post: {
@@ -1376,7 +1376,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who takes their consent back; absent: whom the proxy names. */
+            /** Approver; absent: the proxy's person. */
             approver: string;
 
             /** Id of the change. */
@@ -1393,7 +1393,7 @@ export interface paths {
     };
   };
   "/api/product/consent-statement": {
-    /** What to sign for a decision
+    /** Statement to sign for a decision
      *
      * The exact text that a passkey or SSH key signs for a decision now. Nothing is written. */
     post: {
@@ -1442,7 +1442,7 @@ export interface paths {
             /** The note that the decision will carry. */
             note?: string | undefined;
 
-            /** Of a review: what was found. */
+            /** For a review: its verdict. */
             verdict?: "accepted" | "not_accepted" | undefined;
 
             /** The item that a late note adds. */
@@ -1463,16 +1463,16 @@ export interface paths {
             /** Values of a KPI feed. */
             kpis?: Record<string, number> | undefined;
 
-            /** Of a freeze: when it ends by itself. */
+            /** For a freeze: when it ends by itself. */
             until?: string | undefined;
 
-            /** Of an accepted loss: how many entries the log has now. */
+            /** For an accepted loss: how many entries the log has now. */
             length?: number | undefined;
 
-            /** Of an accepted loss: current_hash of the last entry now. */
+            /** For an accepted loss: current_hash of the last entry now. */
             head?: string | undefined;
 
-            /** The time to put into the statement; absent: now. */
+            /** Time in the statement; absent: now. */
             at?: string | undefined;
 
             /** The fields of proposeChange; in a form, JSON text. */
@@ -1481,7 +1481,7 @@ export interface paths {
             /** The fields of proposeCrmFollowup; in a form, JSON text. */
             followup?:
               | {
-                  /** The tenant whose customers are followed up. */
+                  /** Tenant of the customers. */
                   tenant_id: string;
 
                   /** How many users it reaches; the risk follows from it. */
@@ -1490,7 +1490,7 @@ export interface paths {
                   /** Gain that you expect. */
                   expected_delta_k: number;
 
-                  /** The proposer; absent: whom the proxy or the secret names. */
+                  /** Proposer; absent: the proxy's person, or the agent. */
                   proposer?: string | undefined;
                 }
               | undefined;
@@ -1501,7 +1501,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** What is signed, to the byte: RFC 8785 JSON. */
+              /** The exact bytes to sign: RFC 8785 JSON. */
               statement: string;
 
               /** Content of a proposal, which the digest covers. */
@@ -1542,7 +1542,7 @@ export interface paths {
             /** Dry run: nothing is changed or recorded. */
             dry_run?: boolean | undefined;
 
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1558,7 +1558,7 @@ export interface paths {
   "/api/product/rollback": {
     /** Roll back an applied change
      *
-     * Restores what the target held before an applied change. With dry_run nothing is changed. */
+     * Restores the value before an applied change. dry_run changes nothing. */
     post: {
       parameters: {
         query?: never;
@@ -1582,7 +1582,7 @@ export interface paths {
             /** Dry run: nothing is changed or recorded. */
             dry_run?: boolean | undefined;
 
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Restore over a value that another program set since; needs a note. */
@@ -1627,7 +1627,7 @@ export interface paths {
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
 
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
           }
         >;
@@ -1656,7 +1656,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who reviews; absent: whom the proxy names. */
+            /** Reviewer; absent: the proxy's person. */
             approver: string;
 
             /** Whether the emergency was right. */
@@ -1682,7 +1682,7 @@ export interface paths {
               /** Its status. */
               status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
-              /** What was found. */
+              /** Verdict of the review. */
               verdict: "accepted" | "not_accepted";
               change: components["schemas"]["Change"];
               audit_entry: components["schemas"]["AuditEntry"];
@@ -1710,7 +1710,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1718,7 +1718,7 @@ export interface paths {
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
 
-            /** When it ends by itself; absent: when somebody lifts it. */
+            /** End (RFC 3339); absent: until a person lifts it. */
             until?: string | undefined;
           }
         >;
@@ -1744,7 +1744,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1781,7 +1781,7 @@ export interface paths {
             /** Id of the change; denied, rolled back or superseded. */
             change_id: string;
 
-            /** The actor; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor?: string | undefined;
 
             /** Why, for the record. */
@@ -1801,7 +1801,7 @@ export interface paths {
               /** When the last copy is gone: from other collections, files and the journal. */
               gone_by: string;
 
-              /** What does not go with the content, in sentences. */
+              /** Data that stays, in sentences. */
               stays: string[];
               change: components["schemas"]["Change"];
               audit_entry: components["schemas"]["AuditEntry"];
@@ -1835,10 +1835,10 @@ export interface paths {
             /** Id of the change. */
             change_id: string;
 
-            /** Who says it; absent: whom the proxy names. */
+            /** Author; absent: the proxy's person. */
             actor?: string | undefined;
 
-            /** What it is; once each, where there is none. */
+            /** Item to add; each once, if missing. */
             item: "rationale" | "note";
 
             /** The words. */
@@ -1897,7 +1897,7 @@ export interface paths {
             /** The act. */
             action: "hold" | "resume" | "advance";
 
-            /** Who acts; absent: whom the proxy names. */
+            /** Actor; absent: the proxy's person. */
             actor: string;
           }
         >;
@@ -1933,7 +1933,7 @@ export interface paths {
               /** Rows that were taken. */
               accepted: number;
 
-              /** Where the rollout stands. */
+              /** Current step of the rollout. */
               step: number;
             };
           };
@@ -1959,10 +1959,10 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** Who feeds them; absent: whom the proxy names. */
+            /** Feeder; absent: the proxy's person. */
             actor?: string | undefined;
 
-            /** Where the figures come from, for the record. */
+            /** Source of the figures, for the record. */
             note?: string | undefined;
             proof?: components["schemas"]["Proof"] | undefined;
             at?: components["schemas"]["SignedAt"] | undefined;
@@ -2016,16 +2016,16 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** Only those in this state. */
+          /** Only mandates with this status. */
           state?: "draft" | "active" | "suspended" | "ended" | undefined;
 
-          /** Only those of this agent. */
+          /** Only mandates of this agent. */
           agent?: string | undefined;
 
-          /** How many at most. */
+          /** Maximum number. */
           limit?: number | undefined;
 
-          /** Only those after this id: next of the page before. */
+          /** Only mandates after this id: next of the previous page. */
           after?: string | undefined;
         };
         header?: never;
@@ -2089,19 +2089,19 @@ export interface paths {
             /** Most approved and not yet applied; absent: the policy's. */
             max_open?: number | undefined;
 
-            /** Values by KPI; a worse one suspends it. */
+            /** Values by KPI; a worse feed suspends the mandate. */
             kpi_floor?: Record<string, number> | undefined;
 
             /** Its end. */
             until: string;
 
-            /** Its beginning; absent: its last signature. */
+            /** Begin; absent: the last signature. */
             from?: string | undefined;
 
-            /** Its purpose, for those who sign. */
+            /** Purpose, for the signers. */
             note?: string | undefined;
 
-            /** The author; absent: whom the proxy names. */
+            /** Author; absent: the proxy's person. */
             actor?: string | undefined;
           }
         >;
@@ -2112,7 +2112,7 @@ export interface paths {
   "/api/product/mandates/{mandate_id}": {
     /** One mandate
      *
-     * One mandate with the changes that it approved, newest first, and its entries. */
+     * A mandate with the changes that it approved, newest first, and its entries. */
     get: {
       parameters: {
         query?: never;
@@ -2161,7 +2161,7 @@ export interface paths {
             /** Id of the mandate. */
             mandate_id: string;
 
-            /** Who signs; absent: whom the proxy names. */
+            /** Signer; absent: the proxy's person. */
             approver: string;
 
             /** Why, for the record. */
@@ -2202,7 +2202,7 @@ export interface paths {
             /** Id of the mandate. */
             mandate_id: string;
 
-            /** Who signs; absent: whom the proxy names. */
+            /** Signer; absent: the proxy's person. */
             approver: string;
 
             /** Why, for the record. */
@@ -2228,7 +2228,7 @@ export interface paths {
   "/api/product/mandate-resume": {
     /** Resume a mandate
      *
-     * Signs the resumption of a suspended mandate; the same people must as for a new one. */
+     * Signs the resumption of a suspended mandate; it needs the same quorum as a new one. */
     post: {
       parameters: {
         query?: never;
@@ -2246,7 +2246,7 @@ export interface paths {
             /** Id of the mandate. */
             mandate_id: string;
 
-            /** Who signs; absent: whom the proxy names. */
+            /** Signer; absent: the proxy's person. */
             approver: string;
 
             /** Why, for the record. */
@@ -2269,7 +2269,7 @@ export interface paths {
   "/api/product/mandate-revoke": {
     /** Revoke a mandate
      *
-     * Ends a mandate, or removes an unsigned draft. What it approved and is not applied then needs people. */
+     * Ends a mandate, or removes an unsigned draft. Its unapplied changes then need people's consent. */
     post: {
       parameters: {
         query?: never;
@@ -2287,7 +2287,7 @@ export interface paths {
             /** Id of the mandate. */
             mandate_id: string;
 
-            /** Who signs; absent: whom the proxy names. */
+            /** Signer; absent: the proxy's person. */
             approver: string;
 
             /** Why, for the record. */
@@ -2308,16 +2308,16 @@ export interface paths {
     };
   };
   "/api/inbox": {
-    /** What waits for somebody
+    /** Work that waits for people
      *
      * Changes that wait or drifted: how many, and the most urgent of each. */
     get: {
       parameters: {
         query?: {
-          /** For whom; absent: whom the proxy names, or an agent's secret. */
+          /** The person; absent: the proxy's person, or the agent. */
           person?: string | undefined;
 
-          /** How many items a list at most. */
+          /** Maximum number of items a list. */
           limit?: number | undefined;
         };
         header?: never;
@@ -2329,7 +2329,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** For whom it is; null: nobody is named. */
+              /** The person; null if unnamed. */
               person: string | null;
 
               /** How much waits. */
@@ -2337,7 +2337,7 @@ export interface paths {
                 /** Changes that wait for consent. */
                 pending: number;
 
-                /** Of these, for the person's; null: nobody is named. */
+                /** Of these, waiting for the person; null if unnamed. */
                 waiting_for_you: number | null;
 
                 /** Changes that wait for their apply. */
@@ -2346,7 +2346,7 @@ export interface paths {
                 /** Emergency consents that wait for review. */
                 review_due: number;
 
-                /** Changes that the host shows no more. */
+                /** Drifted changes. */
                 drifted: number;
 
                 /** Pending and approved ones in the last quarter of their time. */
@@ -2378,7 +2378,7 @@ export interface paths {
                 /** Reason of its suspension; null otherwise. */
                 reason: string | null;
 
-                /** True where it lacks the person's signature. */
+                /** True if the person's signature is missing. */
                 waits_for_you: boolean;
               }[];
 
@@ -2400,7 +2400,7 @@ export interface paths {
           /** The query; empty: every change. */
           q?: string | undefined;
 
-          /** How many rows at most. */
+          /** Maximum number of rows. */
           limit?: number | undefined;
 
           /** The next of the page before. */
@@ -2409,7 +2409,7 @@ export interface paths {
           /** The time zone in which days are read; absent: UTC. */
           tz?: string | undefined;
 
-          /** Who asks; absent: whom the proxy names, or an agent's secret. */
+          /** The caller; absent: the proxy's person, or the agent. */
           person?: string | undefined;
         };
         header?: never;
@@ -2424,7 +2424,7 @@ export interface paths {
               /** The query that ran, normalised. */
               query: string;
 
-              /** A page of what was found. */
+              /** A page of results. */
               rows: components["schemas"]["FoundChange"][];
 
               /** How many changes match: exact. */
@@ -2432,7 +2432,7 @@ export interface paths {
 
               /** With group: how many changes match of each; empty without it. */
               groups: {
-                /** What they have in common. */
+                /** The common value. */
                 key: string;
 
                 /** How many changes. */
@@ -2516,13 +2516,13 @@ export interface paths {
               /** Effect, 0 to 1: how far the KPIs are on their way; null without data. */
               E: number | null;
 
-              /** Memory, 0 to 1: how much of what should be on record is; null without data. */
+              /** Memory, 0 to 1: share of required items on record; null without data. */
               M: number | null;
 
               /** Reliability, 0 to 1: the share of applies that held; null without data. */
               R: number | null;
 
-              /** Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is. */
+              /** Need, 0 to 1: rises only with overdue work; 0 without any. */
               N: number | null;
 
               /** The numbers behind each value. */
@@ -2563,7 +2563,7 @@ export interface paths {
                   }[];
                 };
 
-                /** Memory: what should be on record of closed changes, and is. */
+                /** Memory: required and recorded items of closed changes. */
                 M: {
                   /** M, from 0 to 1: present / expected; null when no change was closed. */
                   value: number | null;
@@ -2580,10 +2580,10 @@ export interface paths {
                   /** Items that should be on their records. */
                   expected: number;
 
-                  /** Items of these that are, those that were added late too. */
+                  /** Present items, including those added later. */
                   present: number;
 
-                  /** How many of those present were added late. */
+                  /** Number of present items that were added later. */
                   late: number;
 
                   /** How often each item is missing. */
@@ -2609,7 +2609,7 @@ export interface paths {
                     /** When it was closed. */
                     closed_at: string;
 
-                    /** What is not on its record. */
+                    /** Missing items. */
                     missing: ("rationale" | "decider" | "note" | "verdict")[];
                   }[];
                 };
@@ -2628,10 +2628,10 @@ export interface paths {
                   /** Applies attempted within these days. */
                   n: number;
 
-                  /** Of those how many failed; each counts once. */
+                  /** Number of failed ones; each counts once. */
                   failed: number;
 
-                  /** Why; an attempt may show under two. */
+                  /** Causes; an attempt can have two. */
                   causes: {
                     /** The host product refused or did not confirm it. */
                     adapter_failure: number;
@@ -2639,7 +2639,7 @@ export interface paths {
                     /** It was rolled back. */
                     rolled_back: number;
 
-                    /** The host no longer showed it. */
+                    /** The host product no longer had it. */
                     drifted: number;
                   };
 
@@ -2656,12 +2656,12 @@ export interface paths {
                   } | null;
                 };
 
-                /** Need: what is overdue. */
+                /** Need: overdue work. */
                 N: {
                   /** N, from 0 to 1: weight / (weight + 8); 0 when nothing is overdue. */
                   value: number;
 
-                  /** What all that is overdue weighs. */
+                  /** Total weight of overdue items. */
                   weight: number;
 
                   /** How much is open; it does not move N. */
@@ -2670,9 +2670,9 @@ export interface paths {
                   /** How much of that is overdue. */
                   overdue: number;
 
-                  /** By kind, only what has open items. */
+                  /** By kind; kinds without open items are omitted. */
                   items: {
-                    /** What is open. */
+                    /** Open items. */
                     item:
                       | "pending_changes"
                       | "approved_changes"
@@ -2720,14 +2720,14 @@ export interface paths {
                 /** By when it should be reached; null: at no time. */
                 deadline: string | null;
 
-                /** Whether progress is as far as the time to the deadline; null without one. */
+                /** True if progress keeps up with the time to the deadline; null without one. */
                 on_pace: boolean | null;
 
                 /** stale: not fed for 7 days; under_way: better than the baseline. */
                 status: "no_data" | "stale" | "behind" | "under_way" | "on_track" | "met";
               }[];
 
-              /** What the newest results were made of. */
+              /** Inputs of the newest results. */
               provenance: {
                 /** The newest reply of the chat; null before the first. */
                 chat: {
@@ -2751,7 +2751,7 @@ export interface paths {
               /** How many tasks there are. */
               tasks: components["schemas"]["TaskStats"];
 
-              /** What holds every apply back; null: nothing is frozen. */
+              /** The freeze of applies; null if none. */
               freeze: components["schemas"]["Freeze"] | null;
 
               /** Each managed place was verified since then; null: not yet. */
@@ -2784,7 +2784,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many rows at most. */
+          /** Maximum number of rows. */
           limit?: number | undefined;
 
           /** Only rows before this seq: next of the page before. */
@@ -2816,7 +2816,7 @@ export interface paths {
   "/api/capabilities": {
     /** The capability map and the phases
      *
-     * What this instance can do; for what it cannot, the reason and the option that enables it. */
+     * Capabilities of this instance; for missing ones the reason and the option. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -2879,7 +2879,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** What you say; text and content are other names of it. */
+            /** The message; text and content are aliases. */
             message?: string | undefined;
 
             /** Other name of message. */
@@ -2888,13 +2888,13 @@ export interface paths {
             /** Other name of message. */
             content?: string | undefined;
 
-            /** Who says it; absent: whom the proxy names. */
+            /** Author; absent: the proxy's person. */
             author?: string | undefined;
 
             /** Id of a draft, to store it as a proposal. */
             confirm_draft?: string | undefined;
 
-            /** A conversation by name; absent: the author's own, or the common one. */
+            /** Name of a conversation; absent: the author's own, or the common one. */
             conversation_id?: string | undefined;
 
             /** off: memory is neither asked nor added to. */
@@ -2976,16 +2976,16 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many messages at most. */
+          /** Maximum number of messages. */
           limit?: number | undefined;
 
           /** Only messages before this id. */
           before?: string | undefined;
 
-          /** Whose own conversation; absent: of whom the proxy names; without a proxy, all. */
+          /** Author of the conversation; absent: the proxy's person; without a proxy, all. */
           author?: string | undefined;
 
-          /** Which conversation, by name, whatever author says. */
+          /** Name of the conversation; overrides author. */
           conversation_id?: string | undefined;
         };
         header?: never;
@@ -3003,13 +3003,13 @@ export interface paths {
     get: {
       parameters: {
         query: {
-          /** What to look for, in any words. */
+          /** Words to search for. */
           q: string;
 
-          /** How many memories at most. */
+          /** Maximum number of memories. */
           limit?: number | undefined;
 
-          /** Whose own conversation; absent: that of the person whom the proxy names, or the common one. */
+          /** Author of the conversation; absent: the proxy's person, or the common one. */
           author?: string | undefined;
 
           /** A conversation by name, in place of the author's own. */
@@ -3024,7 +3024,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** What was looked for. */
+              /** The words that were searched. */
               query: string;
 
               /** Memories, best first. */
@@ -3045,7 +3045,7 @@ export interface paths {
           /** Only tasks of this status. */
           status?: "running" | "queued" | "completed" | "failed" | "cancelled" | undefined;
 
-          /** How many tasks at most. */
+          /** Maximum number of tasks. */
           limit?: number | undefined;
 
           /** Only tasks behind this id: next of the page before. */
@@ -3083,7 +3083,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** What is asked for, in a line. */
+            /** The request in a line. */
             title: string;
 
             /** More of it. */
@@ -3116,10 +3116,10 @@ export interface paths {
             /** 1 to 5, 5 being best. */
             rating: number;
 
-            /** What to say with it. */
+            /** Note. */
             comment?: string | undefined;
 
-            /** Who rates; absent: whom the proxy names. */
+            /** Rater; absent: the proxy's person. */
             rater?: string | undefined;
           }
         >;
@@ -3143,7 +3143,7 @@ export interface paths {
   "/api/evolved": {
     /** Self-evolution files
      *
-     * Self-evolution files, newest first; none where the host keeps no files. */
+     * Self-evolution files, newest first; none if the host stores no files. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -3165,7 +3165,7 @@ export interface paths {
                 /** When it was last written. */
                 modified_at: string;
 
-                /** What sort of file, by its name. */
+                /** Kind of file, by its name. */
                 kind: "retrospective" | "report" | "other";
               }[];
             };
@@ -3177,7 +3177,7 @@ export interface paths {
   "/api/evolved/{file}": {
     /** One self-evolution file
      *
-     * One of the files in which the service writes what it learnt, as text. */
+     * A file with the service's reports, as text. */
     get: {
       parameters: {
         query?: never;
@@ -3211,19 +3211,19 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** What each level means. */
+              /** Meaning of each level. */
               levels: {
                 /** Which level. */
                 level: "L1" | "L2" | "L3" | "L4" | "L5";
 
-                /** What it means. */
+                /** Description of the level. */
                 meaning: string;
               }[];
 
-              /** What one point covers, in UTC. */
+              /** Period of one point, in UTC. */
               bucket: "day";
 
-              /** One a day, oldest first; a day without a decision has zeros. */
+              /** A row for each day, oldest first; zeros without a decision. */
               points: {
                 /** A person proposed and a person decided. */
                 L1: number;
@@ -3283,7 +3283,7 @@ export interface paths {
         content: Record<
           "application/json" | "application/x-www-form-urlencoded",
           {
-            /** What to run. */
+            /** The action to run. */
             action?:
               | "cycle"
               | "verify_audit"
@@ -3311,7 +3311,7 @@ export interface paths {
     get: {
       parameters: {
         query?: {
-          /** How many runs at most. */
+          /** Maximum number of runs. */
           limit?: number | undefined;
         };
         header?: never;
@@ -3337,7 +3337,7 @@ export interface paths {
   "/api/peers": {
     /** Peers of the cross-host link
      *
-     * The instances that this one is linked with, and itself as they see it. */
+     * Linked instances, and this one as they see it. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -3345,7 +3345,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** One row a peer. */
+              /** A row for each peer. */
               peers: components["schemas"]["Peer"][];
 
               /** This node as they see it. */
@@ -3359,10 +3359,10 @@ export interface paths {
                 /** Its product; null without one. */
                 product_id: string | null;
 
-                /** What sort of product; null when not stated. */
+                /** Product type; null if not stated. */
                 product_type: string | null;
 
-                /** Where peers reach it; null without a link. */
+                /** Address for peers; null without a link. */
                 address: string | null;
               };
             };
@@ -3374,11 +3374,11 @@ export interface paths {
   "/api/peer/query": {
     /** Ask peers
      *
-     * Puts a read-only question to one peer or to all. */
+     * Sends a read-only request to one peer or to all. */
     post: {
       parameters: {
         query: {
-          /** What to ask: a path that is read there, or the name of a message. */
+          /** A path to read at the peer, or the name of a message. */
           path:
             | "/api/state"
             | "/api/capabilities"
@@ -3393,7 +3393,7 @@ export interface paths {
           /** Peers are only ever read. */
           method?: "GET" | undefined;
 
-          /** The peer_id or address of one peer; without it all are asked. */
+          /** peer_id or address of one peer; absent: all peers. */
           peer?: string | undefined;
         };
         header?: never;
@@ -3405,18 +3405,18 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** One a peer that was asked. */
+              /** An answer for each peer. */
               results: {
                 /** Who answers; null when not known. */
                 peer_id: string | null;
 
-                /** Where it was asked. */
+                /** Address of the request. */
                 address: string;
 
-                /** HTTP status of its answer; 503 or 504 when it gave none. */
+                /** HTTP status of the answer; 503 or 504 if none came. */
                 status: number;
 
-                /** What it answered: any JSON. */
+                /** Answer: any JSON. */
                 body: unknown;
               }[];
             };
@@ -3456,7 +3456,7 @@ export interface paths {
       parameters: {
         query?: never;
         header?: {
-          /** The ETag of what the caller has: 304 while that holds; of a change only with wait. */
+          /** ETag of the caller's copy: 304 while current; for a change only with wait. */
           "If-None-Match"?: string | undefined;
         };
         path?: never;
@@ -3499,7 +3499,7 @@ export interface paths {
             /** As tools/list or tools/call. */
             method: string;
 
-            /** What the method asks for. */
+            /** Parameters of the method. */
             params?: Record<string, unknown> | undefined;
           }
         >;
@@ -3604,7 +3604,7 @@ export interface paths {
               /** The Statement, as base64 of its JSON. */
               payload: string;
 
-              /** One signature. */
+              /** A signature. */
               signatures: {
                 /** SHA-256 (hex) of the key's SPKI. */
                 keyid: string;
@@ -3631,7 +3631,7 @@ export interface paths {
   "/{origin_hash}/checkpoint": {
     /** The last checkpoint that this witness cosigned of another log
      *
-     * What this witness cosigned last of a log that it watches. */
+     * The last checkpoint of a watched log that this witness cosigned. */
     get: {
       parameters: {
         query?: never;
@@ -3649,7 +3649,7 @@ export interface paths {
   "/api/whoami": {
     /** Who the caller is
      *
-     * Who asks, how that is known, and what they may do; it never refuses. */
+     * The caller's name, how it is known, and allowed actions. */
     get: {
       parameters: { query?: never; header?: never; path?: never; cookie?: never };
       requestBody?: never;
@@ -3657,19 +3657,19 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** Who asks; null: nobody is named. */
+              /** Caller; null if unnamed. */
               name: string | null;
 
-              /** What kind of caller that is. */
+              /** Kind of caller. */
               kind: "person" | "agent" | "unknown";
 
               /** By the proxy, its signed token, an agent's secret or the admin token; null: not known. */
               authenticated: "proxy" | "jwt" | "agent" | "token" | null;
 
-              /** What would not be refused for who it is. */
+              /** Actions that the caller's rights allow. */
               may: ("read" | "propose" | "withdraw" | "approve" | "deny" | "apply" | "rollback" | "kpi")[];
 
-              /** What the intent says that this person signs with. */
+              /** Keys of this person in the intent. */
               keys: {
                 /** A passkey or an SSH key. */
                 type: "webauthn" | "ssh";
@@ -3737,7 +3737,7 @@ export interface paths {
 /** Schemas that answers share. */
 export interface components {
   schemas: {
-    /** What went wrong, for people and for programs, with what helps to mend it. */
+    /** The error for people and programs, with its remedy. */
     Error: {
       /** A sentence for people. */
       error: string;
@@ -3751,19 +3751,19 @@ export interface components {
       /** Names the request in the service's log. */
       request_id: string;
 
-      /** Of invalid_field: each field and what is wrong with it. */
+      /** For invalid_field: each field with its fault. */
       fields?: {
         /** Which field; body for the whole. */
         field: string;
 
-        /** What is wrong with it. */
+        /** The fault of the field. */
         message: string;
       }[];
 
       /** The status of the change as it is. */
       current_status?: string;
 
-      /** What may be asked of the change now. */
+      /** Actions that the change allows now. */
       allowed?: string[];
     };
 
@@ -3787,16 +3787,16 @@ export interface components {
       /** The product that is governed. */
       product_id: string;
 
-      /** What sort of product; null when not stated. */
+      /** Product type; null if not stated. */
       product_type: string | null;
 
       /** Version of the intent, as its authors count. */
       version: string;
 
-      /** Rises with each intent; one lower than the log has seen is refused. */
+      /** Rises with each intent; a lower one than the log's is rejected. */
       update_epoch: number;
 
-      /** Who put the intent in force. */
+      /** Person who put the intent in force. */
       approved_by: string;
 
       /** SHA-256 (hex) of the intent as RFC 8785 JSON. */
@@ -3821,7 +3821,7 @@ export interface components {
           /** The host name the passkey is for; absent for SSH. */
           rp_id?: string;
 
-          /** Where the passkey may be used; absent: on the host name alone. */
+          /** Origins of the passkey; absent: the host name only. */
           origins?: string[];
 
           /** Whether it signs without a person present. */
@@ -3860,7 +3860,7 @@ export interface components {
       last_kpi_at: string | null;
     };
 
-    /** A proposed change, with all that was decided about it. What nobody stated is null, never 0. */
+    /** A change with its decisions. Fields left out are null, never 0. */
     Change: {
       change_id: components["schemas"]["ChangeId"];
       tenant_id: components["schemas"]["ChangeTenantId"];
@@ -3871,7 +3871,7 @@ export interface components {
       value?: unknown;
       summary: components["schemas"]["ChangeSummary"];
 
-      /** Why, for those who decide; may be empty. */
+      /** Reason for approvers; may be empty. */
       rationale: string;
       expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
@@ -3880,7 +3880,7 @@ export interface components {
       risk: components["schemas"]["ChangeRisk"];
       unstated?: components["schemas"]["ChangeUnstated"];
 
-      /** Why it is not minor, where that was asked for. */
+      /** Why it is not minor, if minor was requested. */
       tier_reason?: string;
       sets_nothing?: components["schemas"]["ChangeSetsNothing"];
       value_hint?: components["schemas"]["ChangeValueHint"];
@@ -3895,7 +3895,7 @@ export interface components {
       /** Who decided last; policy:minor is the intent itself, null before any decision. */
       approver: string | null;
 
-      /** What was said with the last decision; null before any. */
+      /** Note of the last decision; null before any. */
       approval_note: string | null;
       approvals: components["schemas"]["ChangeApprovals"];
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
@@ -3905,7 +3905,7 @@ export interface components {
       apply_when?: components["schemas"]["ChangeApplyWhen"];
       automation_stopped?: components["schemas"]["ChangeAutomationStopped"];
 
-      /** Present for a plan: what it sets instead of its target. */
+      /** Entries of a plan. */
       sets?: {
         /** Its tenant. */
         tenant_id: string;
@@ -3917,7 +3917,7 @@ export interface components {
         value?: unknown;
       }[];
 
-      /** The change whose value it sets in another place. */
+      /** The change whose value it promotes. */
       promotes?: string;
 
       /** The plan of its rollout. */
@@ -3938,17 +3938,17 @@ export interface components {
         waits_for: string | null;
       };
 
-      /** The change whose place this one takes, where its proposer says so. */
+      /** The earlier change that it revises, if stated. */
       supersedes?: string;
 
       /** Where each value is set; absent without a target system. */
       places?: components["schemas"]["Place"][];
 
-      /** Of a minor change: digests at its proposal. */
+      /** For a minor change: digests at its proposal. */
       seen_by_policy?: string[];
       review?: components["schemas"]["Review"];
 
-      /** What was said of it late; absent where nothing was. */
+      /** Notes added later; absent if none. */
       late_notes?: components["schemas"]["LateNote"][];
 
       /** Present once its content was erased. */
@@ -3959,7 +3959,7 @@ export interface components {
         /** Id of the audit entry that says so. */
         entry: number;
 
-        /** SHA-256 (hex) of what is left of the content. */
+        /** SHA-256 (hex) of the remaining content. */
         digest: string;
       };
 
@@ -3970,12 +3970,12 @@ export interface components {
       revision: number;
     };
 
-    /** One consent to a change. Distinct names count towards the number that is required. */
+    /** A consent to a change. Different names count towards the quorum. */
     Approval: {
       /** Who consented, as they named themselves. */
       approver: string;
 
-      /** What they said with it; empty when nothing. */
+      /** Note; may be empty. */
       note: string;
 
       /** When it was recorded. */
@@ -3987,17 +3987,17 @@ export interface components {
       /** Digests of what the approver saw at its places. */
       seen?: string[];
 
-      /** Id of the key that signed it; absent where none did. */
+      /** Id of the signing key; absent if unsigned. */
       key?: string;
 
       /** Groups of the identity provider that the intent asked for. */
       idp?: string[];
 
-      /** Present where its mandate is not active. */
+      /** Present if its mandate is not active. */
       inactive?: true;
     };
 
-    /** Where a value is set. */
+    /** Place where a value is set. */
     Place: {
       /** Its tenant. */
       tenant_id: string;
@@ -4017,22 +4017,22 @@ export interface components {
       /** By when it should be reviewed. */
       due_at: string;
 
-      /** What the reviewer found; null while the review is due. */
+      /** Verdict of the review; null while due. */
       verdict: "accepted" | "not_accepted" | null;
 
       /** Who reviewed it; null while it is due. */
       approver: string | null;
 
-      /** What the reviewer said; null while it is due. */
+      /** Note of the review; null while due. */
       note: string | null;
 
       /** When it was reviewed; null while it is due. */
       at: string | null;
     };
 
-    /** What was said of a change after it was decided. */
+    /** A note added after the decision. */
     LateNote: {
-      /** What was missing. */
+      /** The missing item. */
       item: "rationale" | "note";
 
       /** The words. */
@@ -4045,7 +4045,7 @@ export interface components {
       at: string;
     };
 
-    /** One entry of the audit log; as a receipt it is worth keeping. */
+    /** An entry of the audit log; keep it as a receipt. */
     AuditEntry: {
       /** Name of the log that it belongs to. */
       origin: string;
@@ -4056,7 +4056,7 @@ export interface components {
       /** When it was written: RFC 3339, UTC. */
       timestamp: string;
 
-      /** What happened. */
+      /** The event. */
       event_type:
         | "kpi_refreshed"
         | "change_proposed"
@@ -4091,10 +4091,10 @@ export interface components {
         | "mandate_resumed"
         | "mandate_ended";
 
-      /** The change that it is about; empty when about none. */
+      /** Its change; empty if none. */
       change_id: string;
 
-      /** The tenant of that change; empty when about none. */
+      /** Tenant of the change; empty if none. */
       tenant: string;
 
       /** Facts about it, as JSON text, so that the hash covers them to the byte. */
@@ -4116,10 +4116,10 @@ export interface components {
           /** Id of the passkey, base64url without padding. */
           credential_id: string;
 
-          /** What the authenticator said, base64url. */
+          /** Authenticator data, base64url. */
           authenticator_data: string;
 
-          /** What the browser said, base64url. */
+          /** Client data of the browser, base64url. */
           client_data_json: string;
 
           /** The signature over both, base64url. */
@@ -4155,10 +4155,10 @@ export interface components {
       required_approvers: components["schemas"]["ChangeRequiredApprovers"];
       approvals: components["schemas"]["ChangeApprovals"];
 
-      /** Whose consent is still missing, by rule. */
+      /** Missing consents, by rule. */
       missing: components["schemas"]["MissingConsent"][];
 
-      /** What would block its apply now. */
+      /** Gates of its apply now. */
       blocked_by: components["schemas"]["Gate"][];
     };
 
@@ -4180,9 +4180,9 @@ export interface components {
       unreachable?: true;
     };
 
-    /** One condition between a change and its apply, as it stands now. */
+    /** A condition between a change and its apply, with its current state. */
     Gate: {
-      /** What is asked of the change. */
+      /** Requirement on the change. */
       gate:
         | "consent"
         | "permission"
@@ -4208,7 +4208,7 @@ export interface components {
       message: string;
     };
 
-    /** What a change achieved at a peer, as it was received here. */
+    /** Effect of a change at a peer, as received here. */
     Insight: components["schemas"]["SharedInsight"] & {
       /** When it came. */
       received_at: string;
@@ -4220,7 +4220,7 @@ export interface components {
       peer_id: string;
     };
 
-    /** Another instance that this one is linked with. */
+    /** Another instance, linked with this one. */
     Peer: {
       /** The peer as it names itself; null before the first contact. */
       peer_id: string | null;
@@ -4228,7 +4228,7 @@ export interface components {
       /** Its instance; null before the first contact. */
       instance_id: string | null;
 
-      /** Where it is reached. */
+      /** Host and port of the peer. */
       address: string;
 
       /** Whether it is connected; unknown: not tried or not seen since the start. */
@@ -4237,10 +4237,10 @@ export interface components {
       /** Its product; null when not known. */
       product_id: string | null;
 
-      /** What sort of product; null when not known. */
+      /** Product type; null if unknown. */
       product_type: string | null;
 
-      /** How its product relates to this one's; null when not known. */
+      /** Relation of its product to this one's; null if unknown. */
       relation: "same_product" | "same_product_type" | "other" | null;
 
       /** Weight of its insights: 1, 0.55, or 0 when they are not kept; null when not known. */
@@ -4252,31 +4252,29 @@ export interface components {
       /** Round trip in milliseconds; null when not measured. */
       rtt_ms: number | null;
 
-      /** rewritten: its log no longer continues the stored one; lost: and a person accepted that. */
+      /** rewritten: its log does not continue the stored one; lost: a person accepted that. */
       log: "consistent" | "lost" | "rewritten" | "unknown";
 
       /** Why the log is so; null when there is nothing to say. */
       log_reason: string | null;
     };
 
-    /** What a change achieved, without anything that names a tenant or a person. */
+    /** Effect of a change, without names of tenants or people. */
     SharedInsight: {
       /** Its id, made by the node where the change was applied. */
       insight_id: string;
 
-      /** The instance where it was applied. */
+      /** Instance that applied it. */
       origin_instance_id: string;
 
       /** The product that was changed. */
       product_id: string;
 
-      /** What sort of product; null when not stated. */
+      /** Product type; null if not stated. */
       product_type: string | null;
+      kind: components["schemas"]["ChangeKind"];
 
-      /** What sort of thing was changed. */
-      kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
-
-      /** What was changed. */
+      /** Target of the change. */
       target: string;
 
       /** The KPI that both deltas are about. */
@@ -4304,15 +4302,15 @@ export interface components {
       basis: "correlation";
     };
 
-    /** What was expected of an applied change, and what its KPI did since. */
+    /** Expected and actual effect of an applied change. */
     Outcome: {
       /** The applied change. */
       change_id: string;
 
-      /** Name of the KPI that it should move; null when the change names none. */
+      /** The change's KPI; null without one. */
       kpi: string | null;
 
-      /** Whose KPI that is; product: of all tenants. */
+      /** Scope of the KPI; product: all tenants. */
       scope: "tenant" | "product" | "other_tenant" | null;
 
       /** When it was applied. */
@@ -4348,13 +4346,13 @@ export interface components {
       /** How many these are in all. */
       shared_count: number;
 
-      /** How the gain compares with what was expected; too_early before judged_from. */
+      /** Gain compared with expectation; too_early before judged_from. */
       verdict: "met" | "missed" | "regressed" | "inconclusive" | "too_early";
 
       /** The horizon: 7 days after the apply, or the KPI's deadline if sooner. */
       judged_from: string;
 
-      /** open while feeds still change it; then final: its verdict stays. */
+      /** open while feeds can change the verdict; then final. */
       state: "open" | "final";
 
       /** Why it is final: horizon reached, rolled back, or its target changed; null while open. */
@@ -4363,7 +4361,7 @@ export interface components {
       /** The change that took its target; null unless that ended it. */
       replaced_by: string | null;
 
-      /** What the KPI did after the end; it changes no verdict. */
+      /** Movement after the end; does not change the verdict. */
       later: {
         /** When the KPI was last fed. */
         at: string;
@@ -4436,9 +4434,9 @@ export interface components {
       key: string | null;
     };
 
-    /** A change that the host product no longer shows. */
+    /** A change whose value the host product no longer has. */
     DriftEpisode: {
-      /** The change that the host no longer shows. */
+      /** The drifted change. */
       change_id: string;
 
       /** Its target. */
@@ -4450,7 +4448,7 @@ export interface components {
       /** drifted: the host holds something else; missing: nothing. */
       state: "drifted" | "missing";
 
-      /** What the host shows of the change. */
+      /** State of the change at the host product. */
       host: "applied" | "rolled_back" | "absent" | "unknown";
 
       /** SHA-256 (hex) of the canonical JSON that it holds; null: nothing; absent: not known. */
@@ -4463,7 +4461,7 @@ export interface components {
       contested_until?: string;
     };
 
-    /** What a place held when it was read. */
+    /** Value of a place when it was read. */
     Seen: {
       /** The place that was read. */
       place: string;
@@ -4478,7 +4476,7 @@ export interface components {
       at: string;
     };
 
-    /** What peers saw after similar changes. */
+    /** Effects of similar changes at peers. */
     Evidence: {
       /** The KPI it is about. */
       kpi: string;
@@ -4520,18 +4518,18 @@ export interface components {
       basis: "correlation";
     };
 
-    /** A change that was put on record, with its receipt. */
+    /** A recorded change with its receipt. */
     Proposal: components["schemas"]["Change"] & {
       /** Ids of other live changes on the same tenant and target. */
       conflicts: string[];
 
-      /** Whose consent it needs, and by which rule. */
+      /** Needed consents, by rule. */
       missing: components["schemas"]["MissingConsent"][];
 
       /** Reasons why no mandate of its agent approves it: mandate_id, bound, message. */
       outside?: Record<string, string>[];
 
-      /** Present where the target is recorded in the spelling first applied. */
+      /** Present if the target is recorded in its first applied spelling. */
       target_spelling?: string;
       audit_entry: components["schemas"]["AuditEntry"];
     };
@@ -4544,13 +4542,13 @@ export interface components {
       /** Its status after the decision. */
       status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
-      /** What was decided. */
+      /** The recorded decision. */
       decision: "approved" | "denied" | "withdrawn" | "expired" | "revoked" | "lapsed";
 
       /** All consents so far, oldest first. */
       approvals: components["schemas"]["Approval"][];
 
-      /** Of an approval that is not enough yet: whose consent is still needed. */
+      /** After an approval below the quorum: missing consents. */
       missing?: components["schemas"]["MissingConsent"][];
       change: components["schemas"]["Change"];
       audit_entry: components["schemas"]["AuditEntry"];
@@ -4568,24 +4566,24 @@ export interface components {
       dry_run?: true;
       change: components["schemas"]["Change"];
 
-      /** What the host product did, or in a dry run would do; null without an adapter. */
+      /** Result of the host product, or of a dry run; null without adapter. */
       adapter: {
         /** Which adapter. */
         name: string;
 
-        /** What came of it, in a word. */
+        /** Result in a word. */
         result: string;
 
-        /** What the adapter says beyond that: any JSON. */
+        /** Details of the adapter: any JSON. */
         detail?: unknown;
 
-        /** Of a dry run: what the host holds now and would hold, any JSON. */
+        /** For a dry run: current and future value, any JSON. */
         preview?: unknown;
 
-        /** Of a dry run: what the host shows of the change; null when it cannot be asked. */
+        /** For a dry run: state at the host product; null if unavailable. */
         host?: "applied" | "rolled_back" | "absent" | "unknown" | null;
 
-        /** Of a dry run: what the target holds now; null: nothing; absent: not known. */
+        /** For a dry run: current value; null: none; absent: unknown. */
         holds?: {
           /** Any JSON. */
           value: unknown;
@@ -4595,7 +4593,7 @@ export interface components {
         sets?: Record<string, unknown>[];
       } | null;
 
-      /** Of a dry run: what its places hold now. */
+      /** For a dry run: current values of its places. */
       seen?: components["schemas"]["Seen"][];
 
       /** The receipt; null for a dry run. */
@@ -4607,7 +4605,7 @@ export interface components {
       /** Whether applies are held back now. */
       frozen: boolean;
 
-      /** The freeze; null when there is none. */
+      /** The freeze; null if none. */
       freeze: components["schemas"]["Freeze"] | null;
       audit_entry: components["schemas"]["AuditEntry"];
     };
@@ -4620,7 +4618,7 @@ export interface components {
       /** Why. */
       note: string;
 
-      /** When it ends by itself; null: when somebody lifts it. */
+      /** End (RFC 3339); null: until a person lifts it. */
       until: string | null;
 
       /** Since when. */
@@ -4677,11 +4675,11 @@ export interface components {
       /** Its reason and at; null before. */
       ended: Record<string, unknown> | null;
 
-      /** The reason why it approves nothing; null where it does. */
+      /** Reason why it approves nothing; null if active. */
       inactive: string | null;
     } & Record<string, unknown>;
 
-    /** What waits in one way. */
+    /** Changes that wait in one way. */
     InboxList: {
       /** How many there are. */
       total: number;
@@ -4690,7 +4688,7 @@ export interface components {
       items: components["schemas"]["InboxItem"][];
     };
 
-    /** A change that waits for somebody. */
+    /** A change that waits for a person. */
     InboxItem: {
       change_id: components["schemas"]["ChangeId"];
       status: components["schemas"]["ChangeStatus"];
@@ -4721,19 +4719,19 @@ export interface components {
       /** Since when it waits: proposed, approved, applied in an emergency, or seen to drift. */
       since: string;
 
-      /** When its time is over, or its review is due; null where the intent sets no limit. */
+      /** Time of expiry or of the due review; null without limit. */
       expires_at: string | null;
 
       /** Whether a consent of the person who asks would bring it on. */
       waits_for_you: boolean;
 
-      /** Whose consent is still missing, by rule. */
+      /** Missing consents, by rule. */
       missing: components["schemas"]["MissingConsent"][];
 
-      /** What blocks its apply now, or warns of it. */
+      /** Gates of its apply, and warnings. */
       gates: components["schemas"]["Gate"][];
 
-      /** What the host shows instead; absent where it fits. */
+      /** State at the host product if it differs; else absent. */
       drift?: "drifted" | "missing";
     };
 
@@ -4767,16 +4765,16 @@ export interface components {
       /** Who consented. */
       approvers: string[];
 
-      /** When its time ends or its review is due; null where nothing limits it. */
+      /** Time of expiry or of the due review; null without limit. */
       expires_at: string | null;
 
-      /** Verdict of its outcome; null where it was never applied. */
+      /** Verdict of its outcome; null if never applied. */
       verdict: "met" | "missed" | "regressed" | "inconclusive" | "too_early" | null;
 
-      /** What the host shows instead; null where it matches. */
+      /** State at the host product if it differs; else null. */
       drift: "drifted" | "missing" | null;
 
-      /** With time: how long it took; null where one of the events did not happen. */
+      /** With time: the duration; null if an event did not happen. */
       seconds?: number | null;
     };
 
@@ -4801,12 +4799,12 @@ export interface components {
       mean_rating: number | null;
     };
 
-    /** One thing the service can do, or why it cannot here. */
+    /** A capability of the service, or why it is missing here. */
     Capability: {
       /** What it is. */
       id: string;
 
-      /** What it belongs to. */
+      /** Area. */
       group: string;
 
       /** Whether it works here. */
@@ -4819,7 +4817,7 @@ export interface components {
       enable_with: string | null;
     };
 
-    /** What the service noticed, for people. */
+    /** An observation of the service, for people. */
     GrowthRow: {
       /** Its number; rises, with gaps. */
       seq: number;
@@ -4830,20 +4828,20 @@ export interface components {
       /** The cycle in which it was noticed. */
       tick: number;
 
-      /** What sort of thing. */
+      /** Kind of the observation. */
       kind: string;
 
-      /** What was noticed, in a sentence. */
+      /** The observation in a sentence. */
       title: string;
 
       /** More of it; may be empty. */
       detail: string;
 
-      /** Id of the record it is about; null when about none. */
+      /** Id of its record; null if none. */
       ref: string | null;
     };
 
-    /** How far one phase of using the service has come. */
+    /** Progress of a phase of using the service. */
     Phase: {
       /** Which phase. */
       id: "observe" | "propose" | "apply" | "recover" | "learn";
@@ -4860,7 +4858,7 @@ export interface components {
       /** Items in all. */
       total: number;
 
-      /** What belongs to the phase. */
+      /** Items of the phase. */
       items: {
         /** What it is. */
         title: string;
@@ -4873,30 +4871,30 @@ export interface components {
       }[];
     };
 
-    /** Something remembered, as it was found. */
+    /** A memory that was found. */
     Memory: {
       /** Id of the memory. */
       id: string;
 
-      /** What it remembers. */
+      /** Kind of memory. */
       kind: "proposal" | "decision" | "outcome" | "verdict" | "rollback" | "kpi" | "feedback" | "insight" | "chat";
 
-      /** record: made of the audit log; said: somebody's words, which nobody checked. */
+      /** record: from the audit log; said: unverified words of a person. */
       basis: "record" | "said";
 
-      /** Who decided, proposed or said it; null where nobody is named. */
+      /** Author of the decision, proposal or message; null if unnamed. */
       author: string | null;
 
-      /** What is remembered, in a line; people's words are quoted in it. */
+      /** The memory in a line; words of people are quoted. */
       text: string;
 
-      /** When that was. */
+      /** Time of the event. */
       at: string;
 
-      /** How well it fits; for comparing within one answer. */
+      /** Rank within one answer. */
       score: number;
 
-      /** Id of the record it is about; null when about none. */
+      /** Id of its record; null if none. */
       ref: string | null;
     };
 
@@ -4905,13 +4903,13 @@ export interface components {
       /** Id of the task. */
       task_id: string;
 
-      /** What is asked for, in a line. */
+      /** The request in a line. */
       title: string;
 
       /** More of it; may be empty. */
       description: string;
 
-      /** What it is about: E, M, R, N or a label of your own; null when not stated. */
+      /** Topic: E, M, R, N or your own label; null if not stated. */
       required_dimension: string | null;
 
       /** A name, or a number on the scale low 1, normal 2, high 3, urgent 4. */
@@ -4944,25 +4942,25 @@ export interface components {
       /** 1 to 5. */
       rating: number;
 
-      /** What was said with it; may be empty. */
+      /** Note; may be empty. */
       comment: string;
 
-      /** Who rated; null when nobody is named. */
+      /** Rater; null if unnamed. */
       rater: string | null;
 
       /** When. */
       at: string;
     };
 
-    /** One run of an action. */
+    /** A run of an action. */
     ActionRun: {
       /** Id of the run. */
       action_id: string;
 
-      /** What was run. */
+      /** Name of the action that ran. */
       action: components["schemas"]["ActionName"];
 
-      /** How it ended; disabled: the host has no such part; interrupted: its process ended. */
+      /** End of the run; disabled: not on this host; interrupted: its process ended. */
       status: "running" | "completed" | "failed" | "disabled" | "interrupted";
 
       /** When it began. */
@@ -4971,7 +4969,7 @@ export interface components {
       /** How long it took, in milliseconds; null while running. */
       duration_ms: number | null;
 
-      /** What came of it: any JSON, long ones cut. */
+      /** Result: any JSON, cut if long. */
       result: unknown;
     };
 
@@ -5023,15 +5021,15 @@ export interface components {
       errorDetails: string;
     };
 
-    /** One JSON-RPC 2.0 answer of MCP. */
+    /** A JSON-RPC 2.0 answer of MCP. */
     RpcAnswer: {
       /** Version of JSON-RPC. */
       jsonrpc: "2.0";
 
-      /** The request's; null where none could be read. */
+      /** Id of the request; null if unreadable. */
       id: string | number | null;
 
-      /** What the method answers, as the protocol has it. */
+      /** Result of the method, by the protocol. */
       result?: Record<string, unknown>;
 
       /** Why the message was not taken; absent beside a result. */
@@ -5039,10 +5037,10 @@ export interface components {
         /** JSON-RPC's code, or the protocol's. */
         code: number;
 
-        /** What is wrong, in words. */
+        /** The error in words. */
         message: string;
 
-        /** What helps to mend it. */
+        /** Details that help to correct it. */
         data?: unknown;
       };
     };
@@ -5065,19 +5063,19 @@ export interface components {
       reasons: string[];
     };
 
-    /** Whether writes would be taken, and what was looked at. */
+    /** Readiness for writes, with its checks. */
     Readiness: {
       /** Whether writes would be taken. */
       ready: boolean;
 
-      /** What was looked at, by name. */
+      /** Checks by name. */
       checks: Record<
         string,
         {
           /** Whether it is as it should be. */
           ok: boolean;
 
-          /** What is wrong; null when nothing is. */
+          /** The fault; null if none. */
           reason: string | null;
         }
       >;
@@ -5085,7 +5083,7 @@ export interface components {
 
     /** Fields of ProposeChange. */
     ProposeChangeFields: {
-      /** The tenant of the product whom the change is for. */
+      /** Tenant of the product. */
       tenant_id: string;
 
       /** Kind of change; required without promotes. */
@@ -5094,10 +5092,10 @@ export interface components {
       /** Setting, flag or workflow in the host product, compared without case; required without promotes. */
       target?: string | undefined;
 
-      /** What the change does, in one line. */
+      /** Summary in one line. */
       summary: string;
 
-      /** Why, for those who decide. */
+      /** Reason for approvers. */
       rationale?: string | undefined;
 
       /** Gain that you expect, in units of the KPI. */
@@ -5109,7 +5107,7 @@ export interface components {
       /** Can be undone; absent: not stated. False makes it major; minor needs true. */
       reversible?: boolean | undefined;
 
-      /** Consent you ask for; minor only where the intent covers it. Absent: standard. */
+      /** Requested tier; minor only if the intent covers it. Absent: standard. */
       tier?: "minor" | "standard" | "major" | undefined;
 
       /** Absent: not stated, taken as medium. High is major. */
@@ -5142,7 +5140,7 @@ export interface components {
         | "incident_rate"
         | undefined;
 
-      /** The proposer; absent: whom the proxy or the secret names. */
+      /** Proposer; absent: the proxy's person, or the agent. */
       proposer?: string | undefined;
 
       /** When it applies by itself: approved, or a time; absent: a person applies it. */
@@ -5151,17 +5149,17 @@ export interface components {
       /** The plan of a staged rollout: docs/rollouts.md. */
       stages?: unknown;
 
-      /** Id of a change whose kind, target and value this one takes for its tenant. */
+      /** Id of a change whose kind, target and value to copy for the tenant. */
       promotes?: string | undefined;
 
-      /** Id of a change whose place this one takes. */
+      /** Id of an earlier change that this one revises. */
       supersedes?: string | undefined;
     };
 
     /** Id of the change: chg_ and a UUIDv7, which sorts by time. */
     ChangeId: string;
 
-    /** Where it stands between proposal and rollback. */
+    /** Status from proposal to rollback. */
     ChangeStatus: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
 
     /** How much consent it needs: minor needs none, major needs as the intent says. */
@@ -5170,7 +5168,7 @@ export interface components {
     /** The setting, flag or workflow that it sets; compared without case. */
     ChangeTarget: string;
 
-    /** What it does, in one line. */
+    /** Summary in one line. */
     ChangeSummary: string;
 
     /** Gain that the proposer expects, in units of the KPI; null when not stated. */
@@ -5179,13 +5177,13 @@ export interface components {
     /** How many users it reaches, by the proposer; null when not stated. */
     ChangeAffectedUsers: number | null;
 
-    /** Those of these fields that nobody stated: their values are defaults. */
+    /** Fields that the proposal left out; they have default values. */
     ChangeUnstated: ("risk" | "reversible" | "affected_users")[];
 
-    /** Present where it has no value: applying it sets nothing. */
+    /** Present without value: the apply sets nothing. */
     ChangeSetsNothing: true;
 
-    /** Present where an agent's value is text that reads as JSON. */
+    /** Present if an agent's value is text that looks like JSON. */
     ChangeValueHint: string;
 
     /** When it applies by itself: approved, or a time; absent: never. */
@@ -5212,11 +5210,11 @@ export interface components {
     /** The consents that were given, oldest first. */
     ChangeApprovals: components["schemas"]["Approval"][];
 
-    /** The tenant of the product whom it is for. */
-    ChangeTenantId: string;
-
     /** Kind of change. */
     ChangeKind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+    /** Tenant of the product. */
+    ChangeTenantId: string;
 
     /** Risk as the proposer states it; medium, where unstated names it, is a default. */
     ChangeRisk: "low" | "medium" | "high";
@@ -5224,13 +5222,13 @@ export interface components {
     /** Can be undone, by the proposer; a default where unstated names it. */
     ChangeReversible: boolean;
 
-    /** Who proposed it; null when nobody is named. */
+    /** Proposer; null if unnamed. */
     ChangeProposer: string | null;
 
     /** How a denied change came to its end; null otherwise. */
     ChangeResolution: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
 
-    /** Name of the KPI that expected_delta_k is about; null when none. */
+    /** KPI of expected_delta_k; null without one. */
     ChangeKpi: string | null;
 
     /** When it was proposed. */

@@ -18,7 +18,7 @@ export const findChanges = createTool(
     ownReads: true,
     input: z.strictObject({
       query: freeText(MAX_QUERY_LENGTH).describe("The query; empty: every change, newest first."),
-      limit: integer(1, 50).default(20).describe("How many rows at most."),
+      limit: integer(1, 50).default(20).describe("Maximum number of rows."),
       after: changeId().optional().describe("The `next` of the page before."),
     }),
     output: findSchema().extend({ rows: z.array(findRowSchema().extend({ page })), about_texts: aboutTexts }),

@@ -37,7 +37,7 @@ export const listChanges = createTool(
       status: word(STATUSES).optional().describe("Only changes of this status."),
       tenant_id: line(200).optional().describe("Only changes of this tenant."),
       ...filterFields(),
-      limit: integer(1, 50).default(20).describe("How many at most."),
+      limit: integer(1, 50).default(20).describe("Maximum number."),
       before: changeId().optional().describe("The `next` of the page before."),
     }),
     output: z.object({

@@ -14,7 +14,7 @@ export const searchMemory = createTool(
     ownReads: true,
     input: z.strictObject({
       query: line(1000).describe("Words to look for."),
-      limit: integer(1, 20).default(8).describe("How many at most."),
+      limit: integer(1, 20).default(8).describe("Maximum number."),
     }),
     output: z.object({ results: z.array(foundMemorySchema), about_texts: aboutTexts }),
   },

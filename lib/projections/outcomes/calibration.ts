@@ -41,7 +41,7 @@ const count = () => z.number().int();
 export const calibrationSchema = once(() =>
   z
     .object({
-      kpi: z.string().describe("The KPI, in whose units the means are."),
+      kpi: z.string().describe("The KPI; the means have its unit."),
       by: z.enum(GROUPINGS).describe("Grouping of the changes."),
       group: z.string().describe("The kind, kind of proposer, or proposer."),
       n: count().describe("Final outcomes with a promise, not shared."),
@@ -50,7 +50,7 @@ export const calibrationSchema = once(() =>
       regressed: count().describe("Of these regressed."),
       mean_promised: z.number().nullable().describe("Mean expected_delta_k of these."),
       mean_realised: z.number().nullable().describe("Mean realised_delta of these."),
-      shared: count().describe("Further ones, whose movement is shared."),
+      shared: count().describe("Further outcomes whose movement is shared."),
     })
     .describe("Promised and realised movement of a group's changes."),
 );

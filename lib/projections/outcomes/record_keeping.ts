@@ -19,7 +19,7 @@ const gapSchema = once(() =>
   z.object({
     change_id: z.string().describe("A closed change."),
     closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
-    missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
+    missing: z.array(z.enum(RECORD_ITEMS)).describe("Missing items."),
   }),
 );
 
@@ -33,8 +33,8 @@ export const memorySchema = once(() =>
     to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
     closed: z.number().int().describe("Changes closed within these days: denied, or applied and their outcome final."),
     expected: z.number().int().describe("Items that should be on their records."),
-    present: z.number().int().describe("Items of these that are, those that were added late too."),
-    late: z.number().int().describe("How many of those present were added late."),
+    present: z.number().int().describe("Present items, including those added later."),
+    late: z.number().int().describe("Number of present items that were added later."),
     missing: z
       .record(z.enum(RECORD_ITEMS), z.number().int().describe("Records that lack it."))
       .describe("How often each item is missing."),

@@ -126,7 +126,7 @@ test("a question to peers stands in the address, and its path is asked for", () 
       name: "path",
       in: "query",
       required: true,
-      description: expect.stringContaining("What to ask"),
+      description: expect.stringContaining("A path to read"),
       example: "/api/state",
       schema: { type: "string", enum: [...QUERIES] },
     },
