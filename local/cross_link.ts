@@ -10,7 +10,7 @@ import { listPeers, openPeerId, savePeer } from "../lib/link/peer_records.ts";
 import type { LinkPort, PeerRow } from "../lib/link/port.ts";
 import type { Connection } from "./link/connection.ts";
 import { type Mesh, openMesh } from "./link/mesh.ts";
-import { peerRows } from "./link/rows.ts";
+import { listPeerRows } from "./link/rows.ts";
 import { systemTimers, type Timers } from "./link/timers.ts";
 import type { PeerAddress } from "./option_values.ts";
 
@@ -86,7 +86,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
   });
 
   const peers = async (): Promise<PeerRow[]> =>
-    peerRows({ self, ...mesh, connections: mesh.connections(), records: await listPeers(store) });
+    listPeerRows({ self, ...mesh, connections: mesh.connections(), records: await listPeers(store) });
 
   return {
     self: { ...self, address: mesh.address },

@@ -1,14 +1,14 @@
-/** A change in words and tables. */
+/** Formats changes for a terminal. */
 import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
 import { describeAutomation } from "../../lib/changes/rules/automation_words.ts";
 import type { PlanEntry } from "../../lib/changes/rules/change.ts";
 import type { Content } from "../../lib/changes/rules/content.ts";
 import { describeDrift } from "../../lib/wording/describe.ts";
-import { entryText, facts, table, visible } from "./text.ts";
+import { formatEntry, formatFacts, formatTable, escapeInvisible } from "./text.ts";
 
-/** One row a change; "-" is what nobody stated. */
-export const changesTable = (changes: readonly Schema<"Change">[], columns?: number): string =>
-  table(
+/** Formats changes as a table; "-" is a field that was not stated. */
+export const formatChanges = (changes: readonly Schema<"Change">[], columns?: number): string =>
+  formatTable(
     ["change", "status", "tier", "risk", "reach", "tenant", "target", "summary"],
     changes.map((each) => [
       each.change_id,
@@ -29,13 +29,13 @@ export const changesTable = (changes: readonly Schema<"Change">[], columns?: num
 /** The statuses in which a decision is still open. */
 const LIVE: readonly string[] = ["pending_consent", "approved"];
 
-/** The new values of a change, and its reasons. */
-export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetail["unstated"]> = []) => ({
+/** Lists the content of a change by label: its new values and its reasons. */
+export const listContentFacts = (content: Content, unstated: NonNullable<ChangeDetail["unstated"]> = []) => ({
   tenant: content.tenant_id,
   kind: content.kind,
   target: content.target,
   value: content.sets ? null : content.value === undefined ? "(sets nothing)" : JSON.stringify(content.value),
-  sets: content.sets?.map(entryLine).join("\n"),
+  sets: content.sets?.map(formatPlanEntry).join("\n"),
   reach: content.affected_users ?? "not stated",
   tier: content.tier,
   risk: unstated.includes("risk") ? "not stated" : content.risk,
@@ -49,17 +49,17 @@ export const contentFacts = (content: Content, unstated: NonNullable<ChangeDetai
   rationale: content.rationale,
 });
 
-const entryLine = ({ tenant_id, target, value }: PlanEntry): string =>
+const formatPlanEntry = ({ tenant_id, target, value }: PlanEntry): string =>
   `${target} for ${tenant_id}: ${value === undefined ? "(erased)" : JSON.stringify(value)}`;
 
-/** All that somebody who decides should see. */
+/** Formats a change with everything that an approver should see. */
 export function changeText(change: ChangeDetail): string {
   const { change_id, status, resolution, summary } = change;
   const parts = [
     `${change_id}  ${resolution ?? status}`,
-    `${visible(summary)}\n`,
-    facts({
-      ...contentFacts(change as unknown as Content, change.unstated),
+    `${escapeInvisible(summary)}\n`,
+    formatFacts({
+      ...listContentFacts(change as unknown as Content, change.unstated),
       "not minor": change.tier_reason?.replace(/^It is not minor: /, ""),
       note: change.value_hint,
       proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind})`,
@@ -70,12 +70,12 @@ export function changeText(change: ChangeDetail): string {
   ];
   if (change.signers.length > 0)
     parts.push(
-      `\nConsented:\n${change.signers.map((each) => `  ${visible(each.approver)}, ${each.authenticated ?? "unknown"}`).join("\n")}`,
+      `\nConsented:\n${change.signers.map((each) => `  ${escapeInvisible(each.approver)}, ${each.authenticated ?? "unknown"}`).join("\n")}`,
     );
   if (change.missing.length > 0)
     parts.push(
-      `\nMissing:\n${missingTexts(change.missing)
-        .map((each) => `  ${visible(each)}`)
+      `\nMissing:\n${describeMissing(change.missing)
+        .map((each) => `  ${escapeInvisible(each)}`)
         .join("\n")}`,
     );
   if (change.late_notes?.length) parts.push(`\nSaid late:\n${change.late_notes.map(lateText).join("\n")}`);
@@ -85,17 +85,19 @@ export function changeText(change: ChangeDetail): string {
   ]) {
     const gates = change.gates.filter((gate) => gate.state === state);
     if (gates.length > 0)
-      parts.push(`\n${title}:\n${gates.map(({ gate, message }) => `  ${gate}: ${visible(message)}`).join("\n")}`);
+      parts.push(
+        `\n${title}:\n${gates.map(({ gate, message }) => `  ${gate}: ${escapeInvisible(message)}`).join("\n")}`,
+      );
   }
   if (change.drift) parts.push(`\nDrifted: ${describeDrift(change.drift.state)}, seen ${change.drift.since}`);
   if (change.related.length > 0) parts.push(`\nRelated changes:\n${change.related.map(relatedText).join("\n")}`);
-  const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, entryText(entry)]);
-  parts.push(`\n${table(["entry", "at", "event"], entries)}`);
+  const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, formatEntry(entry)]);
+  parts.push(`\n${formatTable(["entry", "at", "event"], entries)}`);
   return parts.join("\n");
 }
 
 const lateText = ({ item, note, actor, at }: NonNullable<ChangeDetail["late_notes"]>[number]): string =>
-  `  ${item}, by ${visible(actor ?? "somebody")} at ${at}: ${visible(note)}`;
+  `  ${item}, by ${escapeInvisible(actor ?? "somebody")} at ${at}: ${escapeInvisible(note)}`;
 
 const RELATION = {
   live: "waits on this target",
@@ -105,12 +107,12 @@ const RELATION = {
 } as const;
 
 const relatedText = ({ change_id, summary, proposer, status, resolution, relations }: Related): string =>
-  `  ${visible(summary)}${proposer === null ? "" : ` by ${visible(proposer)}`} (${change_id}, ${resolution ?? status}): ${relations.map((one) => RELATION[one]).join(", ")}`;
+  `  ${escapeInvisible(summary)}${proposer === null ? "" : ` by ${escapeInvisible(proposer)}`} (${change_id}, ${resolution ?? status}): ${relations.map((one) => RELATION[one]).join(", ")}`;
 
 type Related = ChangeDetail["related"][number];
 
-/** Says which consents are missing, each by its rule. */
-export const missingTexts = (missing: readonly MissingConsent[]): string[] => missing.map(missingText);
+/** Describes the missing consents, each by its rule. */
+export const describeMissing = (missing: readonly MissingConsent[]): string[] => missing.map(missingText);
 
 type MissingConsent = Pick<ChangeDetail["missing"][number], "rule" | "count" | "of">;
 

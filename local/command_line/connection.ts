@@ -1,4 +1,4 @@
-/** Address of the service, and the program's credentials. */
+/** Reads the address of the service and the credentials, and creates the client. */
 import { type Client, createClient } from "../../lib/client/client.ts";
 import { isLoopback } from "../option_values.ts";
 import { type Environment, OptionError, readSecret, readSecretFromFile } from "../secrets.ts";
@@ -15,14 +15,14 @@ export const CONNECTION = {
     "file with the secret of an agent, which proposes and reads [SVC_AGENT_TOKEN_FILE, SVC_AGENT_TOKEN]",
 } as const;
 
-/** As they were given. */
-export interface Connection {
+/** Values of these options. */
+export interface ConnectionOptions {
   url?: string | undefined;
   tokenFile?: string | undefined;
   agentTokenFile?: string | undefined;
 }
 
-/** Address of the service, and credentials that are not a person's. */
+/** A client of the service, its address, and credentials that are not a person's. */
 export interface Connected {
   client: Client;
   url: string;
@@ -30,17 +30,17 @@ export interface Connected {
   bearer: string | undefined;
 }
 
-/** Reads where the service is and who asks. Errors: `UsageError`. */
+/** Creates the client from options and environment. Errors: `UsageError`. */
 export function connect(
-  { url: given, tokenFile, agentTokenFile }: Connection,
+  { url: urlOption, tokenFile, agentTokenFile }: ConnectionOptions,
   env: Environment,
   fetch: (request: Request) => Promise<Response>,
   warn: (sentence: string) => void,
 ): Connected {
-  const url = addressOf(given ?? (env["SVC_URL"] || DEFAULT_URL));
-  const admin = secretOf("--token-file", tokenFile, "SVC_ADMIN_TOKEN", env);
-  const agent = secretOf("--agent-token-file", agentTokenFile, "SVC_AGENT_TOKEN", env);
-  const read = secretOf("", undefined, "SVC_READ_TOKEN", env);
+  const url = parseAddress(urlOption ?? (env["SVC_URL"] || DEFAULT_URL));
+  const admin = readSecretOption("--token-file", tokenFile, "SVC_ADMIN_TOKEN", env);
+  const agent = readSecretOption("--agent-token-file", agentTokenFile, "SVC_AGENT_TOKEN", env);
+  const read = readSecretOption("", undefined, "SVC_READ_TOKEN", env);
   if (admin !== undefined && agent !== undefined)
     throw new UsageError(
       "an admin token and an agent's secret are given: an agent's secret needs no other token; give one",
@@ -56,7 +56,7 @@ export function connect(
   return { client: createClient({ baseUrl, headers, fetch }), url: baseUrl, bearer: agent ?? read };
 }
 
-function addressOf(text: string): URL {
+function parseAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw new UsageError(`--url must be an http or https URL, not ${text}`);
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
@@ -64,8 +64,13 @@ function addressOf(text: string): URL {
   return url;
 }
 
-/** A secret is never an argument, which every user of the machine could read. */
-function secretOf(flag: string, file: string | undefined, variable: string, env: Environment): string | undefined {
+/** Reads a secret from a file or a variable; never from an argument, which every user of the machine could read. */
+function readSecretOption(
+  flag: string,
+  file: string | undefined,
+  variable: string,
+  env: Environment,
+): string | undefined {
   try {
     const secret = file === undefined ? readSecret(env, variable) : readSecretFromFile(file, flag);
     if (secret === undefined || /^[\x21-\x7e]+$/.test(secret)) return secret;

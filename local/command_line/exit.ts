@@ -1,7 +1,7 @@
-/** How the program ends. */
+/** Exit codes and error messages of the program. */
 import { CountersignError } from "../../lib/client/client.ts";
 
-/** Its exit codes, and what each says. */
+/** Exit codes and their meanings. */
 export const EXITS = {
   done: [0, "done; of `wait`: approved, or applied already; of `gate`: allowed"],
   refused: [1, "not done: the service rejected it, or it failed here; of `audit verify`: the log is invalid"],
@@ -13,7 +13,7 @@ export const EXITS = {
   waiting: [7, "of `wait`: not decided within --timeout; of `gate`: still waiting"],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>;
 
-/** A way to end. */
+/** Name of an exit code. */
 export type Exit = keyof typeof EXITS;
 
 /** The program was called wrongly; the message is for its caller. */
@@ -21,12 +21,12 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The request was not made, for a reason found in this program. */
+/** The program itself decided not to send a request. */
 export class NotDone extends Error {
   override readonly name = "NotDone";
 }
 
-/** How an error ends the program. */
+/** Returns the exit code of an error, by name. */
 export function exitFor(error: unknown): Exit {
   if (error instanceof UsageError) return "usage";
   if (!(error instanceof CountersignError)) return "refused";
@@ -50,8 +50,8 @@ const HINTS: Readonly<Record<string, string>> = {
   product_runtime_disabled: "the service governs no product yet; see its log",
 };
 
-/** An error as lines for people: what is wrong, where, and what to do; `known` are the fields that are options. */
-export function errorText(error: unknown, known: readonly string[] = []): string {
+/** Formats an error as lines for people; `known` are the fields that are options. */
+export function formatError(error: unknown, known: readonly string[] = []): string {
   const message = error instanceof Error ? error.message : String(error);
   if (!(error instanceof CountersignError)) return message;
   const { code, fields, request_id } = error;

@@ -1,4 +1,4 @@
-/** Environment of the program: this process, its terminal, and other programs. */
+/** Input and output of the program: this process, its terminal, and other programs. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -11,7 +11,7 @@ import type { Io } from "./run.ts";
 
 const { stdin, stdout, stderr } = process;
 
-/** The terminal and the machine that the program was called on. */
+/** Input and output on this machine. */
 export const nodeIo: Io = {
   env: process.env,
   columns: stdout.isTTY ? stdout.columns : undefined,
@@ -26,7 +26,7 @@ export const nodeIo: Io = {
   save,
 };
 
-/** On the standard error, so that the output holds nothing but the answer. */
+/** Asks on standard error, so that standard output has only the answer. */
 async function confirm(question: string): Promise<boolean> {
   if (!stdin.isTTY) throw new UsageError("there is nobody to ask: call it at a terminal, or with --yes");
   const asking = createInterface({ input: stdin, output: stderr });
@@ -35,7 +35,7 @@ async function confirm(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** Runs a program; its output and questions are shown as they come. */
+/** Runs a program, whose errors and questions go to the terminal; returns its output. */
 async function runProgram(program: string, args: readonly string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.on("error", () => {}).end(input);
@@ -53,7 +53,7 @@ async function save({ body }: Response, file: string | undefined): Promise<void>
   const from = Readable.fromWeb(body as never);
   const written = file === undefined ? pipeline(from, stdout, { end: false }) : pipeline(from, createWriteStream(file));
   await written.catch((error: NodeJS.ErrnoException) => {
-    // A file that cannot be written says what it was asked to do.
+    // An error of the file system names the file and the operation itself.
     if (error.syscall !== undefined) throw error;
     throw new NotDone(`the answer broke off: ${file ?? "the output"} holds only the beginning of it`);
   });

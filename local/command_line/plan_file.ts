@@ -1,4 +1,4 @@
-/** A plan in a file: YAML, of which JSON is a part. */
+/** Reads plans from files, in YAML or JSON. */
 import { readFile } from "node:fs/promises";
 import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { NotDone } from "./exit.ts";
@@ -26,7 +26,7 @@ export async function readPlanFile(path: string): Promise<Record<string, unknown
   throw new NotDone(`${path} holds no proposal: write its fields, or the list of what it sets`);
 }
 
-/** Returns false for a float that JSON does not have, or that has more digits in the file than it keeps. YAML has `.5` and `1.` too. */
+/** Checks that a float is finite and has no more digits in the file than JSON keeps. YAML also has `.5` and `1.`. */
 function isExactFloat(value: number, source: string): boolean {
   const digits = source
     .replaceAll("_", "")
@@ -38,7 +38,7 @@ function isExactFloat(value: number, source: string): boolean {
 const createInexact = (path: string, number: unknown): NotDone =>
   new NotDone(`${path} has the number ${number}, which cannot be stored exactly: put it in quotes`);
 
-/** Returns parsed YAML with numbers as JSON has them. */
+/** Converts the integers of parsed YAML to numbers. */
 function withNumbers(path: string, value: unknown): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);

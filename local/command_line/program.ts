@@ -1,4 +1,4 @@
-/** The verbs as commands: what is parsed and what the help says, both made from the verbs and the API's own words. */
+/** Creates the commands of the program: parsing and help, from the verbs and the API's descriptions. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
@@ -7,11 +7,11 @@ import { CONNECTION } from "./connection.ts";
 import { EXITS } from "./exit.ts";
 import { type Field, OPERATIONS } from "../../lib/client/generated/operations.ts";
 import { PROGRAMS } from "./programs.ts";
-import type { Given, Verb } from "./verb.ts";
+import type { VerbCall, Verb } from "./verb.ts";
 import { VERBS } from "./verbs/index.ts";
 
 /** Runs a verb that was called. */
-export type Act = (verb: Verb, given: Given, common: Common) => Promise<void>;
+export type RunVerb = (verb: Verb, parsedOptions: VerbCall, common: Common) => Promise<void>;
 
 /** The options that every verb has. */
 export interface Common {
@@ -21,8 +21,8 @@ export interface Common {
   json?: boolean;
 }
 
-/** The program. Where it is called wrongly, or asked for its help, it throws commander's `CommanderError`. */
-export function makeProgram(act: Act, write: { out(text: string): void; err(text: string): void }): Command {
+/** Creates the program. It throws commander's `CommanderError` for a wrong call, or for help. */
+export function makeProgram(runVerb: RunVerb, write: { out(text: string): void; err(text: string): void }): Command {
   const program = new Command("countersign")
     .description("Governs product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log.")
     .version(version)
@@ -32,12 +32,12 @@ export function makeProgram(act: Act, write: { out(text: string): void; err(text
     .helpCommand("help [verb]", "what a verb takes")
     .showHelpAfterError("(--help says what it takes)")
     .addHelpText("after", AFTER);
-  for (const verb of VERBS) declare(parentOf(verb, program), verb, act);
+  for (const verb of VERBS) declare(findParent(verb, program), verb, runVerb);
   for (const [name, { help }] of Object.entries(PROGRAMS)) program.command(`${name} [options...]`).description(help);
   return program;
 }
 
-/** Words under which verbs stand, with their help. */
+/** First words of verbs of two words, with their help. */
 const GROUPS: Readonly<Record<string, string>> = {
   attestation: "Attestations of changes in force: get one, verify one",
   audit: "The audit log: list, verify, export",
@@ -45,15 +45,15 @@ const GROUPS: Readonly<Record<string, string>> = {
   mandate: "Mandates: list, show, draft, sign, narrow, resume, revoke",
 };
 
-/** Returns the command under which a verb stands: the program, or that of its first word where this is a group. */
-function parentOf({ usage }: Verb, program: Command): Command {
+/** Returns the parent of a verb's command: the program, or the command of its group. */
+function findParent({ usage }: Verb, program: Command): Command {
   const [group = ""] = usage.split(" ");
   if (!Object.hasOwn(GROUPS, group)) return program;
   const known = program.commands.find((command) => command.name() === group);
   return known ?? program.command(group).description(GROUPS[group]!).helpCommand(false);
 }
 
-/** The same on every terminal, so that the manual can show it. */
+/** Fixed width, so that the manual can show the help. */
 const HELP_WIDTH = 120;
 
 const AFTER = `
@@ -64,27 +64,27 @@ ${Object.values(EXITS)
   .map(([code, meaning]) => `  ${code}  ${meaning.replaceAll("`", "")}`)
   .join("\n")}`;
 
-function declare(parent: Command, verb: Verb, act: Act): void {
+function declare(parent: Command, verb: Verb, runVerb: RunVerb): void {
   const { summary, description, fields: known }: Operation = verb.operation ? OPERATIONS[verb.operation] : NONE;
   const command = parent
     .command(parent.name() === verb.usage.split(" ")[0] ? verb.usage.replace(/^\S+ /, "") : verb.usage)
     .summary(verb.summary ?? summary)
     .description(verb.summary ?? [summary, description].filter(Boolean).join("\n\n"));
-  const fields = (verb.fields ?? []).map((name) => ({ name, option: optionOf(name, known[name]!) }));
+  const fields = (verb.fields ?? []).map((name) => ({ name, option: createOption(name, known[name]!) }));
   for (const { option } of fields) command.addOption(option);
-  for (const argument of command.registeredArguments) if (!argument.variadic) argument.argParser(notEmpty);
-  const own = Object.entries(verb.options ?? {}).map(([flags, help]) => new Option(flags, help));
-  for (const option of own) command.addOption(option);
+  for (const argument of command.registeredArguments) if (!argument.variadic) argument.argParser(requireText);
+  const verbOptions = Object.entries(verb.options ?? {}).map(([flags, help]) => new Option(flags, help));
+  for (const option of verbOptions) command.addOption(option);
   command.optionsGroup("Connection:");
   if (!verb.isLocal) for (const [flags, help] of Object.entries(CONNECTION)) command.option(flags, help);
   command.optionsGroup("Output:");
   if (!verb.plain) command.option("--json", verb.isLocal ? "JSON in place of text" : "the API's answer, untouched");
   command.helpOption("--help", "this text");
   command.action(() => {
-    const given = command.opts<Record<string, unknown>>();
+    const parsedOptions = command.opts<Record<string, unknown>>();
     const names = command.registeredArguments;
-    const isGiven = ({ option }: { option: Option }) => command.getOptionValueSource(option.attributeName()) === "cli";
-    return act(
+    const isSet = ({ option }: { option: Option }) => command.getOptionValueSource(option.attributeName()) === "cli";
+    return runVerb(
       verb,
       {
         args: Object.fromEntries(
@@ -92,16 +92,16 @@ function declare(parent: Command, verb: Verb, act: Act): void {
         ),
         rest: names.some(({ variadic }) => variadic) ? command.args : [],
         fields: Object.fromEntries(
-          fields.filter(isGiven).map(({ name, option }) => {
-            const value = given[option.attributeName()];
+          fields.filter(isSet).map(({ name, option }) => {
+            const value = parsedOptions[option.attributeName()];
             return [name, known[name]!.type === "json" ? (value as { json: unknown }).json : value];
           }),
         ),
         options: Object.fromEntries(
-          own.map((option) => [option.attributeName(), given[option.attributeName()] as string]),
+          verbOptions.map((option) => [option.attributeName(), parsedOptions[option.attributeName()] as string]),
         ),
       },
-      given,
+      parsedOptions,
     );
   });
 }
@@ -115,34 +115,34 @@ interface Operation {
   fields: Readonly<Record<string, Field>>;
 }
 
-/** True unless it is said otherwise, so it is only said otherwise. */
+/** Fields whose default is true, so that the option sets false; with the option's help. */
 const NEGATED: Readonly<Record<string, string>> = { reversible: "It cannot be undone, which makes it major." };
 
-function optionOf(name: string, { type, description = "", choices }: Field): Option {
+function createOption(name: string, { type, description = "", choices }: Field): Option {
   const flag = name.replaceAll("_", "-");
   if (type === "boolean" && NEGATED[name]) return new Option(`--no-${flag}`, NEGATED[name]);
   if (type === "boolean") return new Option(`--${flag}`, description);
   const placeholder = { integer: "number", number: "number", json: "json", string: "text" }[type];
   const option = new Option(`--${flag} <${placeholder}>`, description);
   if (choices) return option.choices(choices);
-  // Commander takes a value that is null for none.
-  if (type === "json") return option.argParser((text) => ({ json: json(text) }));
-  return type === "string" ? option : option.argParser(number);
+  // Commander ignores a value of null, so it is wrapped.
+  if (type === "json") return option.argParser((text) => ({ json: parseJson(text) }));
+  return type === "string" ? option : option.argParser(parseNumber);
 }
 
-/** A variable of a script that was never set. */
-function notEmpty(text: string): string {
+/** Rejects empty text, as from an unset variable of a script. */
+function requireText(text: string): string {
   if (text.trim() !== "") return text;
   throw new InvalidArgumentError("It is empty.");
 }
 
-/** A number as JSON writes it. */
-function number(text: string): number {
+/** Parses a number in the form of JSON. */
+function parseNumber(text: string): number {
   if (/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a number.");
 }
 
-function json(text: string): unknown {
+function parseJson(text: string): unknown {
   let value: unknown;
   try {
     value = parseStrictJson(text);

@@ -1,13 +1,13 @@
-/** The other programs of the package, under the one name; each reads its own options. */
+/** The other programs of the package, as verbs; each parses its own options. */
 import type { Environment } from "../secrets.ts";
 
-/** One of them. Resolves with its exit code, or with nothing while it goes on. */
+/** A program. `main` resolves with its exit code, or with undefined while it runs on. */
 export interface Program {
   help: string;
   main(argv: readonly string[], env: Environment): Promise<number | void>;
 }
 
-/** By the name that comes first; loaded when they are asked for. */
+/** Programs by verb; loaded when called. */
 export const PROGRAMS: Readonly<Record<string, Program>> = {
   serve: {
     help: "Run the service: `ui_server`",

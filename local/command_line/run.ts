@@ -3,10 +3,10 @@ import { CommanderError } from "commander";
 import { CountersignError } from "../../lib/client/client.ts";
 import type { Environment } from "../secrets.ts";
 import { connect, type Connected } from "./connection.ts";
-import { errorText, type Exit, exitFor, EXITS, UsageError } from "./exit.ts";
+import { formatError, type Exit, exitFor, EXITS, UsageError } from "./exit.ts";
 import { type Common, makeProgram } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
-import type { Given, Session, Verb } from "./verb.ts";
+import type { VerbCall, Session, Verb } from "./verb.ts";
 
 /** Environment of a run. */
 export interface Io extends Omit<Session, keyof Connected | "say"> {
@@ -14,9 +14,9 @@ export interface Io extends Omit<Session, keyof Connected | "say"> {
   err(text: string): void;
 }
 
-/** Resolves with the exit code; undefined while another program goes on. */
+/** Runs a command line; resolves with the exit code, or with undefined while another program runs on. */
 export async function run(called: readonly string[], io: Io): Promise<number | void> {
-  const argv = askedItself(called);
+  const argv = expandHelp(called);
   const other = PROGRAMS[argv[0] ?? ""];
   if (other && Object.hasOwn(PROGRAMS, argv[0]!)) return other.main(argv.slice(1), io.env);
   let exit: Exit = "done";
@@ -25,7 +25,7 @@ export async function run(called: readonly string[], io: Io): Promise<number | v
     await program.parseAsync(argv.length === 0 ? ["--help"] : argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // commander has said what is wrong already; asked for its help it ends with 0.
+    // commander has printed the message already; for help its exit code is 0.
     exit = error.exitCode === 0 ? "done" : "usage";
     if (error.code === "commander.unknownOption" && argv[0]!.startsWith("-"))
       io.err("the options of a verb stand behind it: countersign list --json\n");
@@ -33,18 +33,18 @@ export async function run(called: readonly string[], io: Io): Promise<number | v
   return EXITS[exit][0];
 }
 
-/** `help` of a verb of two words, or of a program with a help of its own, is for that one to give. */
-function askedItself([first, ...rest]: readonly string[]): readonly string[] {
+/** Turns `help VERB` into `VERB --help` for verbs of two words and for other programs, which commander's help does not know. */
+function expandHelp([first, ...rest]: readonly string[]): readonly string[] {
   const others = rest.length > 1 || Object.hasOwn(PROGRAMS, rest[0] ?? "");
   if (first === "help" && others) return [...rest, "--help"];
   return first === undefined ? [] : [first, ...rest];
 }
 
-async function perform([verb, given, common]: [Verb, Given, Common], io: Io): Promise<Exit> {
+async function perform([verb, given, common]: [Verb, VerbCall, Common], io: Io): Promise<Exit> {
   const answers = new Answers(io.fetch);
   const say = (text: string) => io.err(`${text}\n`);
   try {
-    const connected = connect(...callerOf(verb, common, io.env), answers.fetch, (sentence) =>
+    const connected = connect(...selectCredentials(verb, common, io.env), answers.fetch, (sentence) =>
       say(`countersign: warning: ${sentence}`),
     );
     const { text, json, exit = "done" } = await verb.run({ ...io, ...connected, say }, given);
@@ -53,13 +53,13 @@ async function perform([verb, given, common]: [Verb, Given, Common], io: Io): Pr
     return exit;
   } catch (error) {
     if (common.json && error instanceof CountersignError && answers.last !== undefined) io.out(`${answers.last}\n`);
-    say(`countersign: ${errorText(error, verb.fields)}`);
+    say(`countersign: ${formatError(error, verb.fields)}`);
     return exitFor(error);
   }
 }
 
-/** Returns the credentials that a verb sends: for an agent never the admin token, whatever else this environment holds. */
-function callerOf({ asAgent, isLocal, usage }: Verb, common: Common, env: Environment): [Common, Environment] {
+/** Returns the options and environment for a verb's credentials; for an agent, without the admin token. */
+function selectCredentials({ asAgent, isLocal, usage }: Verb, common: Common, env: Environment): [Common, Environment] {
   if (isLocal) return [{}, {}];
   if (!asAgent) return [common, env];
   if (common.tokenFile !== undefined)
@@ -68,7 +68,7 @@ function callerOf({ asAgent, isLocal, usage }: Verb, common: Common, env: Enviro
   return [common, own];
 }
 
-/** Keeps the JSON of the last answer as it came. */
+/** Stores the text of the last JSON answer. */
 class Answers {
   last: string | undefined;
   constructor(readonly send: Io["fetch"]) {}

@@ -1,4 +1,4 @@
-/** Has a decision signed with an SSH key, after showing what is signed. */
+/** Signs decisions with an SSH key, after showing the statement. */
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
@@ -11,23 +11,23 @@ import type { StageAction } from "../../lib/changes/rules/stage_action.ts";
 import { sha256 } from "../node_ports.ts";
 import { changeText } from "./change_text.ts";
 import { NotDone, UsageError } from "./exit.ts";
-import { shownJson, visible } from "./text.ts";
+import { formatJson, escapeInvisible } from "./text.ts";
 import type { Session } from "./verb.ts";
 
-/** The options of whatever can be signed. */
+/** Options of verbs that can sign. */
 export const SIGNING = {
   "--key <path>": "SSH key to sign with; a .pub file signs through the SSH agent",
   "--yes": "sign without asking",
 };
 
-/** Proof of the author of a decision. */
-export interface Signed {
+/** A signature and its time. */
+export interface SignedProof {
   proof: { type: "ssh"; signature: string };
   at: string;
 }
 
 /** A decision on a change. */
-interface Decided {
+interface ChangeDecision {
   decision: Decision;
   approver: string;
   note: string;
@@ -35,26 +35,26 @@ interface Decided {
   item?: string | undefined;
   /** A rollback over a value that another program set. */
   over_drift?: true | undefined;
-  /** Digests of what its places held. */
+  /** Digests of the values that its targets had. */
   seen?: readonly string[] | undefined;
-  /** The step and the act of a decision on a rollout. */
+  /** Step and action of a decision on a rollout. */
   step?: number | undefined;
   action?: StageAction | undefined;
   change: ChangeDetail;
 }
 
 /** A proposal, which has no id yet. */
-export interface Proposed {
+export interface SignedProposal {
   decision: "propose";
   approver: string;
   note: "";
-  /** In the fields of the API, and the content that comes of them. */
+  /** The fields of the API, and the content that results from them. */
   proposal: Readonly<Record<string, unknown>>;
   content: Content;
 }
 
-/** An act on the service. */
-interface Done {
+/** A decision on the service itself. */
+interface ServiceDecision {
   decision: ServiceAction;
   actor: string;
   note: string;
@@ -65,8 +65,8 @@ interface Done {
   kpis?: Readonly<Record<string, number>> | undefined;
 }
 
-/** A decision on a mandate, as it was shown. */
-interface OnMandate {
+/** A decision on a mandate. */
+interface MandateDecisionView {
   decision: MandateDecision;
   approver: string;
   note: string;
@@ -74,17 +74,18 @@ interface OnMandate {
   narrow?: object | undefined;
 }
 
-type Matter = Decided | Proposed | Done | OnMandate;
+type Subject = ChangeDecision | SignedProposal | ServiceDecision | MandateDecisionView;
 
 const NAMESPACE = "countersign-consent";
 
 /**
- * Shows the statement, asks for confirmation unless switched off, and signs. Errors: `NotDone`, where it is not what was shown.
+ * Shows the statement, asks for confirmation unless `isSure`, and signs it. Errors: `NotDone`, also where the service's statement
+ * differs from what was shown.
  */
-export async function signed(session: Session, matter: Matter, key: string, isSure: boolean): Promise<Signed> {
+export async function sign(session: Session, subject: Subject, key: string, isSure: boolean): Promise<SignedProof> {
   const at = new Date(session.now()).toISOString();
-  const statement = await statementFor(session, matter, at);
-  session.say(`What ${key} will sign:\n${shownJson(JSON.parse(statement))}`);
+  const statement = await buildStatement(session, subject, at);
+  session.say(`What ${key} will sign:\n${formatJson(JSON.parse(statement))}`);
   if (!isSure && !(await session.confirm("Sign it?"))) throw new NotDone("nothing was signed and nothing was sent");
   const path = key.replace(/^~(?=\/)/, homedir());
   const signature = await session.run("ssh-keygen", ["-Y", "sign", "-n", NAMESPACE, "-f", path], statement);
@@ -92,11 +93,11 @@ export async function signed(session: Session, matter: Matter, key: string, isSu
   return { proof: { type: "ssh", signature }, at };
 }
 
-/** Shows a change and has a decision on it signed. Returns the fields and the condition that go with the decision. */
+/** Shows a change, and signs a decision on it. Returns the fields and the precondition (`If-Match`) of the request. */
 export async function signDecision(
   session: Session,
   change_id: string,
-  decided: Omit<Decided, "change" | "seen">,
+  decided: Omit<ChangeDecision, "change" | "seen">,
   key: string,
   isSure: boolean,
 ) {
@@ -105,25 +106,25 @@ export async function signDecision(
   if (change.change_id !== change_id) throw new NotDone(`the service shows ${change.change_id}; sign nothing`);
   session.say(`${changeText(change)}\n`);
   const seen = change.seen?.map(({ digest }) => digest);
-  const proof = await signed(session, { ...decided, change, seen }, key, isSure);
+  const proof = await sign(session, { ...decided, change, seen }, key, isSure);
   const fields = { ...proof, ...(seen && { seen }) };
   return { fields, params: { header: { "If-Match": `"${change.revision}"` } } };
 }
 
-/** The statement is made here of what was shown; the service's own must be the same to the byte. */
-async function statementFor({ client }: Session, matter: Matter, at: string): Promise<string> {
-  const { decision, note } = matter;
-  const about = "change" in matter ? aboutChange(matter) : await aboutNoChange(client, matter);
-  const body = { decision, ...(note === "" ? {} : { note }), at, ...about.asked } as never;
+/** Builds the statement from the data that was shown, and requires that the service's statement is identical. */
+async function buildStatement({ client }: Session, subject: Subject, at: string): Promise<string> {
+  const { decision, note } = subject;
+  const parts = "change" in subject ? describeChange(subject) : await describeOther(client, subject);
+  const body = { decision, ...(note === "" ? {} : { note }), at, ...parts.asked } as never;
   const { statement } = await client.post("/api/product/consent-statement", { body });
   const { manifest_hash } = await client.get("/api/product/intent");
-  const own = statementText({ ...about.facts, note, manifest_hash, at });
+  const own = statementText({ ...parts.facts, note, manifest_hash, at });
   if (own === statement) return statement;
-  const both = `  shown   ${visible(own)}\n  to sign ${visible(statement)}`;
+  const both = `  shown   ${escapeInvisible(own)}\n  to sign ${escapeInvisible(statement)}`;
   throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
 }
 
-function aboutChange({ decision, approver, item, over_drift, seen, step, action, change }: Decided) {
+function describeChange({ decision, approver, item, over_drift, seen, step, action, change }: ChangeDecision) {
   const { change_id, digest, audit_entries } = change;
   const facts = changeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
@@ -134,28 +135,28 @@ function aboutChange({ decision, approver, item, over_drift, seen, step, action,
   return { asked: { approver, change_id, ...more }, facts: { origin, decision, approver, ...more, ...facts } };
 }
 
-async function aboutNoChange(client: Session["client"], matter: Exclude<Matter, Decided>) {
+async function describeOther(client: Session["client"], subject: Exclude<Subject, ChangeDecision>) {
   const { origin } = await client.get("/api/product/audit", { params: { query: { limit: 1 } } });
-  if ("mandate" in matter) {
-    const { decision, approver, mandate, narrow } = matter;
+  if ("mandate" in subject) {
+    const { decision, approver, mandate, narrow } = subject;
     const bounds = Object.fromEntries(
       MANDATE_BOUNDS.flatMap((bound) => (bound in mandate ? [[bound, mandate[bound]]] : [])),
     );
     const facts = mandateFacts(decision, { ...mandate, bounds: bounds as never }, narrow);
     return { asked: { approver, mandate_id: mandate.mandate_id, narrow }, facts: { origin, approver, ...facts } };
   }
-  if ("content" in matter) {
-    const { decision, approver, proposal, content } = matter;
+  if ("content" in subject) {
+    const { decision, approver, proposal, content } = subject;
     const digest = sha256(canonicalContent(content));
     return { asked: { approver, proposal }, facts: { origin, digest, decision, approver } };
   }
-  const { decision, actor, until, length, head, kpis } = matter;
+  const { decision, actor, until, length, head, kpis } = subject;
   const end = { length, head, kpis };
-  return { asked: { approver: actor, until, ...end }, facts: { origin, decision, actor, until: inUtc(until), ...end } };
+  return { asked: { approver: actor, until, ...end }, facts: { origin, decision, actor, until: toUtc(until), ...end } };
 }
 
-/** As a statement says it; what is no time is left for the service to refuse. */
-const inUtc = (time: string | undefined): string | undefined =>
+/** Converts a time to UTC, as in statements; other text stays, for the service to reject. */
+const toUtc = (time: string | undefined): string | undefined =>
   time === undefined || Number.isNaN(Date.parse(time)) ? time : new Date(time).toISOString();
 
 /** Reads the name of the signer, which is part of the statement. */

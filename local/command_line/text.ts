@@ -1,58 +1,63 @@
-/** Text for people: aligned, and free of what a terminal would obey. */
+/** Formats text for terminals: aligned, without control characters. */
 import { eastAsianWidth } from "get-east-asian-width";
 import { INVISIBLE } from "../../lib/kit/invisible.ts";
 import { describe, type Described, toSentence } from "../../lib/wording/describe.ts";
 import { joinParts, showForeignText } from "../../lib/wording/part.ts";
 
-const UNSEEN = new RegExp(INVISIBLE.source, "gu");
+const INVISIBLE_CHARACTERS = new RegExp(INVISIBLE.source, "gu");
 
-/** Somebody's text on one line: what nobody would see, or a terminal would obey, is written out. */
-export const visible = (text: string): string =>
-  text.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+/** Escapes invisible characters and control characters in text of others. */
+export const escapeInvisible = (text: string): string =>
+  text.replace(INVISIBLE_CHARACTERS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
 const MAX_REASON = 200;
 
-/** An entry of the log in a sentence; what others wrote has its invisible characters written out. */
-export const entryText = (entry: Described): string =>
+/** Formats an entry of the log as a sentence; invisible characters in quoted text are escaped. */
+export const formatEntry = (entry: Described): string =>
   joinParts(toSentence(describe(entry)), (part) =>
-    showForeignText({ ...part, given: visible(part.given) }, MAX_REASON),
+    showForeignText({ ...part, given: escapeInvisible(part.given) }, MAX_REASON),
   );
 
-/** How many columns a terminal needs. */
+/** Returns the number of columns that text takes in a terminal. */
 export const displayWidth = (text: string): number =>
   [...text].reduce((sum, each) => sum + (/^\p{M}$/u.test(each) ? 0 : eastAsianWidth(each.codePointAt(0)!)), 0);
 
-const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - displayWidth(text)));
+const padText = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - displayWidth(text)));
 
 /**
- * A table with a heading, its columns as wide as they must be; a row ends where the terminal does. Before the last column
- * is cut short, those of `spare` are left out, the first one first.
+ * Formats a table with headings. Rows are truncated to `columns`; before the last column is truncated, the columns in `spare` are
+ * omitted in their order.
  */
-export function table(
+export function formatTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   columns = Infinity,
   spare: readonly string[] = [],
 ): string {
-  const lines = [headings, ...rows].map((row) => row.map(visible));
+  const lines = [headings, ...rows].map((row) => row.map(escapeInvisible));
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column]!))));
-  const kept = fitting(headings, widths, columns, spare);
+  const kept = selectColumns(headings, widths, columns, spare);
   return lines
-    .map((line) => kept.map((column) => padded(line[column]!, widths[column]!)).join("  "))
-    .map((line) => cut(line.trimEnd(), columns))
+    .map((line) => kept.map((column) => padText(line[column]!, widths[column]!)).join("  "))
+    .map((line) => truncateLine(line.trimEnd(), columns))
     .join("\n");
 }
 
-/** Enough of a sentence to know which one it is. */
-const LEGIBLE = 24;
+/** Minimum width of the last column before others are omitted. */
+const MIN_LAST_COLUMN = 24;
 
-/** The columns that are shown. */
-function fitting(headings: readonly string[], widths: readonly number[], columns: number, spare: readonly string[]) {
+/** Returns the indexes of the columns that are shown. */
+function selectColumns(
+  headings: readonly string[],
+  widths: readonly number[],
+  columns: number,
+  spare: readonly string[],
+) {
   const last = headings.length - 1;
   let kept = headings.map((_, column) => column);
   for (const name of spare) {
     const needed = kept.reduce(
-      (sum, each) => sum + (each === last ? Math.min(LEGIBLE, widths[each]!) : widths[each]! + 2),
+      (sum, each) => sum + (each === last ? Math.min(MIN_LAST_COLUMN, widths[each]!) : widths[each]! + 2),
       0,
     );
     if (needed <= columns) break;
@@ -61,7 +66,7 @@ function fitting(headings: readonly string[], widths: readonly number[], columns
   return kept;
 }
 
-function cut(line: string, columns: number): string {
+function truncateLine(line: string, columns: number): string {
   if (displayWidth(line) <= columns) return line;
   let kept = "";
   for (const each of line) {
@@ -71,18 +76,18 @@ function cut(line: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** Names and what belongs to each, its lines under each other; what is absent is left out. */
-export function facts(rows: Readonly<Record<string, string | number | null | undefined>>): string {
+/** Formats labels and values in two columns; empty values are omitted. */
+export function formatFacts(rows: Readonly<Record<string, string | number | null | undefined>>): string {
   const filled = Object.entries(rows).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const width = Math.max(0, ...filled.map(([name]) => name.length));
   const under = `\n${" ".repeat(width + 4)}`;
-  const shown = (value: unknown) => String(value).split(/\r?\n/).map(visible).join(under);
-  return filled.map(([name, value]) => `  ${padded(name, width)}  ${shown(value)}`).join("\n");
+  const shown = (value: unknown) => String(value).split(/\r?\n/).map(escapeInvisible).join(under);
+  return filled.map(([name, value]) => `  ${padText(name, width)}  ${shown(value)}`).join("\n");
 }
 
-/** JSON on lines of its own, indented. */
-export const shownJson = (value: unknown): string =>
+/** Formats JSON on indented lines. */
+export const formatJson = (value: unknown): string =>
   JSON.stringify(value, null, 2)
     .split("\n")
-    .map((line) => `  ${visible(line)}`)
+    .map((line) => `  ${escapeInvisible(line)}`)
     .join("\n");

@@ -8,35 +8,36 @@ import type { OPERATIONS } from "../../lib/client/generated/operations.ts";
 /** Input and output of a verb. */
 export interface Session extends Connected {
   env: Environment;
-  /** How wide the terminal is; undefined where there is none. */
+  /** Width of the terminal; undefined without one. */
   columns: number | undefined;
   fetch(request: Request): Promise<Response>;
   now(): number;
-  /** Says something on the way, where it does not get between the output. */
+  /** Prints a message to standard error. */
   say(text: string): void;
-  /** Asks the person; rejects where nobody can be asked. */
+  /** Asks for confirmation. Errors: without a terminal. */
   confirm(question: string): Promise<boolean>;
-  /** Runs a program of this machine with this on its input. Resolves with its output; rejects where it fails. */
+  /** Runs a program with this input; resolves with its output. Errors: where it fails. */
   run(program: string, args: readonly string[], input: string): Promise<string>;
-  /** The standard input and output, for a program that has both to itself. */
+  /** Standard input and output, for a verb that uses both itself. */
   input: Readable;
   output: Writable;
-  /** Writes what is no text for a terminal: to a file, or to the output. */
+  /** Writes a response that is not text to a file, or to standard output. */
   save(response: Response, file: string | undefined): Promise<void>;
 }
 
-/** How a verb was called. */
-export interface Given {
-  /** The arguments, by their names in the usage; of one that repeats a list. */
+/** Arguments and options of a call. */
+export interface VerbCall {
+  /** Arguments by their names in the usage. */
   args: Readonly<Record<string, string>>;
+  /** Values of the repeated argument. */
   rest: readonly string[];
-  /** The fields of the operation, as the API takes them. */
+  /** Fields of the operation, as in the API. */
   fields: Readonly<Record<string, unknown>>;
   /** The verb's own options. */
   options: Readonly<Record<string, string | boolean | undefined>>;
 }
 
-/** Result of a verb: lines for people, where `--json` does not ask for the answer itself. */
+/** Result of a verb; `text` is printed unless `--json` is set. */
 export interface Outcome {
   text?: string;
   /** Printed for `--json` by a verb that sends no request. */
@@ -46,21 +47,21 @@ export interface Outcome {
 
 /** One verb. */
 export interface Verb {
-  /** As `audit verify` or `approve <change_id>`; `<x...>` may be repeated. */
+  /** Such as `audit verify` or `approve <change_id>`; `<x...>` may be repeated. */
   usage: string;
-  /** The operation that it asks for, if it is one; its help says what the API says. */
+  /** The operation of the API that it calls; its description is the help. */
   operation?: keyof typeof OPERATIONS;
-  /** Text of its help, where the operation has another one, or none. */
+  /** Help that replaces the description of the operation. */
   summary?: string;
   /** The operation's fields that are options: `tenant_id` is `--tenant-id`. */
   fields?: readonly string[];
-  /** Options that are no field: flags with what stands for their value, and their help. */
+  /** Other options: flags with a placeholder for their value, and their help. */
   options?: Readonly<Record<string, string>>;
-  /** Its answer is no JSON, so it takes no `--json`. */
+  /** True if its answer is not JSON, so that there is no `--json`. */
   plain?: true;
-  /** It works on stores or files of this machine, and sends no request to a service. */
+  /** True if it works on local stores or files, and sends no request. */
   isLocal?: true;
-  /** It speaks for an agent: an admin token is never handed on. */
+  /** True if it acts for an agent: an admin token is never sent. */
   asAgent?: true;
-  run(session: Session, given: Given): Promise<Outcome>;
+  run(session: Session, given: VerbCall): Promise<Outcome>;
 }

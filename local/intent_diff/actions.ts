@@ -1,4 +1,4 @@
-/** Differences in who may do what apart from deciding: permissions, emergencies, agents. */
+/** Compares who may act, other than by decisions on changes: permissions, emergencies, agents. */
 import { requireAgentScope } from "../../lib/changes/rules/agent_scope.ts";
 import { requireEmergencyApprover } from "../../lib/changes/rules/break_glass.ts";
 import { KINDS } from "../../lib/changes/rules/change_terms.ts";
@@ -8,8 +8,15 @@ import type { PermissionAction } from "../../lib/changes/rules/permission_lists.
 import { listPermittedNames, requirePermission } from "../../lib/changes/rules/permissions.ts";
 import { findAgentLimits, listAgents } from "../../lib/changes/rules/principals.ts";
 import { ACTION_TEXTS } from "../../lib/changes/rules/describe_rules.ts";
-import { atPlaces, byEffect, type Difference, difference, compareNumbers, passes } from "./difference.ts";
-import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
+import {
+  compareTargets,
+  groupByEffect,
+  type Difference,
+  createDifference,
+  compareNumbers,
+  isAccepted,
+} from "./difference.ts";
+import { ANY_OTHER_PERSON, makeChange, describeNames, type TargetClass, type Universe } from "./universe.ts";
 
 /** Lists the differences in who may act. */
 export const compareActions = (old: Intent, next: Intent, universe: Universe): Difference[] => [
@@ -20,37 +27,37 @@ export const compareActions = (old: Intent, next: Intent, universe: Universe): D
 
 function comparePermissions(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const may = (action: PermissionAction, intent: Intent) => (name: string) =>
-    passes(() => requirePermission(action, { actor: name, authenticated: "proxy" }, intent));
-  return (Object.entries(ACTION_TEXTS) as [PermissionAction, string][]).flatMap(([action, what]) =>
-    byEffect(names, [may(action, old), may(action, next)]).map(([effect, changed]) =>
-      difference(
+    isAccepted(() => requirePermission(action, { actor: name, authenticated: "proxy" }, intent));
+  return (Object.entries(ACTION_TEXTS) as [PermissionAction, string][]).flatMap(([action, subject]) =>
+    groupByEffect(names, [may(action, old), may(action, next)]).map(([effect, changed]) =>
+      createDifference(
         `policy.permissions.${action === "note" ? "notes" : action}`,
         2,
         effect,
         effect === "wider"
-          ? `${sentence(what)} now also by ${describeNames(changed)}.`
-          : `${sentence(what)} no longer by ${describeNames(changed)}${stillBy(listPermittedNames(action, next))}.`,
+          ? `${capitalize(subject)} now also by ${describeNames(changed)}.`
+          : `${capitalize(subject)} no longer by ${describeNames(changed)}${formatRemaining(listPermittedNames(action, next))}.`,
       ),
     ),
   );
 }
 
-const stillBy = (names: readonly string[] | undefined): string =>
+const formatRemaining = (names: readonly string[] | undefined): string =>
   names === undefined ? "" : `, only by ${describeNames(names)}`;
 
-const sentence = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
+const capitalize = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
 function compareEmergency(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const may = (intent: Intent) => (name: string) =>
-    passes(() =>
-      requireEmergencyApprover(makeChange({ target: "*", tenant: "" }, { proposer: ANYBODY }), name, intent),
+    isAccepted(() =>
+      requireEmergencyApprover(makeChange({ target: "*", tenant: "" }, { proposer: ANY_OTHER_PERSON }), name, intent),
     );
-  const people = names.filter((name) => name !== ANYBODY);
+  const people = names.filter((name) => name !== ANY_OTHER_PERSON);
   const [was, is] = [old.policy.break_glass, next.policy.break_glass];
   const field = "policy.break_glass";
   return [
-    ...byEffect(people, [may(old), may(next)]).map(([effect, changed]) =>
-      difference(
+    ...groupByEffect(people, [may(old), may(next)]).map(([effect, changed]) =>
+      createDifference(
         `${field}.approvers`,
         2,
         effect,
@@ -59,7 +66,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
     ),
     ...(was && is && was.required !== is.required
       ? [
-          difference(
+          createDifference(
             `${field}.required`,
             2,
             compareNumbers(is.required, was.required),
@@ -69,7 +76,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
       : []),
     ...(was && is && was.review_hours !== is.review_hours
       ? [
-          difference(
+          createDifference(
             `${field}.review_hours`,
             4,
             compareNumbers(was.review_hours, is.review_hours),
@@ -81,39 +88,44 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
 }
 
 function compareAgents(old: Intent, next: Intent, universe: Universe): Difference[] {
-  const secretOf = (name: string, intent: Intent) =>
+  const findSecretHash = (name: string, intent: Intent) =>
     listAgents(intent).find((agent) => agent.name === name)?.token_sha256;
   const names = [...new Set([old, next].flatMap((intent) => listAgents(intent).map(({ name }) => name)))];
   return names.flatMap((name): Difference[] => {
     const field = `principals.${name}`;
     const shown = JSON.stringify(name);
-    const [was, is] = [secretOf(name, old), secretOf(name, next)];
+    const [was, is] = [findSecretHash(name, old), findSecretHash(name, next)];
     if (was === undefined) {
-      const first = atPlaces(field, 2, universe, (place) =>
-        scopeAt(place, name, next, `The agent ${shown} may now propose changes of {}`, "wider"),
+      const first = compareTargets(field, 2, universe, (target) =>
+        describeScope(target, name, next, `The agent ${shown} may now propose changes of {}`, "wider"),
       );
-      return [...first, difference(field, 3, "wider", `The agent ${shown} is new; ${countsOf(name, next)}.`)];
+      return [
+        ...first,
+        createDifference(field, 3, "wider", `The agent ${shown} is new; ${describeLimits(name, next)}.`),
+      ];
     }
     if (is === undefined)
-      return [difference(field, 2, "narrower", `${shown} is no agent any longer, and its secret opens nothing.`)];
+      return [createDifference(field, 2, "narrower", `${shown} is no agent any longer, and its secret opens nothing.`)];
     return [
-      ...atPlaces(`${field}.may`, 2, universe, (place) => {
-        const may = (intent: Intent) => (kind: string) => isInScope(place, kind, name, intent);
-        return byEffect(KINDS, [may(old), may(next)]).map(([effect, kinds]) => ({
+      ...compareTargets(`${field}.may`, 2, universe, (target) => {
+        const may = (intent: Intent) => (kind: string) => isInScope(target, kind, name, intent);
+        return groupByEffect(KINDS, [may(old), may(next)]).map(([effect, kinds]) => ({
           effect,
-          text: `The agent ${shown} may ${effect === "wider" ? "now" : "no longer"} propose changes of {}${ofKinds(kinds)}.`,
+          text: `The agent ${shown} may ${effect === "wider" ? "now" : "no longer"} propose changes of {}${formatKinds(kinds)}.`,
         }));
       }),
       ...(["max_open", "max_per_day"] as const).flatMap((limit) => {
         const [before, after] = [findAgentLimits(name, old)[limit], findAgentLimits(name, next)[limit]];
-        const what = limit === "max_open" ? "have open changes" : "propose changes a day";
-        const text = `The agent ${shown} may now ${what}, ${after} at most; it was ${before}.`;
-        return before === after ? [] : [difference(`${field}.may.${limit}`, 3, compareNumbers(before, after), text)];
+        const activity = limit === "max_open" ? "have open changes" : "propose changes a day";
+        const text = `The agent ${shown} may now ${activity}, ${after} at most; it was ${before}.`;
+        return before === after
+          ? []
+          : [createDifference(`${field}.may.${limit}`, 3, compareNumbers(before, after), text)];
       }),
       ...compareReads(name, old, next),
       ...(was === is
         ? []
-        : [difference(`${field}.token_sha256`, 3, "other", `The agent ${shown} has another secret.`)]),
+        : [createDifference(`${field}.token_sha256`, 3, "other", `The agent ${shown} has another secret.`)]),
     ];
   });
 }
@@ -121,27 +133,32 @@ function compareAgents(old: Intent, next: Intent, universe: Universe): Differenc
 function compareReads(name: string, old: Intent, next: Intent): Difference[] {
   const [before, after] = [findAgentLimits(name, old).read, findAgentLimits(name, next).read];
   if (before === after) return [];
-  const [what, effect] =
+  const [readable, effect] =
     after === "all"
       ? (["every change", "wider"] as const)
       : (["only the changes that it proposed", "narrower"] as const);
   return [
-    difference(`principals.${name}.may.read`, 2, effect, `The agent ${JSON.stringify(name)} may now read ${what}.`),
+    createDifference(
+      `principals.${name}.may.read`,
+      2,
+      effect,
+      `The agent ${JSON.stringify(name)} may now read ${readable}.`,
+    ),
   ];
 }
 
-const countsOf = (name: string, intent: Intent): string => {
+const describeLimits = (name: string, intent: Intent): string => {
   const { max_open, max_per_day, read } = findAgentLimits(name, intent);
   return `it may read ${read === "own" ? "only the changes that it proposed" : "every change"}, have ${max_open} open changes and propose ${max_per_day} a day at most`;
 };
 
-const ofKinds = (kinds: readonly string[]): string =>
+const formatKinds = (kinds: readonly string[]): string =>
   kinds.length === KINDS.length ? "" : ` of the kind ${kinds.join(", ")}`;
 
-const isInScope = (place: Place, kind: string, name: string, intent: Intent): boolean =>
-  passes(() => requireAgentScope(name, { ...makeChange(place), kind } as unknown as ProposeInput, intent));
+const isInScope = (target: TargetClass, kind: string, name: string, intent: Intent): boolean =>
+  isAccepted(() => requireAgentScope(name, { ...makeChange(target), kind } as unknown as ProposeInput, intent));
 
-function scopeAt(place: Place, name: string, intent: Intent, text: string, effect: "wider") {
-  const kinds = KINDS.filter((kind) => isInScope(place, kind, name, intent));
-  return kinds.length === 0 ? undefined : { effect, text: `${text}${ofKinds(kinds)}.` };
+function describeScope(target: TargetClass, name: string, intent: Intent, text: string, effect: "wider") {
+  const kinds = KINDS.filter((kind) => isInScope(target, kind, name, intent));
+  return kinds.length === 0 ? undefined : { effect, text: `${text}${formatKinds(kinds)}.` };
 }

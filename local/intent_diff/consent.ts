@@ -1,4 +1,4 @@
-/** Differences in who must consent to a change: forbidden targets, quorum, owners, deciders, minor changes. */
+/** Compares who must consent to a change: forbidden targets, quorum, owners, deciders, minor changes. */
 import { listMissingOrdinaryConsents, QUORUM } from "../../lib/changes/rules/missing.ts";
 import { type Actor, signerActor } from "../../lib/changes/rules/actor.ts";
 import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
@@ -10,37 +10,37 @@ import { listAgents } from "../../lib/changes/rules/principals.ts";
 import { createProposedContent } from "../../lib/changes/rules/propose.ts";
 import { canSign, requiresSignature } from "../../lib/changes/rules/signing.ts";
 import {
-  type AtPlace,
-  atPlaces,
-  byEffect,
+  type TargetDifference,
+  compareTargets,
+  groupByEffect,
   type Difference,
-  difference,
+  createDifference,
   type Effect,
   compareNumbers,
-  passes,
+  isAccepted,
 } from "./difference.ts";
-import { ANYBODY, makeChange, describeNames, type Place, type Universe } from "./universe.ts";
+import { ANY_OTHER_PERSON, makeChange, describeNames, type TargetClass, type Universe } from "./universe.ts";
 
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
-const isAllowed = (place: Place, { policy }: Intent): boolean =>
-  passes(() => requireAllowedTarget(makeChange(place), policy));
+const isAllowed = (target: TargetClass, { policy }: Intent): boolean =>
+  isAccepted(() => requireAllowedTarget(makeChange(target), policy));
 
 /** Lists the differences in what a change needs before it may be applied. */
 export function compareConsent(old: Intent, next: Intent, universe: Universe): Difference[] {
-  // Nothing else is decided about a target that one of them forbids.
-  const places = universe.places.filter((place) => isAllowed(place, old) && isAllowed(place, next));
-  const open = { ...universe, places };
+  // For a target that one of the intents forbids, no other rule matters.
+  const targets = universe.targets.filter((target) => isAllowed(target, old) && isAllowed(target, next));
+  const open = { ...universe, places: targets };
   return [
-    ...atPlaces("policy.forbidden_targets", 1, universe, (place) => {
-      const [was, is] = [isAllowed(place, old), isAllowed(place, next)];
+    ...compareTargets("policy.forbidden_targets", 1, universe, (target) => {
+      const [was, is] = [isAllowed(target, old), isAllowed(target, next)];
       if (was === is) return undefined;
       return is
         ? { effect: "wider", text: "Changes of {} may now be proposed and applied; nobody could." }
         : { effect: "narrower", text: "Nobody may change {} any longer." };
     }),
     ...compareQuorum(old, next, open),
-    ...atPlaces("policy.owners", 2, open, (place) => compareOwners(place, old, next)),
+    ...compareTargets("policy.owners", 2, open, (target) => compareOwners(target, old, next)),
     ...compareMinor(old, next, open),
     ...compareDeciders(old, next, open),
     ...compareSigning(old, next, universe),
@@ -49,44 +49,50 @@ export function compareConsent(old: Intent, next: Intent, universe: Universe): D
 
 function compareQuorum(old: Intent, next: Intent, universe: Universe): Difference[] {
   const needed = (tier: "standard" | "major", intent: Intent): number =>
-    listMissingOrdinaryConsents(makeChange(universe.places[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)
+    listMissingOrdinaryConsents(makeChange(universe.targets[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)
       ?.count ?? 0;
   return (["standard", "major"] as const).flatMap((tier) => {
-    if (universe.places.length === 0) return [];
+    if (universe.targets.length === 0) return [];
     const [was, is] = [needed(tier, old), needed(tier, next)];
     const text = `A ${tier} change now needs ${consents(is)}; it needed ${was}.`;
-    return was === is ? [] : [difference(`policy.required_approvers.${tier}`, 2, compareNumbers(is, was), text)];
+    return was === is ? [] : [createDifference(`policy.required_approvers.${tier}`, 2, compareNumbers(is, was), text)];
   });
 }
 
-/** Lists the owners' rules of a place, each as how many consents of whom. */
-const ownersAt = (place: Place, intent: Intent) =>
-  listMissingOrdinaryConsents(makeChange(place), intent)
+/** Lists the owner rules of a target: the number of consents, and the owners. */
+const listOwnerRules = (target: TargetClass, intent: Intent) =>
+  listMissingOrdinaryConsents(makeChange(target), intent)
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ count, of }) => ({ count, of: of.toSorted() }));
 
-type OwnersRule = ReturnType<typeof ownersAt>[number];
+type OwnersRule = ReturnType<typeof listOwnerRules>[number];
 
-function compareOwners(place: Place, old: Intent, next: Intent): AtPlace[] {
-  const [was, is] = [ownersAt(place, old), ownersAt(place, next)];
-  const asks = ({ count, of }: OwnersRule) => `${consents(count)} of ${describeNames(of)}`;
+function compareOwners(target: TargetClass, old: Intent, next: Intent): TargetDifference[] {
+  const [was, is] = [listOwnerRules(target, old), listOwnerRules(target, next)];
+  const describeRule = ({ count, of }: OwnersRule) => `${consents(count)} of ${describeNames(of)}`;
   const isMet = (rule: OwnersRule, by: readonly OwnersRule[]) =>
     by.some(({ count, of }) => count >= rule.count && of.every((name) => rule.of.includes(name)));
   return [
     ...was
       .filter((rule) => !isMet(rule, is))
-      .map((rule): AtPlace => ({ effect: "wider", text: `A change of {} no longer needs ${asks(rule)}.` })),
+      .map((rule): TargetDifference => ({
+        effect: "wider",
+        text: `A change of {} no longer needs ${describeRule(rule)}.`,
+      })),
     ...is
       .filter((rule) => !isMet(rule, was))
-      .map((rule): AtPlace => ({ effect: "narrower", text: `A change of {} now needs ${asks(rule)}.` })),
+      .map((rule): TargetDifference => ({
+        effect: "narrower",
+        text: `A change of {} now needs ${describeRule(rule)}.`,
+      })),
   ];
 }
 
 function compareDeciders(old: Intent, next: Intent, universe: Universe): Difference[] {
-  const decides = (intent: Intent, place: Place) => (name: string) =>
-    isDecider(makeChange(place), name, intent) && canSign(name, intent.policy.signing);
-  return atPlaces("policy.approvers", 3, universe, (place) =>
-    byEffect(universe.names, [decides(old, place), decides(next, place)]).map(([effect, names]) => ({
+  const decides = (intent: Intent, target: TargetClass) => (name: string) =>
+    isDecider(makeChange(target), name, intent) && canSign(name, intent.policy.signing);
+  return compareTargets("policy.approvers", 3, universe, (target) =>
+    groupByEffect(universe.names, [decides(old, target), decides(next, target)]).map(([effect, names]) => ({
       effect,
       text:
         effect === "wider"
@@ -98,9 +104,9 @@ function compareDeciders(old: Intent, next: Intent, universe: Universe): Differe
 
 function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const isFree = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
-  const found: Difference[] = byEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
-    difference(
-      changed.includes(ANYBODY) ? "policy.signed_only" : "principals.keys",
+  const found: Difference[] = groupByEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
+    createDifference(
+      changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
       3,
       effect,
       `Decisions of ${describeNames(changed)} ${effect === "wider" ? "need no longer" : "must now"} be signed.`,
@@ -108,12 +114,12 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
   );
   for (const name of names) {
     const ids = ({ policy: { signing } }: Intent) => (signing.keys[name] ?? []).map(({ id }) => id);
-    for (const [effect, keys] of byEffect(
+    for (const [effect, keys] of groupByEffect(
       [...new Set([...ids(old), ...ids(next)])],
       [(id) => ids(old).includes(id), (id) => ids(next).includes(id)],
     ))
       found.push(
-        difference(
+        createDifference(
           "principals.keys",
           3,
           effect,
@@ -124,37 +130,51 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
   for (const name of names) {
     const [was, is] = [listRequiredGroups(name, old), listRequiredGroups(name, next)];
     const [ended, added] = [was.filter((one) => !is.includes(one)), is.filter((one) => !was.includes(one))];
-    const what = `What ${JSON.stringify(name)} decides`;
+    const subject = `What ${JSON.stringify(name)} decides`;
     const group = "of the identity provider";
     if (ended.length > 0)
       found.push(
-        difference("principals.idp", 3, "wider", `${what} no longer needs a token with ${ended.join(", ")} ${group}.`),
+        createDifference(
+          "principals.idp",
+          3,
+          "wider",
+          `${subject} no longer needs a token with ${ended.join(", ")} ${group}.`,
+        ),
       );
     if (added.length > 0)
       found.push(
-        difference("principals.idp", 3, "narrower", `${what} now needs a token with ${added.join(", ")} ${group}.`),
+        createDifference(
+          "principals.idp",
+          3,
+          "narrower",
+          `${subject} now needs a token with ${added.join(", ")} ${group}.`,
+        ),
       );
   }
   const own = ({ policy }: Intent) =>
-    isForbiddenSelfApproval(makeChange({ target: "*", tenant: "" }, { proposer: ANYBODY }), ANYBODY, policy);
+    isForbiddenSelfApproval(
+      makeChange({ target: "*", tenant: "" }, { proposer: ANY_OTHER_PERSON }),
+      ANY_OTHER_PERSON,
+      policy,
+    );
   if (own(old) !== own(next))
     found.push(
       own(old)
-        ? difference("policy.self_approval", 2, "wider", "Proposers may now approve their own changes.")
-        : difference("policy.self_approval", 2, "narrower", "Nobody may approve their own change any longer."),
+        ? createDifference("policy.self_approval", 2, "wider", "Proposers may now approve their own changes.")
+        : createDifference("policy.self_approval", 2, "narrower", "Nobody may approve their own change any longer."),
     );
   return found;
 }
 
-/** Stands for a limit that is absent. */
+/** Used for a missing limit. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** Bounds of a minor change of one kind. */
-interface Minor {
+interface MinorLimits {
   users: number;
   risk: number;
   per_day: number;
-  /** It may apply by itself. */
+  /** True if it may apply by itself. */
   automatic: boolean;
 }
 
@@ -162,34 +182,40 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
   const limits = [old, next].map(({ policy }) => policy.minor);
   const counts = (field: "max_affected_users" | "max_per_day") =>
     limits.flatMap((minor) => minor?.[field] ?? []).concat(NO_LIMIT);
-  const isMinor = (place: Place, input: Partial<ProposeInput>, minor_today: number, intent: Intent, actor: Actor) => {
+  const isMinor = (
+    target: TargetClass,
+    input: Partial<ProposeInput>,
+    minor_today: number,
+    intent: Intent,
+    actor: Actor,
+  ) => {
     const stated = { tier: "minor", affected_users: 0, risk: "low", reversible: true, proposer: actor.actor, ...input };
-    const proposal = { ...makeChange(place), ...stated } as unknown as ProposeInput;
+    const proposal = { ...makeChange(target), ...stated } as unknown as ProposeInput;
     const graded = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
     return (
       createProposedContent(graded as Parameters<typeof createProposedContent>[0], { intent, actor }).tier === "minor"
     );
   };
-  const person = signerActor(ANYBODY);
-  const most = (all: readonly number[], passes: (count: number) => boolean) =>
+  const person = signerActor(ANY_OTHER_PERSON);
+  const findMaximum = (all: readonly number[], passes: (count: number) => boolean) =>
     all.filter(passes).reduce((a, b) => Math.max(a, b), 0);
-  const at = (place: Place, kind: ProposeInput["kind"], intent: Intent): Minor | undefined => {
-    const ask = (input: object, today = 0) => isMinor(place, { kind, ...input }, today, intent, person);
+  const at = (target: TargetClass, kind: ProposeInput["kind"], intent: Intent): MinorLimits | undefined => {
+    const ask = (input: object, today = 0) => isMinor(target, { kind, ...input }, today, intent, person);
     if (!ask({})) return undefined;
     return {
-      users: most(counts("max_affected_users"), (affected_users) => ask({ affected_users })),
-      risk: most([...RISKS.keys()], (risk) => ask({ risk: RISKS[risk] })),
-      per_day: most(counts("max_per_day"), (count) => count > 0 && ask({}, count - 1)),
+      users: findMaximum(counts("max_affected_users"), (affected_users) => ask({ affected_users })),
+      risk: findMaximum([...RISKS.keys()], (risk) => ask({ risk: RISKS[risk] })),
+      per_day: findMaximum(counts("max_per_day"), (count) => count > 0 && ask({}, count - 1)),
       automatic: ask({ apply_when: "approved" }),
     };
   };
   const kinds = (changed: readonly string[]) => `of the kind ${changed.join(", ")}`;
-  const found = atPlaces("policy.minor", 1, universe, (place) => {
+  const found = compareTargets("policy.minor", 1, universe, (target) => {
     const byText = new Map<string, { effect: Effect; kinds: string[] }>();
     const say = (effect: Effect, text: string, kind: string) =>
       byText.set(text, { effect, kinds: [...(byText.get(text)?.kinds ?? []), kind] });
     for (const kind of KINDS) {
-      const [was, is] = [at(place, kind, old), at(place, kind, next)];
+      const [was, is] = [at(target, kind, old), at(target, kind, next)];
       if (!was && is) say("wider", "may now be minor, which needs no consent.", kind);
       if (was && !is) say("narrower", "may no longer be minor, and need consent.", kind);
       if (!was || !is) continue;
@@ -227,24 +253,24 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
   return [...found, ...compareAgentsMinor(old, next, universe, isMinor)];
 }
 
-/** Compares whether an agent's own proposals may be minor, where a person's may be under both. */
+/** Compares if an agent's proposals may be minor, for targets and kinds for which a person's may be. */
 function compareAgentsMinor(
   old: Intent,
   next: Intent,
   universe: Universe,
-  isMinor: (place: Place, input: object, today: number, intent: Intent, actor: Actor) => boolean,
+  isMinor: (target: TargetClass, input: object, today: number, intent: Intent, actor: Actor) => boolean,
 ): Difference[] {
   const may = (intent: Intent): boolean => {
     const [agent = { name: "agent:one" }] = listAgents(intent);
-    const actors: Actor[] = [{ actor: agent.name, authenticated: "agent" }, signerActor(ANYBODY)];
-    return universe.places.some((place) =>
-      KINDS.some((kind) => actors.every((actor) => isMinor(place, { kind }, 0, intent, actor))),
+    const actors: Actor[] = [{ actor: agent.name, authenticated: "agent" }, signerActor(ANY_OTHER_PERSON)];
+    return universe.targets.some((target) =>
+      KINDS.some((kind) => actors.every((actor) => isMinor(target, { kind }, 0, intent, actor))),
     );
   };
   const [was, is] = [may(old), may(next)];
   if (was === is) return [];
   return [
-    difference(
+    createDifference(
       "policy.minor.agents",
       1,
       is ? "wider" : "narrower",

@@ -1,15 +1,15 @@
-/** Compares two intents: what may be done under the new one that could not be under the old one, and what no longer. */
+/** Compares two intents by what people and agents may do under each. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Intent, listKpiNames } from "../../lib/changes/rules/intent.ts";
 import { requireApplyWhen } from "../../lib/changes/rules/apply_when.ts";
 import { describeGuardrail, describeValueRule } from "../../lib/changes/rules/describe_rules.ts";
 import { compareActions } from "./actions.ts";
 import { compareConsent } from "./consent.ts";
-import { byEffect, type Difference, difference, passes } from "./difference.ts";
+import { groupByEffect, type Difference, createDifference, isAccepted } from "./difference.ts";
 import { compareTimes } from "./times.ts";
 import { collectUniverse } from "./universe.ts";
 
-/** Lists the differences, what may now be done first, and the gravest of that first. */
+/** Lists the differences: first those that allow more, then those that allow less, each by gravity. */
 export function diffIntents(old: Intent, next: Intent): Difference[] {
   const universe = collectUniverse([old, next]);
   const found = [
@@ -21,7 +21,7 @@ export function diffIntents(old: Intent, next: Intent): Difference[] {
     ...compareValues(old, next),
     ...compareKpis(old, next),
   ];
-  const all = [...found, ...unexplained(old, next, found)];
+  const all = [...found, ...findUnexplained(old, next, found)];
   const order = ["wider", "narrower", "other"];
   return all.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect) || a.gravity - b.gravity);
 }
@@ -31,11 +31,11 @@ function compareIdentity(old: Intent, next: Intent): Difference[] {
   const isNotNewer = next.update_epoch <= old.update_epoch;
   return [
     ...(isOther
-      ? [difference("product_id", 0, "other", `The product is now ${next.product_id}; it was ${old.product_id}.`)]
+      ? [createDifference("product_id", 0, "other", `The product is now ${next.product_id}; it was ${old.product_id}.`)]
       : []),
     ...(isNotNewer
       ? [
-          difference(
+          createDifference(
             "update_epoch",
             0,
             "other",
@@ -55,26 +55,31 @@ function compareKpis(old: Intent, next: Intent): Difference[] {
   const has = (list: readonly string[]) => (one: string) => list.includes(one);
   const [before, after] = [guardrails(old), guardrails(next)];
   return [
-    ...byEffect([...new Set([...was, ...is])], [has(was), has(is)]).map(([effect, names]) =>
-      difference("kpis", 5, "other", `${names.join(", ")} may ${effect === "wider" ? "now" : "no longer"} be fed.`),
+    ...groupByEffect([...new Set([...was, ...is])], [has(was), has(is)]).map(([effect, names]) =>
+      createDifference(
+        "kpis",
+        5,
+        "other",
+        `${names.join(", ")} may ${effect === "wider" ? "now" : "no longer"} be fed.`,
+      ),
     ),
-    ...changed.map((name) => difference("kpis", 5, "other", `${name} has another goal.`)),
+    ...changed.map((name) => createDifference("kpis", 5, "other", `${name} has another goal.`)),
     ...compareSentences("policy.guardrails", [before, after], "a guardrail"),
   ];
 }
 
-/** Compares rules that hold something back, each as a sentence. */
+/** Compares rules that restrict changes, each as a sentence; `ruleKind` such as `a guardrail`. */
 const compareSentences = (
   field: string,
   [old, next]: readonly [readonly string[], readonly string[]],
-  what: string,
+  ruleKind: string,
 ): Difference[] =>
-  byEffect([...new Set([...old, ...next])], [(rule) => old.includes(rule), (rule) => next.includes(rule)]).flatMap(
+  groupByEffect([...new Set([...old, ...next])], [(rule) => old.includes(rule), (rule) => next.includes(rule)]).flatMap(
     ([effect, rules]) =>
       rules.map((rule) =>
         effect === "wider"
-          ? difference(field, 3, "narrower", `There is now ${what}: ${rule}.`)
-          : difference(field, 3, "wider", `There is no longer ${what}: ${rule}.`),
+          ? createDifference(field, 3, "narrower", `There is now ${ruleKind}: ${rule}.`)
+          : createDifference(field, 3, "wider", `There is no longer ${ruleKind}: ${rule}.`),
       ),
   );
 
@@ -91,30 +96,30 @@ const AUTOMATIONS = {
   scheduled: "by themselves at a time",
 } as const;
 
-/** Compares in which ways changes may apply by themselves. */
+/** Compares when changes may apply by themselves. */
 function compareAutomation(old: Intent, next: Intent): Difference[] {
   const now = Date.UTC(2026, 0, 5);
   const may = (mode: string, { policy }: Intent): boolean => {
     const apply_when = mode === "scheduled" ? new Date(now + 1).toISOString() : mode;
-    return passes(() => requireApplyWhen({ apply_when }, policy, now));
+    return isAccepted(() => requireApplyWhen({ apply_when }, policy, now));
   };
-  return (Object.entries(AUTOMATIONS) as [string, string][]).flatMap(([mode, how]) => {
+  return (Object.entries(AUTOMATIONS) as [string, string][]).flatMap(([mode, manner]) => {
     const [was, is] = [may(mode, old), may(mode, next)];
     if (was === is) return [];
-    const text = `Changes may ${is ? "now" : "no longer"} apply ${how}, where their proposal says so.`;
-    return [difference("policy.apply_when", 2, is ? "wider" : "narrower", text)];
+    const text = `Changes may ${is ? "now" : "no longer"} apply ${manner}, where their proposal says so.`;
+    return [createDifference("policy.apply_when", 2, is ? "wider" : "narrower", text)];
   });
 }
 
-/** Fields of `policy` whose rules are compared by what they decide. */
+/** Fields of `policy` that other functions compare by their effects. */
 const COMPARED: ReadonlySet<string> = new Set(
   "minor required_approvers approvers permissions self_approval signed_only consent_ttl_hours owners approval_ttl_hours on_stale on_moved on_drift windows break_glass on_conflict forbidden_targets guardrails apply_when targets".split(
     " ",
   ),
 );
 
-/** Names rules that are written differently and that no other difference is about. */
-function unexplained(old: Intent, next: Intent, found: readonly Difference[]): Difference[] {
+/** Lists fields of `policy` that differ and that no other difference explains. */
+function findUnexplained(old: Intent, next: Intent, found: readonly Difference[]): Difference[] {
   const rules = (intent: Intent): Record<string, unknown> => {
     const { signing: _, groups: __, ...policy } = intent.policy;
     return Object.fromEntries(Object.entries(policy).map(([field, rule]) => [`policy.${field}`, rule]));
@@ -126,7 +131,7 @@ function unexplained(old: Intent, next: Intent, found: readonly Difference[]): D
     .filter((field) => !found.some((one) => one.field === field || one.field.startsWith(`${field}.`)))
     .map((field) =>
       COMPARED.has(field.replace("policy.", ""))
-        ? difference(field, 7, "other", `${field} is written differently, and nothing follows from it.`)
-        : difference(field, 6, "other", `${field} differs; read it in both.`),
+        ? createDifference(field, 7, "other", `${field} is written differently, and nothing follows from it.`)
+        : createDifference(field, 6, "other", `${field} differs; read it in both.`),
     );
 }

@@ -1,5 +1,5 @@
-/** Differences between two intents, and how the same difference of many places becomes one sentence. */
-import { describePlaces, type Place, type Universe } from "./universe.ts";
+/** Creates differences between two intents; one that is the same for many targets becomes one sentence. */
+import { describeTargetClasses, type TargetClass, type Universe } from "./universe.ts";
 
 /** `wider`: more may be done, by more people or with less consent; `narrower`: less; `other`: neither. */
 export type Effect = "wider" | "narrower" | "other";
@@ -14,35 +14,35 @@ export interface Difference {
   text: string;
 }
 
-/** A difference at one place; `{}` in the text stands for the places that have the same. */
-export type AtPlace = Omit<Difference, "gravity" | "field">;
+/** A difference for one class of targets; `{}` in its text stands for all classes with the same difference. */
+export type TargetDifference = Omit<Difference, "gravity" | "field">;
 
-/** Lists the differences at all places; where several places have the same, it is one difference that names them. */
-export function atPlaces(
+/** Lists the differences for all classes of targets; classes with the same difference are joined. */
+export function compareTargets(
   field: string,
   gravity: number,
   universe: Universe,
-  ask: (place: Place) => AtPlace | readonly AtPlace[] | undefined,
+  ask: (target: TargetClass) => TargetDifference | readonly TargetDifference[] | undefined,
 ): Difference[] {
-  const found = new Map<string, { effect: Effect; places: Place[] }>();
-  for (const place of universe.places)
-    for (const { effect, text } of [ask(place) ?? []].flat()) {
+  const found = new Map<string, { effect: Effect; places: TargetClass[] }>();
+  for (const target of universe.targets)
+    for (const { effect, text } of [ask(target) ?? []].flat()) {
       const same = found.get(text) ?? { effect, places: [] };
-      found.set(text, { effect, places: [...same.places, place] });
+      found.set(text, { effect, places: [...same.places, target] });
     }
-  return [...found].map(([text, { effect, places }]) => ({
+  return [...found].map(([text, { effect, places: targets }]) => ({
     effect,
     field,
     gravity,
-    text: text.replace("{}", describePlaces(places, universe)),
+    text: text.replace("{}", describeTargetClasses(targets, universe)),
   }));
 }
 
-/** The effect of a limit that may be absent: a larger number is wider. */
+/** Returns the effect of a changed limit: a larger number is wider. */
 export const compareNumbers = (old: number, next: number): Effect => (next > old ? "wider" : "narrower");
 
-/** Returns names in a group for each effect that a change of a permission has on them. */
-export function byEffect(
+/** Groups names by the effect that a changed permission has on them. */
+export function groupByEffect(
   names: readonly string[],
   [old, next]: readonly [(name: string) => boolean, (name: string) => boolean],
 ): [Effect, string[]][] {
@@ -53,8 +53,8 @@ export function byEffect(
     .filter(([, changed]) => changed.length > 0);
 }
 
-/** Returns true where a rule does not throw. */
-export function passes(rule: () => void): boolean {
+/** Checks that a rule does not throw. */
+export function isAccepted(rule: () => void): boolean {
   try {
     rule();
     return true;
@@ -63,8 +63,8 @@ export function passes(rule: () => void): boolean {
   }
 }
 
-/** A difference that is the same for all places. */
-export const difference = (field: string, gravity: number, effect: Effect, text: string): Difference => ({
+/** Creates a difference that is the same for all targets. */
+export const createDifference = (field: string, gravity: number, effect: Effect, text: string): Difference => ({
   effect,
   field,
   gravity,

@@ -1,29 +1,35 @@
-/** Differences in when changes may be applied, and how long they wait. */
+/** Compares when changes may be applied, and how long they wait. */
 import { DAY_MS, HOUR_MS } from "../../lib/kit/days.ts";
 import type { Intent, Policy } from "../../lib/changes/rules/intent.ts";
 import { findClosure, DAYS, isAllowed, selectWindows } from "../../lib/changes/rules/windows.ts";
-import { type AtPlace, atPlaces, type Difference, difference, compareNumbers } from "./difference.ts";
-import { makeChange, type Place, type Universe } from "./universe.ts";
+import {
+  type TargetDifference,
+  compareTargets,
+  type Difference,
+  createDifference,
+  compareNumbers,
+} from "./difference.ts";
+import { makeChange, type TargetClass, type Universe } from "./universe.ts";
 
 /** Lists the differences in windows and time limits. */
 export const compareTimes = (old: Intent, next: Intent, universe: Universe): Difference[] => [
-  ...atPlaces("policy.windows.deny", 4, universe, (place) => comparePeriods(place, old.policy, next.policy)),
+  ...compareTargets("policy.windows.deny", 4, universe, (target) => comparePeriods(target, old.policy, next.policy)),
   ...compareHours(old.policy, next.policy),
   ...compareLimits(old.policy, next.policy),
 ];
 
 const QUARTER_MS = HOUR_MS / 4;
 
-/** Compares denied periods from one beginning or end to the next; yearly ones in the year after the last that is named too. */
-function comparePeriods(place: Place, old: Policy, next: Policy): AtPlace[] {
+/** Compares denied periods between their beginnings and ends; yearly ones also in the next year. */
+function comparePeriods(target: TargetClass, old: Policy, next: Policy): TargetDifference[] {
   const periods = [old, next].flatMap(({ windows }) => windows.deny);
   const moments = periods.flatMap(({ from, to, yearly }) => {
     const times = [Date.parse(from), Date.parse(to)];
     return yearly ? [...times, ...times.map(inNextYear)] : times;
   });
   const isClosed = (at: number, { windows }: Policy): boolean =>
-    findClosure({ ...selectWindows(windows, makeChange(place)), allow: [] }, at) !== undefined;
-  return spans(
+    findClosure({ ...selectWindows(windows, makeChange(target)), allow: [] }, at) !== undefined;
+  return findSpans(
     [...new Set(moments)].toSorted((a, b) => a - b),
     (at) => [isClosed(at, old), isClosed(at, next)],
   ).map(({ from, to, open }) => ({
@@ -38,8 +44,8 @@ function inNextYear(at: number): number {
   return then.getTime();
 }
 
-/** Joins neighbouring moments at which one intent is closed and the other is not; `open`: the new one is not. */
-function spans(moments: readonly number[], ask: (at: number) => readonly [boolean, boolean]) {
+/** Joins neighbouring moments at which only one of the intents denies applies; `open`: the new one allows them. */
+function findSpans(moments: readonly number[], ask: (at: number) => readonly [boolean, boolean]) {
   const found: { from: number; to: number; open: boolean }[] = [];
   for (const [index, at] of moments.entries()) {
     const [was, is] = ask(at);
@@ -54,14 +60,14 @@ function spans(moments: readonly number[], ask: (at: number) => readonly [boolea
 
 const minute = (at: number): string => new Date(at).toISOString().replace(/:00\.000Z$/, "Z");
 
-/** A Monday of winter time and one of summer time, in both hemispheres. */
+/** A Monday in January and one in July: winter and summer time in both hemispheres. */
 const MONDAYS = [Date.UTC(2026, 0, 5), Date.UTC(2026, 6, 6)];
 
-/** Compares the hours of a week, in quarters of an hour, which clocks keep. */
+/** Compares the allowed hours of a week in steps of 15 minutes, since offsets of time zones are multiples of that. */
 function compareHours(old: Policy, next: Policy): Difference[] {
   for (const monday of MONDAYS) {
     const moments = Array.from({ length: (7 * DAY_MS) / QUARTER_MS + 1 }, (_, index) => monday + index * QUARTER_MS);
-    const found = spans(moments, (at) => [!isAllowed(old.windows.allow, at), !isAllowed(next.windows.allow, at)]);
+    const found = findSpans(moments, (at) => [!isAllowed(old.windows.allow, at), !isAllowed(next.windows.allow, at)]);
     if (found.length === 0) continue;
     const month = monday === MONDAYS[0] ? "January" : "July";
     return (["wider", "narrower"] as const).flatMap((effect) => {
@@ -69,7 +75,7 @@ function compareHours(old: Policy, next: Policy): Difference[] {
         .filter(({ open }) => open === (effect === "wider"))
         .map(({ from, to }) => `${weekTime(from)} to ${weekTime(to)}`);
       const text = `Changes may ${effect === "wider" ? "now" : "no longer"} be applied on ${hours.join(", ")} UTC, as in ${month}.`;
-      return hours.length === 0 ? [] : [difference("policy.windows.allow", 4, effect, text)];
+      return hours.length === 0 ? [] : [createDifference("policy.windows.allow", 4, effect, text)];
     });
   }
   return [];
@@ -81,19 +87,19 @@ const weekTime = (at: number): string => {
 };
 
 function compareLimits(old: Policy, next: Policy): Difference[] {
-  const limit = (field: "consent_ttl_hours" | "approval_ttl_hours", what: string) => {
+  const limit = (field: "consent_ttl_hours" | "approval_ttl_hours", subject: string) => {
     const [was, is] = [old[field] ?? Infinity, next[field] ?? Infinity];
     const hours = (count: number) => (count === Infinity ? "as long as it takes" : `${count} hours`);
-    const text = `${what} now waits ${hours(is)}; it was ${hours(was)}.`;
-    return was === is ? [] : [difference(`policy.${field}`, 4, compareNumbers(was, is), text)];
+    const text = `${subject} now waits ${hours(is)}; it was ${hours(was)}.`;
+    return was === is ? [] : [createDifference(`policy.${field}`, 4, compareNumbers(was, is), text)];
   };
-  const block = (field: "on_conflict" | "on_stale" | "on_moved", what: string) =>
+  const block = (field: "on_conflict" | "on_stale" | "on_moved", subject: string) =>
     old[field] === next[field]
       ? []
       : [
           next[field] === "block"
-            ? difference(`policy.${field}`, 4, "narrower", `${what} is now rejected; it was reported only.`)
-            : difference(`policy.${field}`, 4, "wider", `${what} is now reported only; it was rejected.`),
+            ? createDifference(`policy.${field}`, 4, "narrower", `${subject} is now rejected; it was reported only.`)
+            : createDifference(`policy.${field}`, 4, "wider", `${subject} is now reported only; it was rejected.`),
         ];
   return [
     ...limit("consent_ttl_hours", "A change without consent"),
@@ -104,7 +110,7 @@ function compareLimits(old: Policy, next: Policy): Difference[] {
     ...(old.on_drift === next.on_drift
       ? []
       : [
-          difference(
+          createDifference(
             "policy.on_drift",
             4,
             "other",

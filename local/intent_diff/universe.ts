@@ -1,31 +1,31 @@
-/** The subjects for which two intents are compared: every target, tenant and name that a rule of either can tell from others. */
+/** Collects the targets, tenants and names for which two intents are compared: all that their rules name, and all others as one. */
 import { canBeApprover } from "../../lib/changes/rules/approver_name.ts";
 import type { Change } from "../../lib/changes/rules/change.ts";
 import type { Intent } from "../../lib/changes/rules/intent.ts";
 import { isCovered } from "../../lib/changes/rules/target_pattern.ts";
 
 /** Stands for a person whom neither intent names. */
-export const ANYBODY = "everybody else";
+export const ANY_OTHER_PERSON = "everybody else";
 /** Stands for a tenant that neither intent names. */
 const OTHER_TENANT = "any other tenant";
 
 /** A class of targets, by its pattern, for one tenant. */
-export interface Place {
+export interface TargetClass {
   target: string;
   tenant: string;
 }
 
-/** Everything that is asked about. */
+/** Classes of targets and names for which rules are evaluated. */
 export interface Universe {
-  places: readonly Place[];
+  targets: readonly TargetClass[];
   names: readonly string[];
 }
 
-/** Collects what the rules of two intents name. */
+/** Collects the targets, tenants and names in the rules of two intents. */
 export function collectUniverse(intents: readonly Intent[]): Universe {
   const patterns = new Set(["*"]);
   const tenants = new Set([OTHER_TENANT]);
-  const names = new Set([ANYBODY]);
+  const names = new Set([ANY_OTHER_PERSON]);
   const collect = (rule: unknown, field = ""): void => {
     if (typeof rule !== "object" || rule === null) return;
     for (const [key, inner] of Object.entries(rule)) {
@@ -42,23 +42,23 @@ export function collectUniverse(intents: readonly Intent[]): Universe {
       for (const name of list ?? []) names.add(name);
     for (const [name, { kind }] of Object.entries(principals)) if (kind === "person") names.add(name);
   }
-  const targets = withOverlaps([...patterns]);
+  const targets = addOverlaps([...patterns]);
   const places = targets.flatMap((target) => [...tenants].map((tenant) => ({ target, tenant })));
-  return { places, names: [...names].filter(canBeApprover) };
+  return { targets: places, names: [...names].filter(canBeApprover) };
 }
 
 /** Fields that list patterns of targets. */
 const TARGETS: ReadonlySet<string> = new Set(["targets", "forbidden_targets", "match"]);
 
-/** Adds what a pattern with a beginning has in common with one that has an end. */
-function withOverlaps(patterns: readonly string[]): string[] {
+/** Adds the intersections of patterns such as `a*` and `*b`: `a*b`. */
+function addOverlaps(patterns: readonly string[]): string[] {
   const beginnings = patterns.filter((pattern) => /^[^*]+\*$/.test(pattern));
   const ends = patterns.filter((pattern) => /^\*[^*]+$/.test(pattern));
   return [...new Set([...patterns, ...beginnings.flatMap((one) => ends.map((other) => one.slice(0, -1) + other))])];
 }
 
-/** Returns a change of a place, for the rules that judge changes. */
-export const makeChange = ({ target, tenant }: Place, over: Partial<Change> = {}): Change =>
+/** Creates a change of a class of targets, to evaluate rules with. */
+export const makeChange = ({ target, tenant }: TargetClass, over: Partial<Change> = {}): Change =>
   ({
     change_id: "",
     tenant_id: tenant,
@@ -73,19 +73,19 @@ export const makeChange = ({ target, tenant }: Place, over: Partial<Change> = {}
     ...over,
   }) as unknown as Change;
 
-/** Describes places in words, as `price.* except price.eu.* for tenant "t1"`. */
-export function describePlaces(places: readonly Place[], { places: all }: Universe): string {
-  const targetsOf = (from: readonly Place[], tenant: string) =>
+/** Describes classes of targets, as `price.* except price.eu.* for tenant "t1"`. */
+export function describeTargetClasses(places: readonly TargetClass[], { targets: all }: Universe): string {
+  const listPatterns = (from: readonly TargetClass[], tenant: string) =>
     from.filter((place) => place.tenant === tenant).map(({ target }) => target);
   const tenants = [...new Set(all.map(({ tenant }) => tenant))];
   const groups = new Map<string, string[]>();
   for (const tenant of tenants) {
-    const targets = targetsOf(places, tenant);
+    const targets = listPatterns(places, tenant);
     if (targets.length === 0) continue;
-    const text = describeTargets(targets, targetsOf(all, tenant));
+    const text = describeTargets(targets, listPatterns(all, tenant));
     groups.set(text, [...(groups.get(text) ?? []), tenant]);
   }
-  return [...groups].map(([text, of]) => `${text}${forTenants(of, tenants)}`).join(", and of ");
+  return [...groups].map(([text, of]) => `${text}${formatTenants(of, tenants)}`).join(", and of ");
 }
 
 function describeTargets(targets: readonly string[], all: readonly string[]): string {
@@ -101,13 +101,13 @@ function describeTargets(targets: readonly string[], all: readonly string[]): st
   return exceptions.length === 0 ? named : `${named} except ${exceptions.join(", ")}`;
 }
 
-function forTenants(tenants: readonly string[], all: readonly string[]): string {
+function formatTenants(tenants: readonly string[], all: readonly string[]): string {
   if (tenants.length === all.length) return "";
   const named = tenants.filter((tenant) => tenant !== OTHER_TENANT).map((tenant) => JSON.stringify(tenant));
   const words = tenants.includes(OTHER_TENANT) ? [...named, "every tenant that no rule names"] : named;
   return ` for ${tenants.length === 1 && named.length === 1 ? "tenant" : "tenants"} ${words.join(", ")}`;
 }
 
-/** Describes people in words. */
+/** Describes people. */
 export const describeNames = (names: readonly string[]): string =>
-  names.includes(ANYBODY) ? "everybody else" : names.map((name) => JSON.stringify(name)).join(", ");
+  names.includes(ANY_OTHER_PERSON) ? "everybody else" : names.map((name) => JSON.stringify(name)).join(", ");

@@ -1,53 +1,53 @@
-/** How many strangers may stand at the door: sockets that have not proved themselves cannot use up the process. */
+/** Limits unauthenticated connections of the link, so that they cannot exhaust the process. */
 
-/** At once, in all and from one address. */
-export const STRANGERS = { total: 64, perAddress: 8 } as const;
+/** Maximum numbers of concurrent unauthenticated connections: in total, and from one address. */
+export const UNAUTHENTICATED_LIMITS = { total: 64, perAddress: 8 } as const;
 
-/** A connection that has not proved itself yet. */
+/** A connection that is not authenticated yet. */
 export interface UnauthenticatedPeer {
   /** The address it comes from, without its port. */
   readonly from: string;
-  /** It has named a shared secret; an idle socket has not. */
+  /** True after it named a shared secret. */
   readonly greeted: boolean;
   close(reason: string): void;
 }
 
-/** The strangers of one listener. */
+/** The unauthenticated connections of one listener. */
 export interface Admission {
   readonly size: number;
   /**
-   * Lets one in. Where there is no room the oldest that has not named a secret makes way, or else the oldest of all: a
-   * name can be overheard, so a peer that repeats one and then says nothing must not keep the others out until its time is
-   * over. A good peer needs two round trips.
+   * Admits a connection. If there are too many, the oldest one that has not named a secret is closed, or else the oldest of all: a
+   * name can be overheard, so connections that name a secret and then stay silent must not block others. A real peer needs only
+   * two round trips.
    */
-  admit(stranger: UnauthenticatedPeer): void;
-  /** Forgets one: it has proved itself, or is gone. */
-  release(stranger: UnauthenticatedPeer): void;
+  admit(peer: UnauthenticatedPeer): void;
+  /** Removes a connection that was authenticated or closed. */
+  release(peer: UnauthenticatedPeer): void;
 }
 
-/** An empty door. */
-export function admission(limits: { total: number; perAddress: number } = STRANGERS): Admission {
-  const strangers = new Set<UnauthenticatedPeer>();
+/** Creates an admission without connections. */
+export function createAdmission(limits: { total: number; perAddress: number } = UNAUTHENTICATED_LIMITS): Admission {
+  const peers = new Set<UnauthenticatedPeer>();
 
-  const makeRoom = (among: UnauthenticatedPeer[], limit: number): void => {
-    if (among.length < limit) return;
-    const leaves = among.find(({ greeted }) => !greeted) ?? among[0]!;
-    strangers.delete(leaves);
-    leaves.close("another connection needed the room");
+  const makeRoom = (candidates: UnauthenticatedPeer[], limit: number): void => {
+    if (candidates.length < limit) return;
+    const evicted = candidates.find(({ greeted }) => !greeted) ?? candidates[0]!;
+    peers.delete(evicted);
+    evicted.close("another connection needed the room");
   };
 
   return {
     get size() {
-      return strangers.size;
+      return peers.size;
     },
-    admit(stranger) {
+    admit(peer) {
       makeRoom(
-        [...strangers].filter(({ from }) => from === stranger.from),
+        [...peers].filter(({ from }) => from === peer.from),
         limits.perAddress,
       );
-      makeRoom([...strangers], limits.total);
-      strangers.add(stranger);
+      makeRoom([...peers], limits.total);
+      peers.add(peer);
     },
-    release: (stranger) => void strangers.delete(stranger),
+    release: (peer) => void peers.delete(peer),
   };
 }

@@ -1,4 +1,4 @@
-/** One socket with its session: time limits, questions that wait for answers, and bounds on what may pile up. */
+/** Runs one connection to a peer: its session, time limits, pending questions, and limits on buffered data. */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
@@ -9,16 +9,16 @@ import type { Timers } from "./timers.ts";
 
 /** Times in milliseconds, sizes in bytes. */
 export const LIMITS = {
-  /** From the start of the connection to the end of the handshake. */
+  /** Time from connecting to the end of the handshake. */
   handshake: 5_000,
   pingEvery: 15_000,
-  /** Without a whole frame for this long, the other end is taken for dead. */
+  /** Time without a complete frame after which the connection is closed. */
   deadAfter: 45_000,
-  /** Waiting for an answer. */
+  /** Time for an answer. */
   answer: 5_000,
-  /** Requests of one peer that are being answered at once. */
+  /** Concurrent requests of one peer. */
   answering: 64,
-  /** Maximum number of bytes that wait for an end that does not read. */
+  /** Bytes that may be buffered for a peer that does not read. */
   unsent: 4 * 1024 * 1024,
 } as const;
 
@@ -30,23 +30,23 @@ export interface ConnectionOptions extends Omit<SessionOptions, "nonce" | "mac">
   timers: Timers;
   answer(peer: PeerIdentity, request: { message: string; body: unknown }): Promise<PeerAnswer>;
   onEstablished(connection: Connection, peer: PeerIdentity): void;
-  /** Once, for whatever reason; the reason is for this node's own log. */
+  /** Called once; the reason is for this node's own log. */
   onClosed(connection: Connection, reason: string): void;
 }
 
-/** A connection to one peer, before and after it has proved itself. */
+/** A connection to a peer, before and after its authentication. */
 export interface Connection {
   readonly role: Role;
   readonly address: string;
-  /** The other end has named a shared secret. */
+  /** True after the other end named a shared secret. */
   readonly greeted: boolean;
   readonly peer: PeerIdentity | undefined;
-  /** When the last whole frame came, by the time of day, and how long the last ping took; milliseconds. */
+  /** Time of the last complete frame (ms since 1970), and duration of the last ping (ms). */
   readonly lastSeen: number;
   readonly rtt: number | null;
-  /** Asks; rejects with `LinkError` when no answer comes. */
+  /** Asks the peer. Errors: `LinkError` without an answer. */
   ask(message: Message, body: unknown): Promise<PeerAnswer>;
-  /** Closes without a word to the other end. */
+  /** Closes; the reason is not sent. */
   close(reason: string): void;
 }
 
@@ -56,7 +56,7 @@ interface Question {
   forget(): void;
 }
 
-/** Takes over a socket that is connected or about to be. */
+/** Opens a connection on a socket that is connected or connecting. */
 export function openConnection(options: ConnectionOptions): Connection {
   const { socket, role, address, clock, timers } = options;
   const nonce = crypto.getRandomValues(new Uint8Array(32));
@@ -65,7 +65,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let peer: PeerIdentity | undefined;
   let closed = false;
   let lastSeen = clock.now();
-  let heardAt = timers.now();
+  let lastFrameAt = timers.now();
   let rtt: number | null = null;
   let pingedAt: number | undefined;
   let nextId = 1;
@@ -86,7 +86,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     options.onClosed(connection, reason);
   };
 
-  /** Sends all bytes written in one turn in one piece. */
+  /** Sends all bytes of one turn of the event loop in one packet. */
   const write = (bytes: Uint8Array): void => {
     if (closed) return;
     if (!corked) {
@@ -102,22 +102,22 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 
   const keepAlive = (): void => {
-    const silence = timers.now() - heardAt;
+    const silence = timers.now() - lastFrameAt;
     if (silence >= LIMITS.deadAfter) return close("nothing came from the other end");
     cancelTimer = timers.after(Math.min(LIMITS.pingEvery, LIMITS.deadAfter - silence), keepAlive);
     pingedAt ??= timers.now();
     write(link.ping());
   };
 
-  const heard = (): void => {
+  const recordFrame = (): void => {
     lastSeen = clock.now();
-    heardAt = timers.now();
+    lastFrameAt = timers.now();
   };
 
   const establish = (identity: PeerIdentity): void => {
     peer = identity;
     cancelTimer();
-    heard();
+    recordFrame();
     options.onEstablished(connection, identity);
     if (!closed) keepAlive();
   };
@@ -168,16 +168,16 @@ export function openConnection(options: ConnectionOptions): Connection {
         if (closed || !peer) return reject(new LinkError("peer_unreachable", "the connection is closed"));
         const id = nextId++;
         const bytes = link.request(id, message, body);
-        const settle = (): void => {
+        const finish = (): void => {
           cancel();
           questions.delete(id);
         };
         const cancel = timers.after(LIMITS.answer, () => {
-          settle();
+          finish();
           reject(new LinkError("peer_timeout", `the peer did not answer within ${LIMITS.answer / 1000} s`));
         });
         questions.set(id, {
-          resolve: (answered) => (settle(), resolve(answered)),
+          resolve: (answered) => (finish(), resolve(answered)),
           reject,
           forget: cancel,
         });
@@ -195,7 +195,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (closed) return;
     const { send, events } = link.receive(chunk);
     for (const bytes of send) write(bytes);
-    if (send.length > 0 || events.some(({ kind }) => kind !== "violation")) heard();
+    if (send.length > 0 || events.some(({ kind }) => kind !== "violation")) recordFrame();
     for (const event of events) {
       if (closed) return;
       onEvent(event);

@@ -1,12 +1,12 @@
-/** Keeps one configured address connected: dials, waits with jitter after a failure, dials again. */
+/** Keeps a connection to one configured address: after a failure it dials again, with a delay and jitter. */
 import { connect, type Socket } from "node:net";
 import { reconnectDelay } from "../../lib/link/backoff.ts";
 import type { PeerAddress } from "../option_values.ts";
 import type { Connection } from "./connection.ts";
 import type { Timers } from "./timers.ts";
 
-/** A connection that lasted this long, in milliseconds, ends a row of failures. */
-const SETTLED_MS = 30_000;
+/** A connection that lasted so long resets the delay. */
+const STABLE_MS = 30_000;
 
 /** Options of a dialer. */
 export interface DialerOptions {
@@ -15,7 +15,7 @@ export interface DialerOptions {
   random: () => number;
   /** Takes over the socket that dials; `onClosed` of that connection goes to `ended`. */
   open(socket: Socket, address: string): Connection;
-  /** Returns whether there is a connection to the peer already, no matter which end dialled. */
+  /** Checks that the peer is connected, whichever end dialled. */
   isUp(peerId: string): boolean;
 }
 
@@ -23,25 +23,26 @@ export interface DialerOptions {
 export interface Dialer {
   /** `host:port` */
   readonly address: string;
-  /** Who answered there last. */
+  /** The peer that answered there last. */
   readonly peerId: string | null;
   readonly state: "up" | "down" | "unknown";
   start(): void;
-  /** Its connection has proved itself. */
+  /** Records that its connection was authenticated. */
   established(peerId: string): void;
-  /** Its connection is over; `lasted` is how long it was established, in milliseconds. */
+  /** Records that its connection ended; `lasted`: time since its authentication, in milliseconds. */
   ended(lasted: number): void;
-  /** A connection to the peer, not this dialer's, is gone: dials if it had been waiting for that. */
+  /** Records that another connection to the peer ended; dials if this dialer had relied on it. */
   peerGone(peerId: string): void;
   stop(): void;
 }
 
-/** `host:port`, an IPv6 address in brackets. */
-export const addressText = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
+/** Formats `host:port`; an IPv6 address is in brackets. */
+export const formatAddress = (host: string, port: number): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-/** A dialer that has not started. */
-export function dialer({ address, timers, random, open, isUp }: DialerOptions): Dialer {
-  const text = addressText(address.host, address.port);
+/** Creates a dialer that is not started yet. */
+export function createDialer({ address, timers, random, open, isUp }: DialerOptions): Dialer {
+  const text = formatAddress(address.host, address.port);
   let stage: "idle" | "busy" | "waiting" | "stopped" = "idle";
   let peerId: string | null = null;
   let state: Dialer["state"] = "unknown";
@@ -53,7 +54,7 @@ export function dialer({ address, timers, random, open, isUp }: DialerOptions): 
     open(connect(address), text);
   };
 
-  const again = (): void => {
+  const scheduleRetry = (): void => {
     if (stage === "stopped") return;
     if (peerId !== null && isUp(peerId)) {
       stage = "idle";
@@ -78,13 +79,13 @@ export function dialer({ address, timers, random, open, isUp }: DialerOptions): 
     },
     ended(lasted) {
       state = "down";
-      if (lasted >= SETTLED_MS) failures = 0;
-      again();
+      if (lasted >= STABLE_MS) failures = 0;
+      scheduleRetry();
     },
     peerGone(id) {
       if (id !== peerId) return;
       state = "down";
-      if (stage === "idle") again();
+      if (stage === "idle") scheduleRetry();
     },
     stop() {
       stage = "stopped";

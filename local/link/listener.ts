@@ -1,16 +1,16 @@
-/** The listening side of the link. */
+/** Listens for connections of peers. */
 import { createServer, type Server, type Socket } from "node:net";
-import { addressText } from "./dialer.ts";
+import { formatAddress } from "./dialer.ts";
 
 /** A listening link. */
 export interface Listener {
-  /** `host:port`, the port resolved. */
+  /** `host:port`, with the actual port. */
   readonly address: string;
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** Listens; rejects with Node's error (`EADDRINUSE`, …) when it cannot. A socket that is gone already is not handed on. */
+/** Listens, and passes on sockets that are still open. Errors: Node's own (`EADDRINUSE`, …). */
 export async function listen(
   at: { host: string; port: number },
   onSocket: (socket: Socket, from: string) => void,
@@ -20,16 +20,16 @@ export async function listen(
     if (socket.remoteAddress === undefined) socket.destroy();
     else onSocket(socket, socket.remoteAddress);
   });
-  const port = await started(server, at);
+  const port = await startListening(server, at);
   server.on("error", onError);
   return {
-    address: addressText(at.host, port),
+    address: formatAddress(at.host, port),
     port,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }
 
-function started(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+function startListening(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, () => {

@@ -1,22 +1,22 @@
-/** All connections of a node: those it accepts, those it dials, and the one that is kept of each pair. */
+/** Manages all connections of a node: it accepts and dials, and keeps one connection for each peer. */
 import type { Socket } from "node:net";
 import type { Clock, Log } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
 import type { SecretKey } from "../../lib/link/keys.ts";
 import type { PeerAddress } from "../option_values.ts";
-import { admission, type UnauthenticatedPeer } from "./admission.ts";
+import { createAdmission, type UnauthenticatedPeer } from "./admission.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
-import { addressText, type Dialer, dialer } from "./dialer.ts";
+import { formatAddress, type Dialer, createDialer } from "./dialer.ts";
 import { listen, type Listener } from "./listener.ts";
-import { refusalLog } from "./refusals.ts";
+import { createRejectionLog } from "./refusals.ts";
 import { createRoster } from "./roster.ts";
 import type { Timers } from "./timers.ts";
 
-/** Parts of a node's connections, and their listeners. */
+/** Options of a mesh. */
 export interface MeshOptions {
   self: PeerIdentity;
   keys: readonly SecretKey[];
-  /** Absent: the node dials only. */
+  /** Undefined: the node only dials. */
   listenAt?: PeerAddress | undefined;
   peers: readonly PeerAddress[];
   clock: Clock;
@@ -34,28 +34,28 @@ export interface Mesh {
   /** Address on which it listens, or `null`. */
   readonly address: string | null;
   readonly dialers: readonly Dialer[];
-  /** One a peer. */
+  /** Lists the connections, one for each peer. */
   connections(): Connection[];
   /** The peers that were connected since the start, by peer_id. */
   readonly met: ReadonlySet<string>;
-  /** Ends everything; nothing is heard of it afterwards. */
+  /** Closes all connections without further callbacks. */
   close(): Promise<void>;
 }
 
-/** Listens and dials; rejects with Node's error when it cannot listen. */
+/** Listens and dials. Errors: Node's own where it cannot listen. */
 export async function openMesh(options: MeshOptions): Promise<Mesh> {
   const { self, keys, clock, timers, random, log } = options;
   const roster = createRoster(self.peer_id);
-  const door = admission();
-  const refused = refusalLog(log, clock);
+  const admission = createAdmission();
+  const logRejection = createRejectionLog(log, clock);
   const open = new Set<Connection>();
   const met = new Set<string>();
   let closing = false;
 
   const isUp = (peerId: string): boolean => roster.get(peerId) !== undefined;
 
-  const take = (socket: Socket, role: "client" | "server", address: string, own?: Dialer): Connection => {
-    let since: number | undefined;
+  const openSocket = (socket: Socket, role: "client" | "server", address: string, ownDialer?: Dialer): Connection => {
+    let establishedAt: number | undefined;
     const connection = openConnection({
       socket,
       role,
@@ -66,9 +66,9 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
       timers,
       answer: options.answer,
       onEstablished(established, peer) {
-        since = timers.now();
-        own?.established(peer.peer_id);
-        leaveDoor(established);
+        establishedAt = timers.now();
+        ownDialer?.established(peer.peer_id);
+        releaseAdmission(established);
         if (!roster.add(established)) return;
         met.add(peer.peer_id);
         log.info("link up", { peer_id: peer.peer_id, instance_id: peer.instance_id, address });
@@ -76,53 +76,53 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
       },
       onClosed(ended, reason) {
         open.delete(ended);
-        leaveDoor(ended);
+        releaseAdmission(ended);
         if (closing) return;
         const { peer } = ended;
         if (roster.remove(ended)) {
           log.warn("link down", { peer_id: peer!.peer_id, instance_id: peer!.instance_id, address, reason });
           options.onDown(ended);
-          for (const other of dialers) if (other !== own) other.peerGone(peer!.peer_id);
+          for (const other of dialers) if (other !== ownDialer) other.peerGone(peer!.peer_id);
         } else if (!peer) {
-          if (role === "server") refused(address, reason);
-          else if (own!.state !== "down") log.warn("link cannot be made", { address, reason });
+          if (role === "server") logRejection(address, reason);
+          else if (ownDialer!.state !== "down") log.warn("link cannot be made", { address, reason });
         }
-        own?.ended(since === undefined ? 0 : timers.now() - since);
+        ownDialer?.ended(establishedAt === undefined ? 0 : timers.now() - establishedAt);
       },
     });
     open.add(connection);
     return connection;
   };
 
-  const strangers = new Map<Connection, UnauthenticatedPeer>();
-  const leaveDoor = (connection: Connection): void => {
-    const unproven = strangers.get(connection);
-    if (unproven) door.release(unproven);
-    strangers.delete(connection);
+  const unauthenticated = new Map<Connection, UnauthenticatedPeer>();
+  const releaseAdmission = (connection: Connection): void => {
+    const candidate = unauthenticated.get(connection);
+    if (candidate) admission.release(candidate);
+    unauthenticated.delete(connection);
   };
 
   const accept = (socket: Socket, from: string): void => {
-    const connection = take(socket, "server", addressText(from, socket.remotePort ?? 0));
-    const unproven: UnauthenticatedPeer = {
+    const connection = openSocket(socket, "server", formatAddress(from, socket.remotePort ?? 0));
+    const candidate: UnauthenticatedPeer = {
       from,
       get greeted() {
         return connection.greeted;
       },
       close: connection.close,
     };
-    strangers.set(connection, unproven);
-    door.admit(unproven);
+    unauthenticated.set(connection, candidate);
+    admission.admit(candidate);
   };
 
   const dialers = options.peers.map((address): Dialer => {
-    const own: Dialer = dialer({
+    const ownDialer: Dialer = createDialer({
       address,
       timers,
       random,
       isUp,
-      open: (socket, text) => take(socket, "client", text, own),
+      open: (socket, text) => openSocket(socket, "client", text, ownDialer),
     });
-    return own;
+    return ownDialer;
   });
 
   const listener: Listener | undefined =

@@ -1,19 +1,24 @@
+/** Logs rejected connections of the link. */
 import type { Clock, Log } from "../../lib/kit/platform.ts";
 
-const QUIET_MS = 10_000;
+const MIN_INTERVAL_MS = 10_000;
 
-/** Logs refused connections, one line in 10 s at most, so that a flood of them does not become a flood of lines. */
-export function refusalLog(log: Log, clock: Clock): (from: string, reason: string) => void {
+/** Creates a log of rejected connections with at most one line in 10 s, which counts the others. */
+export function createRejectionLog(log: Log, clock: Clock): (from: string, reason: string) => void {
   let lastAt = -Infinity;
-  let unsaid = 0;
+  let suppressed = 0;
   return (from, reason) => {
     const now = clock.now();
-    if (now - lastAt < QUIET_MS) {
-      unsaid++;
+    if (now - lastAt < MIN_INTERVAL_MS) {
+      suppressed++;
       return;
     }
-    log.warn("link connection refused", { from, reason, ...(unsaid > 0 ? { more_since_last_line: unsaid } : {}) });
+    log.warn("link connection refused", {
+      from,
+      reason,
+      ...(suppressed > 0 ? { more_since_last_line: suppressed } : {}),
+    });
     lastAt = now;
-    unsaid = 0;
+    suppressed = 0;
   };
 }

@@ -1,21 +1,21 @@
-/** The connections that have proved themselves: one a peer. */
+/** The authenticated connections, one for each peer. */
 import { replacesConnection } from "../../lib/link/trust.ts";
 import type { Connection } from "./connection.ts";
 
-/** How many peers may be connected at once. */
-export const MOST_PEERS = 128;
+/** Maximum number of connected peers. */
+export const MAX_PEERS = 128;
 
-/** Who is connected. */
+/** The connected peers. */
 export interface Roster {
   get(peerId: string): Connection | undefined;
   all(): Connection[];
-  /** Takes in a connection that has just proved itself; false when it was closed in favour of the one that is there. */
+  /** Adds an authenticated connection; false if it was closed instead, in favour of an existing one or for lack of room. */
   add(connection: Connection): boolean;
-  /** Takes one out; false when it was not, or no longer, its peer's connection. */
+  /** Removes a connection; false if it is not its peer's current one. */
   remove(connection: Connection): boolean;
 }
 
-/** An empty roster of the node with this peer_id. */
+/** Creates an empty roster; `own` is this node's peer_id. */
 export function createRoster(own: string): Roster {
   const connections = new Map<string, Connection>();
   return {
@@ -23,17 +23,17 @@ export function createRoster(own: string): Roster {
     all: () => [...connections.values()],
     add(connection) {
       const { peer_id } = connection.peer!;
-      const there = connections.get(peer_id);
-      if (there && !replacesConnection(own, peer_id, connection, there)) {
+      const existing = connections.get(peer_id);
+      if (existing && !replacesConnection(own, peer_id, connection, existing)) {
         connection.close("this pair has another connection");
         return false;
       }
-      if (!there && connections.size >= MOST_PEERS) {
-        connection.close(`${MOST_PEERS} peers are connected already`);
+      if (!existing && connections.size >= MAX_PEERS) {
+        connection.close(`${MAX_PEERS} peers are connected already`);
         return false;
       }
       connections.set(peer_id, connection);
-      there?.close("this pair has a newer connection");
+      existing?.close("this pair has a newer connection");
       return true;
     },
     remove(connection) {

@@ -1,4 +1,4 @@
-/** Peers as they are shown: who is connected, who should be, and who was met before. */
+/** Lists peers for display: connected, configured and formerly connected ones. */
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
 import { findRelation, trustWeight } from "../../lib/link/trust.ts";
 import type { PeerRecord } from "../../lib/link/peer_records.ts";
@@ -6,8 +6,8 @@ import type { PeerRow } from "../../lib/link/port.ts";
 import type { Connection } from "./connection.ts";
 import type { Dialer } from "./dialer.ts";
 
-/** Input of the rows. */
-export interface Known {
+/** Data about peers. */
+export interface PeerSources {
   self: PeerIdentity;
   dialers: readonly Dialer[];
   connections: readonly Connection[];
@@ -16,8 +16,8 @@ export interface Known {
   met: ReadonlySet<string>;
 }
 
-/** The configured peers in their order, then the others that are connected, then those of earlier times. */
-export function peerRows({ self, dialers, connections, records, met }: Known): PeerRow[] {
+/** Lists configured peers in their order, then other connected ones, then those that were connected formerly. */
+export function listPeerRows({ self, dialers, connections, records, met }: PeerSources): PeerRow[] {
   const rows: PeerRow[] = [];
   const shown = new Set<string>();
   const add = (peerId: string | null, address: string, state: PeerRow["state"]): void => {
@@ -42,8 +42,8 @@ export function peerRows({ self, dialers, connections, records, met }: Known): P
       log_reason: record?.log_reason ?? null,
     });
   };
-  const metAt = (address: string) => records.find((record) => record.address === address)?.peer_id ?? null;
-  for (const { peerId, address, state } of dialers) add(peerId ?? metAt(address), address, state);
+  const findPeerAt = (address: string) => records.find((record) => record.address === address)?.peer_id ?? null;
+  for (const { peerId, address, state } of dialers) add(peerId ?? findPeerAt(address), address, state);
   for (const { peer, address } of connections) add(peer!.peer_id, address, "up");
   for (const { peer_id, address } of records) add(peer_id, address, met.has(peer_id) ? "down" : "unknown");
   return rows;

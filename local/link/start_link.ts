@@ -1,4 +1,4 @@
-/** Opens the link as the program's options ask for it. */
+/** Opens the cross-host link by the program's options. */
 import { readCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency } from "../../lib/audit/prove.ts";
 import type { Deps } from "../../lib/deps.ts";
@@ -8,7 +8,7 @@ import type { Options } from "../options.ts";
 
 type LinkOptions = Pick<Options, "crossLinkHost" | "crossLinkPort" | "crossLinkSecrets" | "crossLinkPeers" | "nodeId">;
 
-/** The link, or undefined where none is asked for. Rejects with an error for people when it cannot be opened. */
+/** Opens the link; undefined without options for it. Errors: sentences for people. */
 export async function startLink(
   options: LinkOptions,
   deps: Deps,
@@ -23,20 +23,20 @@ export async function startLink(
     listenAt: port === undefined ? undefined : { host, port },
     peers,
     nodeId: options.nodeId,
-    checkpoint: deps.product && checkpointsOf(deps),
+    checkpoint: deps.product && createCheckpointSource(deps),
   }).catch((error: NodeJS.ErrnoException) => {
-    throw cannotLink(error, host, port);
+    throw linkError(error, host, port);
   });
   deps.log.info("link open", { address: link.self.address, peer_id: link.self.peer_id });
   return link;
 }
 
-const checkpointsOf = (deps: Deps): CheckpointSource => ({
+const createCheckpointSource = (deps: Deps): CheckpointSource => ({
   latest: () => readCheckpoint(deps),
   consistency: async (from, to) => (await proveConsistency(deps, from, to)).proof,
 });
 
-function cannotLink(error: NodeJS.ErrnoException, host: string, port: number | undefined): Error {
+function linkError(error: NodeJS.ErrnoException, host: string, port: number | undefined): Error {
   const reasons: Record<string, string> = {
     EADDRINUSE: `--cross-link-port ${port}: something listens there already on ${host}; choose another port`,
     EACCES: `--cross-link-port ${port}: this user may not listen there; choose a port above 1023`,

@@ -1,8 +1,8 @@
-/** A clock that nobody sets, and what hangs on it. */
+/** A monotonic clock with timers. */
 export interface Timers {
-  /** Milliseconds since some moment; unlike the time of day it never jumps, so silence can be measured with it. */
+  /** Returns milliseconds since some moment; unlike the time of day it never jumps. */
   now(): number;
-  /** Runs something later; what it returns calls it off. */
+  /** Runs a function later; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 

@@ -5,20 +5,20 @@ import { join } from "node:path";
 import { splitLines } from "../../lib/store/move/lines.ts";
 import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import { HELD_MESSAGE, openShortAddress } from "../lock_folder.ts";
-import type { Answered, MarkingRequest } from "./owner_door.ts";
+import type { DoorAnswer, MarkRequest } from "./owner_door.ts";
 
-/** The advice where the owner cannot be asked. */
+/** Advice if the owner cannot be reached. */
 const STOP = "stop the service that uses it, and give the command again";
 
-/** Finds the owner of a store by the folder of its lock; returns a commit through it, undefined where none can be reached. */
+/** Finds the owner of a store by the folder of its lock. Returns a commit that the owner executes; undefined if there is no owner. */
 export async function askOwner(folder: string): Promise<Whole["commit"] | undefined> {
-  const found = await socketIn(folder);
+  const found = await connectToOwner(folder);
   if (!found) return undefined;
-  // The owner closes a connection without a request, and a copy takes its time: each request has a connection of its own.
+  // The owner closes idle connections, and a copy takes long, so each request uses a new connection.
   found.destroy();
   return async (writes, { from, to }) => {
     if (writes.length > 0) throw new Error("only the owner of the store writes records to it");
-    const socket = await socketIn(folder);
+    const socket = await connectToOwner(folder);
     if (!socket) throw new Error(`the service that uses the store cannot be reached any more: ${STOP}`);
     const answer = await request(socket, { from: from ?? null, to: to ?? null });
     if (!answer) throw new Error(`the service that uses the store does not answer: ${STOP}`);
@@ -27,12 +27,12 @@ export async function askOwner(folder: string): Promise<Whole["commit"] | undefi
   };
 }
 
-async function socketIn(folder: string): Promise<Socket | undefined> {
+async function connectToOwner(folder: string): Promise<Socket | undefined> {
   const names = await readdir(folder).catch(() => []);
   const address = await openShortAddress(folder, Math.max(0, ...names.map((name) => name.length)));
   try {
     for (const name of names) {
-      const socket = await greeted(join(address.folder, name));
+      const socket = await connectIfOwner(join(address.folder, name));
       if (socket) return socket;
     }
     return undefined;
@@ -41,31 +41,31 @@ async function socketIn(folder: string): Promise<Socket | undefined> {
   }
 }
 
-/** A socket whose process says that it holds the folder. */
-function greeted(path: string): Promise<Socket | undefined> {
+/** Connects to a socket; resolves with undefined unless its process holds the lock. */
+function connectIfOwner(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);
-    const none = (): void => {
+    const giveUp = (): void => {
       socket.destroy();
       resolve(undefined);
     };
-    socket.once("error", none).once("close", none);
-    socket.once("data", (said) => {
-      if (said.toString() !== HELD_MESSAGE) return none();
-      socket.off("error", none).off("close", none).pause();
+    socket.once("error", giveUp).once("close", giveUp);
+    socket.once("data", (greeting) => {
+      if (greeting.toString() !== HELD_MESSAGE) return giveUp();
+      socket.off("error", giveUp).off("close", giveUp).pause();
       resolve(socket);
     });
   });
 }
 
-/** Sends one request; resolves with undefined where the connection broke. */
-async function request(socket: Socket, marking: MarkingRequest): Promise<Answered | undefined> {
-  // A broken connection shows as an answer that does not come.
+/** Sends one request; resolves with undefined if the connection breaks. */
+async function request(socket: Socket, requested: MarkRequest): Promise<DoorAnswer | undefined> {
+  // A broken connection is noticed as a missing answer.
   socket.on("error", () => {});
   try {
-    socket.write(`${JSON.stringify(marking)}\n`);
+    socket.write(`${JSON.stringify(requested)}\n`);
     const { done, value } = await splitLines(socket).next();
-    return done ? undefined : (JSON.parse(value) as Answered);
+    return done ? undefined : (JSON.parse(value) as DoorAnswer);
   } catch {
     return undefined;
   } finally {

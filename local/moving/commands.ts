@@ -1,4 +1,4 @@
-/** The actions of the command line on stores. */
+/** Implements the command line's actions on stores. */
 import { resolve } from "node:path";
 import { LOG_COLLECTION } from "../../lib/store/collections.ts";
 import type { ExportEnd } from "../../lib/store/move/export_format.ts";
@@ -13,26 +13,26 @@ import { describeMark } from "../../lib/store/whole.ts";
 import { readLines, writeExport } from "./export_file.ts";
 import { type Source, storeAddress, type StoreAddress } from "./store_addresses.ts";
 import { sha256 } from "../node_ports.ts";
-import type { Given, Session } from "../command_line/verb.ts";
+import type { VerbCall, Session } from "../command_line/verb.ts";
 
 const deps = { clock: systemClock, sha256 };
 
 const readText = (option: string | boolean | undefined): string | undefined => option as string | undefined;
 
-const findState = ({ env }: Session, { options: { state, storeName } }: Given): StoreAddress =>
+const findState = ({ env }: Session, { options: { state, storeName } }: VerbCall): StoreAddress =>
   storeAddress(readText(state) ?? (env["SVC_STATE"] || "data/state.json"), env, {
     given: readText(storeName),
     usual: env["SVC_STORE_NAME"],
   });
 
-/** Rejects a store without a log: another one was meant. Errors: `MoveRefused`. */
+/** Requires that a store has a log, since an empty one is probably a mistake. Errors: `MoveRefused`. */
 async function requireLog({ from, name }: Source): Promise<void> {
   for await (const page of from.dump())
     if (page.some(({ collection, json }) => collection === LOG_COLLECTION && json)) return;
   throw new MoveRefused(`${name} has no log: it has nothing to move or to copy`);
 }
 
-/** Runs a move; an error of one that fenced its source says what to do next. */
+/** Runs a move; if it fails after it fenced its source, the error says what to do next. */
 async function explainFence<T>({ from, name }: Source, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -47,12 +47,12 @@ async function explainFence<T>({ from, name }: Source, work: () => Promise<T>): 
 const formatLog = (log: MoveResult["log"] | ExportEnd): string =>
   log?.origin ? `log ${log.origin}, ${log.length} entries, head ${log.head}` : "it has no log";
 
-/** Writes the file of an export or a backup. */
+/** Creates the command that writes the file of an export or a backup. */
 export const makeFileWriter =
   (kind: "export" | "backup") =>
-  async (session: Session, given: Given): Promise<{ text: string }> => {
-    const file = given.args["file"]!;
-    const address = findState(session, given);
+  async (session: Session, call: VerbCall): Promise<{ text: string }> => {
+    const file = call.args["file"]!;
+    const address = findState(session, call);
     const source = kind === "export" ? await address.departed() : await address.copied();
     try {
       await requireLog(source);
@@ -68,10 +68,10 @@ export const makeFileWriter =
     }
   };
 
-/** Loads a store; what the same command left when it broke is removed first. */
+/** Loads data into a store; removes the data of an interrupted earlier run first. */
 async function loadInto(
   address: StoreAddress,
-  { options: { actor, force } }: Given,
+  { options: { actor, force } }: VerbCall,
   from: string,
   load: (destination: Destination) => Promise<MoveResult>,
 ): Promise<{ text: string }> {
@@ -94,23 +94,23 @@ async function loadInto(
   }
 }
 
-/** Loads a file into a store. */
+/** Creates the command that loads a file into a store. */
 export const makeFileLoader =
-  (how: "import" | "restore") =>
-  async (session: Session, given: Given): Promise<{ text: string }> => {
-    const file = given.args["file"]!;
-    const address = findState(session, given);
-    // Opening a store may create it, so the file is checked before.
-    const checked = await checkFile({ name: file, lines: readLines(file) }, how, deps);
-    return loadInto(address, given, checked.head.from, (destination) => loadFile(checked, destination, deps));
+  (kind: "import" | "restore") =>
+  async (session: Session, call: VerbCall): Promise<{ text: string }> => {
+    const file = call.args["file"]!;
+    const address = findState(session, call);
+    // Opening a store may create it, so the file is checked first.
+    const checked = await checkFile({ name: file, lines: readLines(file) }, kind, deps);
+    return loadInto(address, call, checked.head.from, (destination) => loadFile(checked, destination, deps));
   };
 
 /** Moves a store into another. */
-export async function move(session: Session, given: Given): Promise<{ text: string }> {
-  const { from: here, to: there } = given.args;
-  const { fromName, toName } = given.options;
+export async function move(session: Session, call: VerbCall): Promise<{ text: string }> {
+  const { from: here, to: there } = call.args;
+  const { fromName, toName } = call.options;
   const address = (text: string, name: string | boolean | undefined): StoreAddress =>
-    // The service's own variable names a store together with the name that the service uses.
+    // `SVC_STATE` goes with `SVC_STORE_NAME`.
     storeAddress(text, session.env, {
       given: readText(name),
       usual: text === "env:SVC_STATE" ? session.env["SVC_STORE_NAME"] : undefined,
@@ -119,21 +119,21 @@ export async function move(session: Session, given: Given): Promise<{ text: stri
   const source = await left.departed();
   try {
     await requireLog(source);
-    // Opening the destination may create it.
+    // Checked first, since opening the destination may create it.
     await readFence(source, destination.name);
     return await explainFence(source, () =>
-      loadInto(destination, given, source.name, (to) => migrate(source, to, deps)),
+      loadInto(destination, call, source.name, (to) => migrate(source, to, deps)),
     );
   } finally {
     await source.close();
   }
 }
 
-/** Gives up a move: its source takes writes again. */
-export async function unfence(session: Session, given: Given): Promise<{ text: string }> {
-  const source = await findState(session, given).departed();
+/** Cancels a move: its source accepts writes again. */
+export async function unfence(session: Session, call: VerbCall): Promise<{ text: string }> {
+  const source = await findState(session, call).departed();
   try {
-    const { to } = await unfenceStore(source, { force: given.options["force"] === true });
+    const { to } = await unfenceStore(source, { force: call.options["force"] === true });
     return { text: `${source.name} takes writes again; its move to ${to} is given up` };
   } finally {
     await source.close();

@@ -1,4 +1,4 @@
-/** The file of an export or a backup: it gets its name when it is complete. */
+/** Writes and reads the file of an export or a backup; it gets its name when it is complete. */
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -9,27 +9,27 @@ import { nodeFiles } from "../store/files.ts";
 /** The file contains every content and note, so only its owner may read it. */
 const OWN_FILE = 0o600;
 
-/** Writes the pieces of an export; they return its end once the last is durable. Errors: `MoveRefused` where the file exists. */
-export async function writeExport<T>(path: string, pieces: () => AsyncGenerator<string, T>): Promise<T> {
+/** Writes the chunks of an export, durably; returns their result. Errors: `MoveRefused` where the file exists. */
+export async function writeExport<T>(path: string, chunks: () => AsyncGenerator<string, T>): Promise<T> {
   if (nodeFiles.stat(path)) throw new MoveRefused(`${path} exists already: name another file`);
-  const aside = `${path}.part`;
-  const file = await open(aside, "w", OWN_FILE);
+  const temporary = `${path}.part`;
+  const file = await open(temporary, "w", OWN_FILE);
   try {
     await file.chmod(OWN_FILE);
-    const source = pieces();
-    let piece = await source.next();
+    const source = chunks();
+    let chunk = await source.next();
     try {
-      for (; !piece.done; piece = await source.next()) await file.writeFile(piece.value);
+      for (; !chunk.done; chunk = await source.next()) await file.writeFile(chunk.value);
     } finally {
-      // A write that failed ends a hold on the store.
+      // After a failed write, this releases the store.
       await source.return(undefined as T);
     }
     await file.sync();
-    await rename(aside, path);
+    await rename(temporary, path);
     await nodeFiles.syncFolder(dirname(resolve(path)));
-    return piece.value;
+    return chunk.value;
   } catch (error) {
-    await rm(aside, { force: true });
+    await rm(temporary, { force: true });
     throw error;
   } finally {
     await file.close();

@@ -1,6 +1,6 @@
 /**
- * The owner of a file store sets its mark for a command that moves it, on the socket that locks the store: a line is a marking as
- * JSON, and is answered with a line. Who can open the socket can write the files too, which are the user's own.
+ * Serves commands that move a file store: its owner commits changes of the store's mark for them, over the socket that locks the
+ * store. A request is a line of JSON, and so is the answer. Who can open the socket can also write the files.
  */
 import type { Socket } from "node:net";
 import { splitLines } from "../../lib/store/move/lines.ts";
@@ -8,18 +8,18 @@ import { type Mark, MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import type { OnConnection } from "../lock_hold.ts";
 
 /** An answer: empty, or the error, and the mark that was found instead. */
-export interface Answered {
+export interface DoorAnswer {
   error?: string;
   found?: Mark | null;
 }
 
 /** A marking as a line; `null` for no mark. */
-export interface MarkingRequest {
+export interface MarkRequest {
   from: Mark | null;
   to: Mark | null;
 }
 
-/** Answers commands once the store is open. */
+/** Answers commands while the store is open. */
 export interface Door {
   readonly enter: OnConnection;
   open(whole: Whole): void;
@@ -30,19 +30,19 @@ export interface Door {
 /** A connection without a request is closed after this time. */
 const PATIENCE_MS = 5000;
 
-/** Makes a door that is not open yet. */
+/** Creates a door that is not open yet. */
 export function newDoor(patienceMs = PATIENCE_MS): Door {
-  const inside = new Map<Socket, Promise<void>>();
+  const connections = new Map<Socket, Promise<void>>();
   let whole: Whole | undefined;
 
   const serve = async (socket: Socket): Promise<void> => {
     try {
       for await (const line of splitLines(socket)) {
         socket.setTimeout(0);
-        const { from, to } = JSON.parse(line) as MarkingRequest;
+        const { from, to } = JSON.parse(line) as MarkRequest;
         const answer = await whole!.commit([], { from: from ?? undefined, to: to ?? undefined }).then(
-          (): Answered => ({}),
-          (error: Error): Answered => ({
+          (): DoorAnswer => ({}),
+          (error: Error): DoorAnswer => ({
             error: error.message,
             ...(error instanceof MarkChanged && { found: error.found ?? null }),
           }),
@@ -60,14 +60,14 @@ export function newDoor(patienceMs = PATIENCE_MS): Door {
     enter(socket) {
       if (!whole) return void socket.destroy();
       socket.unref().setTimeout(patienceMs, () => socket.destroy());
-      const serving = serve(socket).finally(() => inside.delete(socket));
-      inside.set(socket, serving);
+      const serving = serve(socket).finally(() => connections.delete(socket));
+      connections.set(socket, serving);
     },
     open: (opened) => void (whole = opened),
     async close() {
-      const underWay = [...inside.values()];
-      for (const socket of inside.keys()) socket.destroy();
-      await Promise.all(underWay);
+      const pending = [...connections.values()];
+      for (const socket of connections.keys()) socket.destroy();
+      await Promise.all(pending);
       whole = undefined;
     },
   };

@@ -1,4 +1,4 @@
-/** Stores by their addresses on a command line: a path, `postgres://…`, `dynamodb://table?region=…`. */
+/** Opens stores by their addresses: a path, `postgres://…`, `dynamodb://table?region=…`. */
 import { resolve } from "node:path";
 import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
@@ -16,32 +16,32 @@ import { dumpFiles, storeExists, readMarkFromFiles } from "../store/whole.ts";
 import { askOwner } from "./ask_owner.ts";
 import { listStores } from "./stores_in.ts";
 
-/** A store that is copied or moved away from, and open until it is closed. */
+/** An open store that is copied or moved. */
 export interface Source extends MoveSource {
   close(): Promise<void>;
 }
 
 /** A store that has an address. */
 export interface StoreAddress {
-  /** For people and the log: without a password. */
+  /** Name for messages and the log, without a password. */
   name: string;
-  /** To be copied, which changes nothing about it. */
+  /** Opens the store for a copy, which does not change it. */
   copied(): Promise<Source>;
-  /** To be moved, from under the service that uses it. */
+  /** Opens the store for a move, also while a service uses it. */
   departed(): Promise<Source>;
-  /** To be loaded. */
+  /** Opens the store to load data into it. */
   opened(): Promise<Store>;
 }
 
-/** Which store it is among those of a database. */
+/** Name of a store in a database. */
 export interface StoreName {
-  /** As it was asked for: a file and a table have none. */
+  /** From an option; a file or a table has none. */
   given?: string | undefined;
-  /** Default for all, from a variable. */
+  /** Default, from a variable. */
   usual?: string | undefined;
 }
 
-/** Reads an address; `env:NAME` is the one that a variable holds. Errors: an Error for people, which repeats no password. */
+/** Parses an address; `env:NAME` is the value of a variable. Errors: sentences for people, without passwords. */
 export function storeAddress(
   given: string,
   env: Environment,
@@ -57,13 +57,13 @@ export function storeAddress(
   } catch (error) {
     throw new MoveRefused(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
   }
-  if (isDatabase(address)) return inDatabase(address, nameIn(store), log);
+  if (isDatabase(address)) return databaseStore(address, parseName(store), log);
   if (store.given !== undefined)
     throw new MoveRefused(`${given} has no stores of several names: only a database, postgres://…, does`);
-  return isTable ? table(text, env) : file(address, log);
+  return isTable ? tableStore(text, env) : fileStoreAddress(address, log);
 }
 
-function nameIn({ given, usual }: StoreName): string {
+function parseName({ given, usual }: StoreName): string {
   const name = given ?? (usual || DEFAULT_STORE_NAME);
   try {
     return parseStoreName(name);
@@ -73,33 +73,33 @@ function nameIn({ given, usual }: StoreName): string {
 }
 
 /** One of the stores in a database. */
-function inDatabase(address: string, store: string, log: Log): StoreAddress {
-  const place = formatStateName(address);
-  const name = store === DEFAULT_STORE_NAME ? place : `${place}, store ${store}`;
-  // As a process list shows it no longer.
+function databaseStore(address: string, store: string, log: Log): StoreAddress {
+  const location = formatStateName(address);
+  const name = store === DEFAULT_STORE_NAME ? location : `${location}, store ${store}`;
+  // Hides the address from the list of processes.
   const hide = (): void => hideArgument(address, "countersign");
-  const all = shared(name, () => {
+  const all = sharedStore(name, () => {
     hide();
     return openStore(address, log, store);
   });
-  // To open it makes what is not there; what is copied has to be there.
+  // Opening a store would create it, and a source must exist.
   const source = async (): Promise<Source> => {
     hide();
-    const there = await listStores(address);
-    if (there.includes(store)) return all.departed();
-    const others = there.slice(0, SHOWN).join(", ") + (there.length > SHOWN ? ", …" : "");
+    const existing = await listStores(address);
+    if (existing.includes(store)) return all.departed();
+    const others = existing.slice(0, MAX_LISTED_NAMES).join(", ") + (existing.length > MAX_LISTED_NAMES ? ", …" : "");
     throw new MoveRefused(
-      `${place} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
+      `${location} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
     );
   };
   return { ...all, copied: source, departed: source };
 }
 
 /** Maximum number of names in a message. */
-const SHOWN = 10;
+const MAX_LISTED_NAMES = 10;
 
-/** A store that several processes use: this one is one of them. */
-function shared(name: string, open: () => Promise<Store>): StoreAddress {
+/** Creates the address of a store that several processes may use. */
+function sharedStore(name: string, open: () => Promise<Store>): StoreAddress {
   const source = async (): Promise<Source> => {
     const store = await open();
     return { from: store.whole!, name, close: () => store.close() };
@@ -110,11 +110,11 @@ function shared(name: string, open: () => Promise<Store>): StoreAddress {
 const TABLE_RULE =
   "the address of a table reads dynamodb://table?region=eu-central-1, with &endpoint=… for a server other than AWS's own";
 
-function table(text: string, env: Environment): StoreAddress {
+function tableStore(text: string, env: Environment): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [region, endpoint] = ["region", "endpoint"].map((name) => url?.searchParams.get(name) ?? undefined);
   const name = decodeURIComponent(url?.hostname ?? "");
-  // A name in capitals is one, which a URL of no web scheme leaves as it is.
+  // For this scheme URL does not change upper case in the host, so it is the name of the table.
   if (!url || !/^[\w.-]{3,255}$/.test(name) || url.username !== "" || !/^\/?$/.test(url.pathname))
     throw new MoveRefused(TABLE_RULE);
   const inRegion = region ?? env["AWS_REGION"];
@@ -125,18 +125,18 @@ function table(text: string, env: Environment): StoreAddress {
       "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, if the keys have one)",
     );
   const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY, sessionToken };
-  return shared(`dynamodb://${name}?region=${inRegion}`, async () => {
+  return sharedStore(`dynamodb://${name}?region=${inRegion}`, async () => {
     const { dynamoDbStore } = await import("../../lib/store/dynamodb/store.ts");
     return dynamoDbStore({ table: name, region: inRegion, credentials, ...(endpoint !== undefined && { endpoint }) });
   });
 }
 
-function file(path: string, log: Log): StoreAddress {
+function fileStoreAddress(path: string, log: Log): StoreAddress {
   const parts = (at: string) => ({ files: nodeFiles, paths: statePaths(at), sequences: LAYOUT.sequences });
-  const requireThere = (at: string): void => {
+  const requireStore = (at: string): void => {
     if (!storeExists(nodeFiles, statePaths(at))) throw new MoveRefused(`there is no store at ${path}`);
   };
-  const asFiles = (at: string, commit: Whole["commit"]): Whole => ({
+  const openSnapshot = (at: string, commit: Whole["commit"]): Whole => ({
     dump: () => dumpFiles(parts(at)),
     atOneMoment: true,
     mark: () => readMarkFromFiles(parts(at)),
@@ -144,18 +144,18 @@ function file(path: string, log: Log): StoreAddress {
     clear: () => Promise.reject(new Error("a store that another process uses is not loaded")),
   });
   return {
-    // In full: a log and a mark are read from elsewhere too.
+    // The absolute path, since the log and the mark that record it are read elsewhere too.
     name: resolve(path),
-    // Its files tell all of it, whether a service writes to them or not.
+    // The files are read directly, whether a service writes to them or not.
     async copied() {
-      requireThere(path);
+      requireStore(path);
       const readOnly = () => Promise.reject(new Error("a copy writes nothing"));
-      return { from: asFiles(path, readOnly), name: resolve(path), close: async () => {} };
+      return { from: openSnapshot(path, readOnly), name: resolve(path), close: async () => {} };
     },
     async departed() {
-      requireThere(path);
+      requireStore(path);
       try {
-        const store = await openOwn(path, log);
+        const store = await openLocked(path, log);
         return { from: store.whole!, name: resolve(path), close: () => store.close() };
       } catch (error) {
         if (!(error instanceof AlreadyRunning)) throw error;
@@ -165,14 +165,14 @@ function file(path: string, log: Log): StoreAddress {
         throw new MoveRefused(
           `${path} is in use by a service that cannot be reached here: stop it, and give the command again`,
         );
-      return { from: asFiles(path, commit), name: resolve(path), close: async () => {} };
+      return { from: openSnapshot(path, commit), name: resolve(path), close: async () => {} };
     },
-    opened: () => openOwn(path, log),
+    opened: () => openLocked(path, log),
   };
 }
 
-/** A store that this process alone owns until it is closed. */
-async function openOwn(path: string, log: Log): Promise<Store> {
+/** Opens a file store and locks it until it is closed. */
+async function openLocked(path: string, log: Log): Promise<Store> {
   const lock = await acquireLock(path);
   try {
     const store = await openFileStore({ path: lock.path, log });

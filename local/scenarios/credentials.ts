@@ -1,4 +1,4 @@
-/** Credentials of a run: the runner replaces those of an intent, since it cannot know their secrets and private keys. */
+/** Replaces the credentials of an intent by new ones, since a run does not have its secrets and private keys. */
 import { type KeyObject, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { wireString } from "../../lib/changes/rules/ssh_wire.ts";
 import { NAMESPACE } from "../../lib/changes/proofs/ssh_signature.ts";
@@ -15,8 +15,8 @@ interface StatedPrincipal {
 /** Signs a statement as a person. */
 export type Sign = (statement: string) => Proof;
 
-/** An intent with the runner's credentials, and what these are, by the names of principals as names are compared. */
-export interface Equipped {
+/** An intent with new credentials, and their secrets and signers by normalized name. */
+export interface EquippedIntent {
   /** The rules of the intent with new keys and secrets, which only this process has; for a store in memory alone. */
   intent: object;
   secrets: ReadonlyMap<string, string>;
@@ -24,10 +24,10 @@ export interface Equipped {
 }
 
 /**
- * Replaces the secret of each agent and each key of each person, one by one, so that every rule about them stays as it is: a
- * key that signs only in somebody's presence is replaced by such a key, an unattended one by an unattended one.
+ * Replaces the secret of each agent and each key of each person by one of the same kind, so that rules have the same effect: a key
+ * that needs its owner's touch is replaced by such a key, an unattended one by an unattended one.
  */
-export function equip(manifest: string): Equipped {
+export function equip(manifest: string): EquippedIntent {
   const intent = JSON.parse(manifest) as { principals?: Record<string, StatedPrincipal> };
   const secrets = new Map<string, string>();
   const signers = new Map<string, Sign>();
@@ -38,23 +38,23 @@ export function equip(manifest: string): Equipped {
       secrets.set(name, secret);
       principal.token_sha256 = sha256(secret);
     }
-    const pens = (principal.keys ?? []).map(({ unattended }) => makePen(unattended === true));
-    if (pens.length > 0) signers.set(name, pens[0]!.sign);
-    if (principal.keys) principal.keys = pens.map(({ key }) => key);
+    const keys = (principal.keys ?? []).map(({ unattended }) => makeKey(unattended === true));
+    if (keys.length > 0) signers.set(name, keys[0]!.sign);
+    if (principal.keys) principal.keys = keys.map(({ key }) => key);
   }
   return { intent, secrets, signers };
 }
 
 const APPLICATION = "ssh:";
-/** Somebody was present, and verified. */
+/** Flags: the owner was present and verified. */
 const PRESENT_AND_VERIFIED = 5;
 
 /** Makes an SSH key: a security key, or one that signs by itself. */
-function makePen(unattended: boolean) {
+function makeKey(unattended: boolean) {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url");
   const type = unattended ? "ssh-ed25519" : "sk-ssh-ed25519@openssh.com";
-  const blob = Buffer.concat([text(type), wireString(raw), ...(unattended ? [] : [text(APPLICATION)])]);
+  const blob = Buffer.concat([sshString(type), wireString(raw), ...(unattended ? [] : [sshString(APPLICATION)])]);
   const key = { type: "ssh", public_key: `${type} ${blob.toString("base64")}`, ...(unattended && { unattended }) };
   return { key, sign: (statement: string): Proof => sshProof(statement, { type, blob, privateKey, unattended }) };
 }
@@ -64,11 +64,11 @@ function sshProof(
   statement: string,
   { type, blob, privateKey, unattended }: { type: string; blob: Buffer; privateKey: KeyObject; unattended: boolean },
 ): Proof {
-  const about = [text(NAMESPACE), text(""), text("sha256")];
+  const about = [sshString(NAMESPACE), sshString(""), sshString("sha256")];
   const signed = Buffer.concat([Buffer.from("SSHSIG"), ...about, wireString(digest(statement))]);
   const touch = unattended ? Buffer.alloc(0) : Buffer.from([PRESENT_AND_VERIFIED, 0, 0, 0, 1]);
   const message = unattended ? signed : Buffer.concat([digest(APPLICATION), touch, digest(signed)]);
-  const signature = Buffer.concat([text(type), wireString(sign(null, message, privateKey)), touch]);
+  const signature = Buffer.concat([sshString(type), wireString(sign(null, message, privateKey)), touch]);
   const version = Buffer.from([0, 0, 0, 1]);
   const parts = [Buffer.from("SSHSIG"), version, wireString(blob), ...about, wireString(signature)];
   const lines = Buffer.concat(parts)
@@ -80,5 +80,5 @@ function sshProof(
   };
 }
 
-const text = (word: string): Uint8Array => wireString(Buffer.from(word));
+const sshString = (word: string): Uint8Array => wireString(Buffer.from(word));
 const digest = (data: string | Uint8Array): Buffer => Buffer.from(sha256(data), "hex");

@@ -1,4 +1,4 @@
-/** Plays a scenario on a whole service in this process, over a store in memory. */
+/** Plays a scenario on a complete service in this process, with a store in memory. */
 import { app, countersign, targetAdapter } from "../../handlers/index.ts";
 import { isAgent } from "../../lib/changes/rules/principals.ts";
 import { suggestWord } from "../../lib/changes/rules/fields.ts";
@@ -9,17 +9,17 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import { sha256 } from "../node_ports.ts";
 import { compare, type Difference } from "./compare.ts";
 import { equip } from "./credentials.ts";
-import { nameBody, namePath, UnknownName } from "./names.ts";
+import { substituteInBody, substituteInPath, UnknownName } from "./names.ts";
 import { type Fields, prove } from "./prove.ts";
 import type { Scenario, Step } from "./read.ts";
-import { valuesInMemory } from "./target.ts";
+import { createMemoryTarget } from "./target.ts";
 
-/** When a scenario plays that states no time: a Monday. */
+/** Start of a scenario that states no time: a Monday. */
 const DEFAULT_START = "2026-01-05T10:00:00Z";
-/** A moment has certainly passed when two clock samples at least ten minutes apart saw it passed. */
-const SAMPLES_APART_MS = 10 * 60_000;
+/** The service takes a time as passed when two clock samples, at least ten minutes apart, are after it. */
+const CLOCK_SAMPLE_INTERVAL_MS = 10 * 60_000;
 
-const silent: Log = { info() {}, warn() {}, error() {} };
+const silentLog: Log = { info() {}, warn() {}, error() {} };
 
 /** An answer of the service. */
 export interface Answer {
@@ -28,10 +28,10 @@ export interface Answer {
   body: any;
 }
 
-/** Differences between a scenario and the service; none where the answer is as expected. */
+/** Result of a scenario. */
 export interface Outcome {
   differences: Difference[];
-  /** The judged request with its answer in short, where that differs. */
+  /** The request and its answer in short; absent if the answer is as expected. */
   answered?: string;
 }
 
@@ -41,13 +41,13 @@ export async function play(scenario: Scenario, manifest: string): Promise<Outcom
   const run = await openRun(manifest, [...given, when].find(({ at }) => at !== undefined)?.at ?? DEFAULT_START);
   try {
     for (const [index, step] of given.entries()) {
-      const place = ["given", index];
-      const answer = await run.send(step, place);
-      if (answer.status >= 400) throw new StepFailed(place, `was rejected: ${run.shortly(step, answer)}`);
-      run.name(step, answer, place);
+      const stepPath = ["given", index];
+      const answer = await run.send(step, stepPath);
+      if (answer.status >= 400) throw new StepFailed(stepPath, `was rejected: ${run.shortly(step, answer)}`);
+      run.name(step, answer, stepPath);
     }
     const answer = await run.send(when, ["when"]);
-    const differences = compare(expect, membersOf(answer), ["expect"]);
+    const differences = compare(expect, listMembers(answer), ["expect"]);
     return { differences, ...(differences.length > 0 && { answered: run.shortly(when, answer) }) };
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
@@ -67,8 +67,8 @@ class StepFailed extends Error {
   }
 }
 
-/** The members that a scenario may expect: `status` is the HTTP status, and `change` the change also where it is the answer. */
-function membersOf({ status, body }: Answer): unknown {
+/** Returns the members that a scenario may expect: `status` is the HTTP status; `change` is set also if the answer is a change. */
+function listMembers({ status, body }: Answer): unknown {
   const change: unknown = body.change ?? (body.change_id === undefined ? undefined : body);
   return { ...body, ...(change !== undefined && { change }), status };
 }
@@ -80,92 +80,96 @@ async function openRun(manifest: string, start: string) {
   let person: string | null = null;
   const clock = { now: () => now, monotonic: () => now - began };
   const store = memoryStore();
-  const adapter = targetAdapter(valuesInMemory(), { store, clock, sha256 });
+  const adapter = targetAdapter(createMemoryTarget(), { store, clock, sha256 });
   const service = await countersign({
     store,
     intent,
     clock,
     sha256,
     adapter,
-    log: silent,
+    log: silentLog,
     recordIntent: true,
     person: () => person,
     pause: async () => {},
   });
-  // Names are only claimed here, since no one vouches for them.
+  // Without a caller, names in the request are only claimed.
   const unnamed = app(Object.create(service.deps, { person: { value: undefined } }) as typeof service.deps);
   const ids = new Map<string, string>();
 
-  /** Moves the clock, with the cycles that a service runs meanwhile: enough to be certain of the time. */
-  const passTo = async (at: number): Promise<void> => {
-    for (const moment of [at - SAMPLES_APART_MS, at]) {
+  /** Advances the clock, and runs the cycles that the service needs to take the time as passed. */
+  const advanceTo = async (at: number): Promise<void> => {
+    for (const moment of [at - CLOCK_SAMPLE_INTERVAL_MS, at]) {
       if (moment <= now && moment !== at) continue;
       now = moment;
       await service.cycle();
     }
   };
 
-  const send = async (step: Step, place: readonly PropertyKey[]): Promise<Answer> => {
+  const send = async (step: Step, stepPath: readonly PropertyKey[]): Promise<Answer> => {
     const { by, at, request } = step;
-    await passTo(at === undefined ? now : Date.parse(at));
-    const [method, path] = named(request, [...place, "request"], namePath).split(" ") as ["GET" | "POST", string];
-    const fields = named(step.body ?? {}, [...place, "body"], nameBody);
-    const secret = by === undefined ? undefined : secretOf(by, [...place, "by"]);
+    await advanceTo(at === undefined ? now : Date.parse(at));
+    const [method, path] = substituteNames(request, [...stepPath, "request"], substituteInPath).split(" ") as [
+      "GET" | "POST",
+      string,
+    ];
+    const fields = substituteNames(step.body ?? {}, [...stepPath, "body"], substituteInBody);
+    const secret = by === undefined ? undefined : findSecret(by, [...stepPath, "by"]);
     person = by === undefined || secret !== undefined ? null : by;
     const fetch: Handler = by === undefined ? unnamed : service.fetch;
     const ask: Ask = (path, fields, method = "POST") =>
-      answerOf(fetch, new Request(`http://localhost${path}`, init(method, fields, secret)));
+      fetchAnswer(fetch, new Request(`http://localhost${path}`, buildInit(method, fields, secret)));
     if (method === "GET") return ask(path, {}, "GET");
-    const shown = await addSeen(path, fields, ask);
+    const shown = await addSeenValues(path, fields, ask);
     const sign = by === undefined ? undefined : signers.get(normalizeName(by));
     return ask(path, sign ? await prove(path, shown, by!, { sign, post: ask }) : shown);
   };
 
-  const named = <T>(value: T, place: readonly PropertyKey[], substitute: typeof nameBody<T>): T => {
+  const substituteNames = <T>(value: T, path: readonly PropertyKey[], substitute: typeof substituteInBody<T>): T => {
     try {
       return substitute(value, ids);
     } catch (error) {
-      if (error instanceof UnknownName) throw new StepFailed(place, error.message);
+      if (error instanceof UnknownName) throw new StepFailed(path, error.message);
       throw error;
     }
   };
 
   /** Returns the secret of an agent; undefined for a person. */
-  const secretOf = (by: string, place: readonly PropertyKey[]): string | undefined => {
+  const findSecret = (by: string, path: readonly PropertyKey[]): string | undefined => {
     if (!isAgent(by, service.deps.product!.intent)) return undefined;
     const secret = secrets.get(normalizeName(by));
     if (secret !== undefined) return secret;
     const known = [...secrets.keys()];
     const hint = known.length > 0 ? suggestWord(by, known) : "it has no agents";
-    throw new StepFailed(place, `the intent has no agent ${by}: ${hint}`);
+    throw new StepFailed(path, `the intent has no agent ${by}: ${hint}`);
   };
 
-  const name = ({ as }: Scenario["given"][number], { body }: Answer, place: readonly PropertyKey[]): void => {
+  const name = ({ as }: Scenario["given"][number], { body }: Answer, stepPath: readonly PropertyKey[]): void => {
     if (as === undefined) return;
-    if (ids.has(as)) throw new StepFailed([...place, "as"], `${as} names a change already`);
-    if (typeof body.change_id !== "string") throw new StepFailed([...place, "as"], `${as}: the answer is of no change`);
+    if (ids.has(as)) throw new StepFailed([...stepPath, "as"], `${as} names a change already`);
+    if (typeof body.change_id !== "string")
+      throw new StepFailed([...stepPath, "as"], `${as}: the answer is of no change`);
     ids.set(as, body.change_id);
   };
   /** Returns an answer in a line, with the names of changes in place of their ids. */
-  const shortly = ({ request }: Step, { status, body }: Answer): string => {
+  const describeAnswer = ({ request }: Step, { status, body }: Answer): string => {
     const text = `${request} answered ${status}${body.code ? ` ${body.code}` : ""}${body.error ? `: ${body.error}` : ""}`;
     return [...ids].reduce((line, [as, id]) => line.replaceAll(id, `$${as}`), text);
   };
-  return { send, name, shortly, close: service.close };
+  return { send, name, shortly: describeAnswer, close: service.close };
 }
 
-/** Sends a request in the name of the current caller. */
+/** Sends a request as the current caller. */
 type Ask = (path: string, fields: Fields, method?: "GET" | "POST") => Promise<Answer>;
 
-/** Adds to a consent what the places of the change hold, which the console shows to its approver. */
-async function addSeen(path: string, fields: Fields, ask: Ask): Promise<Fields> {
+/** Adds to a consent the digests of the targets' present values, which the console would show to the approver. */
+async function addSeenValues(path: string, fields: Fields, ask: Ask): Promise<Fields> {
   if (path !== "/api/product/approve" || "seen" in fields) return fields;
   const { body } = await ask(`/api/product/changes/${String(fields["change_id"])}?seen=true`, {}, "GET");
   const seen = (body.seen as { digest: string }[] | undefined)?.map(({ digest }) => digest);
   return seen ? { ...fields, seen } : fields;
 }
 
-const init = (method: string, fields: Fields, secret: string | undefined): RequestInit => ({
+const buildInit = (method: string, fields: Fields, secret: string | undefined): RequestInit => ({
   method,
   headers: {
     ...(method === "POST" && { "content-type": "application/json" }),
@@ -174,7 +178,7 @@ const init = (method: string, fields: Fields, secret: string | undefined): Reque
   ...(method === "POST" && { body: JSON.stringify(fields) }),
 });
 
-async function answerOf(fetch: Handler, request: Request): Promise<Answer> {
+async function fetchAnswer(fetch: Handler, request: Request): Promise<Answer> {
   const response = await fetch(request);
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;

@@ -1,4 +1,4 @@
-/** Signs a request of a scenario as the person who sends it, where the endpoint takes a signature. */
+/** Signs a request of a scenario as its sender, if the endpoint accepts a signature. */
 import type { ServiceAction } from "../../lib/changes/rules/service_action.ts";
 import type { Decision } from "../../lib/changes/rules/statement.ts";
 import type { Sign } from "./credentials.ts";
@@ -7,13 +7,13 @@ import type { Sign } from "./credentials.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A decision, and the field that names its author. */
-interface Signed {
+interface SignedDecision {
   decision: Decision | ServiceAction;
   author: "approver" | "proposer" | "actor";
 }
 
-/** The decision that a request to an endpoint makes. */
-const DECISIONS: Readonly<Record<string, Signed>> = {
+/** The decision of a request, by endpoint. */
+const DECISIONS: Readonly<Record<string, SignedDecision>> = {
   propose: { decision: "propose", author: "proposer" },
   "propose-crm-followup": { decision: "propose", author: "proposer" },
   approve: { decision: "approve", author: "approver" },
@@ -33,12 +33,12 @@ const DECISIONS: Readonly<Record<string, Signed>> = {
   "audit/accept-loss": { decision: "accept_loss", author: "actor" },
 };
 
-/** Fields that a statement takes as the request states them. */
-const STATED = ["change_id", "note", "verdict", "item", "seen", "over_drift", "until", "length", "head"];
+/** Fields that the statement has as the request states them. */
+const STATEMENT_FIELDS = ["change_id", "note", "verdict", "item", "seen", "over_drift", "until", "length", "head"];
 
 /**
- * Returns the fields with the author and a signature of the statement that the service asks for. Where it gives none, the request
- * goes unsigned, and is answered for what it is.
+ * Returns the fields with their author and a signature of the statement that the service returns. If it returns none, the request is
+ * sent unsigned.
  */
 export async function prove(
   path: string,
@@ -46,7 +46,7 @@ export async function prove(
   by: string,
   { sign, post }: { sign: Sign; post(path: string, fields: Fields): Promise<{ status: number; body: unknown }> },
 ): Promise<Fields> {
-  const signed = signedBy(path, fields);
+  const signed = findDecision(path, fields);
   if (!signed || "proof" in fields) return fields;
   const { [signed.author]: author = by } = fields;
   const own = { ...fields, [signed.author]: author };
@@ -56,15 +56,17 @@ export async function prove(
   return { ...own, proof: sign(statement), at: (JSON.parse(statement) as { at: string }).at };
 }
 
-function signedBy(path: string, { emergency }: Fields): Signed | undefined {
+function findDecision(path: string, { emergency }: Fields): SignedDecision | undefined {
   const name = path.replace("/api/product/", "");
   const signed = Object.hasOwn(DECISIONS, name) ? DECISIONS[name] : undefined;
   return signed?.decision === "approve" && emergency === true ? { ...signed, decision: "approve_emergency" } : signed;
 }
 
-function statementFields({ decision, author }: Signed, fields: Fields): Fields {
+function statementFields({ decision, author }: SignedDecision, fields: Fields): Fields {
   if (decision === "propose") return { decision, [isFollowup(fields) ? "followup" : "proposal"]: fields };
-  const stated = Object.fromEntries(STATED.filter((name) => name in fields).map((name) => [name, fields[name]]));
+  const stated = Object.fromEntries(
+    STATEMENT_FIELDS.filter((name) => name in fields).map((name) => [name, fields[name]]),
+  );
   if (decision !== "feed_kpis") return { decision, ...stated };
   const { [author]: _, note: __, ...kpis } = fields;
   return { decision, ...stated, kpis };

@@ -1,4 +1,4 @@
-/** The file of scenarios: YAML, of which JSON is a part. */
+/** Reads files of scenarios, in YAML or JSON. */
 import { readFile } from "node:fs/promises";
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml";
 import * as z from "zod";
@@ -52,14 +52,14 @@ export type Scenario = z.output<ReturnType<typeof scenarioSchema>>;
 /** A request of a scenario. */
 export type Step = Scenario["when"];
 
-/** Scenarios, and where each part of them stands. */
+/** Scenarios, and the lines of their parts. */
 export interface ScenarioFile {
   scenarios: Scenario[];
-  /** Returns the line of a part, counted from 1, or of what is nearest to it. */
+  /** Returns the line of a part, counted from 1; for a missing part, that of its parent. */
   lineOf(path: readonly PropertyKey[]): number;
 }
 
-/** The file does not hold scenarios; the message names the line and the scenario. */
+/** The file has no valid scenarios; the message names the line and the scenario. */
 export class ScenariosInvalid extends Error {
   override readonly name = "ScenariosInvalid";
 }
@@ -74,18 +74,18 @@ export function parseScenarios(text: string): ScenarioFile {
   const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
   const [error] = document.errors;
   if (error) throw new ScenariosInvalid(`line ${lineCounter.linePos(error.pos[0]).line}: ${error.message}`);
-  const lineOf = (path: readonly PropertyKey[]): number => lineCounter.linePos(offsetOf(document, path)).line;
+  const lineOf = (path: readonly PropertyKey[]): number => lineCounter.linePos(findOffset(document, path)).line;
   const stated: unknown = document.toJS();
   const { data, error: invalid } = list(scenarioSchema())
     .min(1, "must hold a scenario")
     .safeParse(stated, { reportInput: true });
-  const problems = invalid ? invalid.issues.map(problemOf) : timesThatGoBack(data!);
+  const problems = invalid ? invalid.issues.map(toProblem) : findTimeProblems(data!);
   if (problems.length === 0) return { scenarios: data!, lineOf };
   throw new ScenariosInvalid(
     problems
       .map(({ path, message, stray }) => {
         const line = lineOf(stray === undefined ? path : [...path, stray]);
-        return `line ${line}${scenarioAt(stated, path)}: ${fieldAt(path)} ${message}`;
+        return `line ${line}${formatScenario(stated, path)}: ${formatField(path)} ${message}`;
       })
       .join("; "),
   );
@@ -98,37 +98,37 @@ interface Problem {
   stray?: string | undefined;
 }
 
-function problemOf(issue: z.core.$ZodIssue): Problem {
+function toProblem(issue: z.core.$ZodIssue): Problem {
   const { path, message } = issue;
   if (issue.code === "unrecognized_keys") return { path, message, stray: issue.keys[0] };
   return { path, message: issue.code === "invalid_type" && issue.input === undefined ? "is required" : message };
 }
 
-/** Returns the requests whose time is before that of an earlier one. */
-function timesThatGoBack(scenarios: readonly Scenario[]): Problem[] {
+/** Finds requests whose time is before that of an earlier one. */
+function findTimeProblems(scenarios: readonly Scenario[]): Problem[] {
   return scenarios.flatMap(({ given, when }, index) => {
     let last = -Infinity;
-    return [...given, when].flatMap(({ at }, place): Problem[] => {
+    return [...given, when].flatMap(({ at }, position): Problem[] => {
       const before = last;
       last = Math.max(last, at === undefined ? -Infinity : Date.parse(at));
       if (at === undefined || Date.parse(at) >= before) return [];
-      const path = place < given.length ? [index, "given", place, "at"] : [index, "when", "at"];
+      const path = position < given.length ? [index, "given", position, "at"] : [index, "when", "at"];
       return [{ path, message: "is before the time of an earlier request" }];
     });
   });
 }
 
-const fieldAt = ([index, ...path]: readonly PropertyKey[]): string =>
+const formatField = ([index, ...path]: readonly PropertyKey[]): string =>
   path.join(".") || (index === undefined ? "the file" : "the scenario");
 
-function scenarioAt(stated: unknown, [index]: readonly PropertyKey[]): string {
+function formatScenario(stated: unknown, [index]: readonly PropertyKey[]): string {
   if (index === undefined) return "";
   const name: unknown = Object((stated as object[])[Number(index)]).name;
   return `, scenario ${typeof name === "string" ? JSON.stringify(name) : Number(index) + 1}`;
 }
 
-/** Returns where a part begins in the text: a member where its name does. */
-function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
+/** Returns the offset of a part in the text; of a member, that of its name. */
+function findOffset(document: Document.Parsed, path: readonly PropertyKey[]): number {
   let node: Node | null | undefined = document.contents;
   let offset = node?.range?.[0] ?? 0;
   for (const part of path) {

@@ -1,12 +1,12 @@
-/** The target system of a run: values in memory. */
+/** A target system for scenarios: values in memory. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
 import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 
 const ABSENT: TargetValue = { version: "0" };
 
-/** Creates a target system that holds nothing yet and takes every value. */
-export function valuesInMemory(): TargetSystem {
+/** Creates an empty target system that accepts every value. */
+export function createMemoryTarget(): TargetSystem {
   const values = new Map<string, TargetValue>();
   let version = 0;
   const keyOf = ({ tenant_id, target }: Entry): string => canonicalJson([tenant_id, target]);
@@ -29,7 +29,7 @@ export function valuesInMemory(): TargetSystem {
     read: async (entry) => read(entry),
     setMany,
     compareAndSet: makeCompareAndSet(setMany),
-    // A change without a value is put on record here as it is.
+    // A change without a value needs no write.
     note: async () => undefined,
   };
 }

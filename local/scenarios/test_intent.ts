@@ -1,16 +1,16 @@
-/** Tests an intent by scenarios, on the service itself. */
+/** Tests an intent by scenarios, which are played on the real service code. */
 import { play } from "./play.ts";
 import { readScenarios } from "./read.ts";
 
-/** The report of a test. */
-export interface Tested {
+/** Result of a test. */
+export interface IntentTestResult {
   /** Lines for people. */
   text: string;
   passed: boolean;
 }
 
-/** Plays each scenario of a file under an intent, given as its canonical text. Errors: `ScenariosInvalid`, those of reading. */
-export async function testIntent(manifest: string, path: string): Promise<Tested> {
+/** Plays each scenario of a file; `manifest` is the canonical text of the intent. Errors: `ScenariosInvalid`; those of reading. */
+export async function testIntent(manifest: string, path: string): Promise<IntentTestResult> {
   const { scenarios, lineOf } = await readScenarios(path);
   const lines: string[] = [];
   let failed = 0;

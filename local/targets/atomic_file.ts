@@ -13,8 +13,11 @@ export type Files = Pick<
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** Returns the file's text, `undefined` when there is none. Throws `TypeError` when it is not UTF-8. `keepMark`: a byte order mark is part of the text. */
-export async function readText(files: Files, path: string, keepMark = false): Promise<string | undefined> {
+/**
+ * Reads a file's text; undefined when there is no file. `keepByteOrderMark`: the mark stays part of the text. Errors: `TypeError` when
+ * it is not UTF-8.
+ */
+export async function readText(files: Files, path: string, keepByteOrderMark = false): Promise<string | undefined> {
   let bytes: Buffer;
   try {
     bytes = await files.readFile(path);
@@ -22,13 +25,13 @@ export async function readText(files: Files, path: string, keepMark = false): Pr
     if (isAbsent(error)) return undefined;
     throw error;
   }
-  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: keepMark }).decode(bytes);
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: keepByteOrderMark }).decode(bytes);
 }
 
 /**
- * Replaces the file's text if it still is `expected` (`undefined`: no file), and resolves when that is durable. Returns
- * `false` when another program wrote in between; nothing was touched then. A missing folder is made; mode, owner and a
- * symbolic link are preserved. When `signal` has aborted it throws the signal's reason and leaves the file as it was.
+ * Replaces the file's text durably if it still is `expected` (undefined: no file). Returns false, without a change, when another
+ * program wrote in between. A missing folder is made; mode, owner and a symbolic link are preserved. Errors: the signal's reason
+ * when it has aborted.
  */
 export async function replaceText(
   files: Files,
@@ -37,7 +40,7 @@ export async function replaceText(
   text: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const path = await orIfAbsent(files.realpath(link), link);
+  const path = await defaultIfAbsent(files.realpath(link), link);
   const folder = dirname(path);
   const made = await files.mkdir(folder, { recursive: true });
   const temporary = temporaryPath(path, randomUUID());
@@ -59,15 +62,15 @@ export async function replaceText(
   return true;
 }
 
-/** Throws when the folder, or the nearest one above it that exists, cannot be written to. */
+/** Checks that a file's folder, or its nearest existing parent, can be written. Errors: Node's own. */
 export async function checkFolder(files: Files, link: string): Promise<void> {
-  let folder = dirname(await orIfAbsent(files.realpath(link), link));
-  while ((await orIfAbsent(files.access(folder, constants.W_OK | constants.X_OK), "absent")) === "absent")
+  let folder = dirname(await defaultIfAbsent(files.realpath(link), link));
+  while ((await defaultIfAbsent(files.access(folder, constants.W_OK | constants.X_OK), "absent")) === "absent")
     folder = dirname(folder);
 }
 
 async function writeTemporary(files: Files, temporary: string, path: string, text: string): Promise<void> {
-  const before = await orIfAbsent(files.stat(path), undefined);
+  const before = await defaultIfAbsent(files.stat(path), undefined);
   const handle = await files.open(temporary, "wx");
   try {
     await handle.writeFile(text);
@@ -82,7 +85,7 @@ async function writeTemporary(files: Files, temporary: string, path: string, tex
   }
 }
 
-/** A rename is durable only once its folder is; Windows has no such call. */
+/** Makes renames in a folder durable; Windows has no such call. */
 async function syncFolder(files: Files, folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await files.open(folder, "r");
@@ -93,7 +96,7 @@ async function syncFolder(files: Files, folder: string): Promise<void> {
   }
 }
 
-async function orIfAbsent<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+async function defaultIfAbsent<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
   try {
     return await work;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The file of `--targets`: which target systems there are, and which changes go to which. */
+/** Reads the file of `--targets`: the target systems, and which changes each of them receives. */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
@@ -21,17 +21,17 @@ import { sha256 } from "../node_ports.ts";
 import { type Environment, OptionError, readSecret } from "../secrets.ts";
 import { TYPES, type SystemParts } from "./types.ts";
 
-/** The system of one entry of the file. */
+/** A target system of the file. */
 interface ConfiguredSystem {
-  stated: Stated;
-  /** The system for the log. */
+  stated: StatedSystem;
+  /** Description of the system for the log, without secrets. */
   shown: object;
   open(parts: SystemParts): ProductAdapter;
 }
 
-/** The file as it was read, with its secrets. */
+/** The file, with its secrets. */
 export interface TargetsFile extends TargetsInForce {
-  /** `folder`: for copies that this process alone uses. */
+  /** Opens the adapter. `folder`: for copies that only this process uses. */
   open(store: Store, identity: Identity, folder: string, reports?: TargetReports): ProductAdapter;
 }
 
@@ -44,9 +44,9 @@ const shared = {
   tenants: list(nonEmptyText()).min(1, "must name at least one tenant").optional(),
 };
 
-type Stated = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
+type StatedSystem = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
 
-/** Reads the file. Errors: `OptionError` with one line that names system and field. */
+/** Reads the file. Errors: `OptionError` with one line that names the system and the field. */
 export function readTargets(path: string, env: Environment): TargetsFile {
   const option = `--targets ${path}`;
   const text = readText(path, option);
@@ -54,10 +54,11 @@ export function readTargets(path: string, env: Environment): TargetsFile {
   const folder = dirname(resolve(path));
   const systems = stated.map((one, index) => {
     const where = `${option}: systems[${index}] (${one.name})`;
-    const wrong = (field: string, message: string): OptionError => new OptionError(`${where}: ${field} ${message}`, 1);
-    return configure(one, { folder, env, wrong });
+    const createError = (field: string, message: string): OptionError =>
+      new OptionError(`${where}: ${field} ${message}`, 1);
+    return configure(one, { folder, env, wrong: createError });
   });
-  refuseDoubles(stated, option);
+  rejectDuplicates(stated, option);
   const hash = sha256(text);
   const shown = systems.map((one) => one.shown);
   return {
@@ -85,7 +86,7 @@ function readText(path: string, option: string): string {
   }
 }
 
-function parseSystems(text: string, option: string): Stated[] {
+function parseSystems(text: string, option: string): StatedSystem[] {
   let content: unknown;
   try {
     content = parseStrictJson(text);
@@ -101,38 +102,38 @@ function parseSystems(text: string, option: string): Stated[] {
     const type = TYPES[String(system["type"])];
     if (!type) throw new OptionError(`${where}: type must be one of ${Object.keys(TYPES).join(", ")}`, 1);
     const schema = strictObject({ ...shared, type: z.string(), ...type.fields });
-    return parse(schema, system, (path, message) => `${where}: ${path || "it"} ${message}`) as Stated;
+    return parse(schema, system, (path, message) => `${where}: ${path || "it"} ${message}`) as StatedSystem;
   });
 }
 
 function parse<T extends z.ZodType>(
   schema: T,
   value: unknown,
-  say: (path: string, message: string) => string,
+  formatProblem: (path: string, message: string) => string,
 ): z.infer<T> {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
   const isAbsent = issue.code === "invalid_type" && issue.input === undefined;
-  throw new OptionError(say(issue.path.join("."), isAbsent ? "is required" : issue.message), 1);
+  throw new OptionError(formatProblem(issue.path.join("."), isAbsent ? "is required" : issue.message), 1);
 }
 
-/** The context of a system of the file. */
-interface Setting {
+/** Context of a system in the file. */
+interface SystemContext {
   folder: string;
   env: Environment;
   wrong(field: string, message: string): OptionError;
 }
 
-function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredSystem {
+function configure(stated: StatedSystem, { folder, env, wrong: createError }: SystemContext): ConfiguredSystem {
   const type = TYPES[stated.type]!;
   const template = type.template?.(stated);
   if (template) {
     const problem = findTemplateProblem(template.text);
-    if (problem !== undefined) throw wrong(template.field, problem);
+    if (problem !== undefined) throw createError(template.field, problem);
     if (!hasTenantPlaceholder(template.text) && stated.tenants?.length !== 1)
-      throw wrong(
+      throw createError(
         "tenants",
         `must name exactly one tenant, since ${template.text} has no {tenant} and two tenants would share a key`,
       );
@@ -141,26 +142,26 @@ function configure(stated: Stated, { folder, env, wrong }: Setting): ConfiguredS
     expandTemplate(template!.text, { tenant: tenant_id, rest: findWildcard(target, stated.match) ?? target });
   const secret = (field: string, variable: string): string => {
     const value = readSecret(env, variable);
-    if (value === undefined) throw wrong(field, `names ${variable}, which is not set`);
+    if (value === undefined) throw createError(field, `names ${variable}, which is not set`);
     return value;
   };
   const secrets = Object.fromEntries(
     listVariables(stated).map(([field, variable]) => [field, secret(field, variable)]),
   );
   const path = (name: string): string => resolve(folder, name);
-  type.check?.(stated, secrets, wrong, path);
+  type.check?.(stated, secrets, createError, path);
   return {
     stated,
     shown: type.show(stated, secrets),
     open(parts) {
-      const made = opened(() => type.open({ stated, secrets, key, path, ...parts }), wrong);
+      const made = openSystem(() => type.open({ stated, secrets, key, path, ...parts }), createError);
       if (!("compareAndSet" in made)) return made;
       return targetAdapter(made, { ...parts, sha256 });
     },
   };
 }
 
-/** Lists the fields that name a variable, by their paths, and the variables. */
+/** Lists the paths of fields that name a variable, with the variables. */
 const listVariables = (fields: object, stem = ""): [field: string, variable: string][] =>
   Object.entries(fields).flatMap(([name, value]): [string, string][] => {
     if (typeof value === "string") return name.endsWith("_env") ? [[stem + name, value]] : [];
@@ -170,31 +171,31 @@ const listVariables = (fields: object, stem = ""): [field: string, variable: str
 const isRecord = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A field that the system itself rejects fails the start like any other. */
-function opened<T>(open: () => T, wrong: Setting["wrong"]): T {
+/** Opens a system; an error of the system itself becomes an `OptionError`, like other faults of the file. */
+function openSystem<T>(open: () => T, createError: SystemContext["wrong"]): T {
   try {
     return open();
   } catch (error) {
-    throw wrong("cannot be used:", (error as Error).message);
+    throw createError("cannot be used:", (error as Error).message);
   }
 }
 
-/** Two systems of which only one can ever be reached are a mistake. */
-function refuseDoubles(systems: readonly Stated[], option: string): void {
-  const seen = new Map<string, string>();
+/** Rejects two systems with the same name, or the same settings, of which the second would never be used. */
+function rejectDuplicates(systems: readonly StatedSystem[], option: string): void {
+  const names = new Map<string, string>();
   for (const system of systems) {
     const { name, ...rest } = system;
-    const places = [`the name ${name}`, canonicalJson({ ...rest, match: [...rest.match].sort() })];
-    for (const place of places) {
-      const other = seen.get(place);
+    const identities = [`the name ${name}`, canonicalJson({ ...rest, match: [...rest.match].sort() })];
+    for (const identity of identities) {
+      const other = names.get(identity);
       if (other !== undefined)
         throw new OptionError(
-          place.startsWith("the name")
-            ? `${option}: two systems have ${place}`
+          identity.startsWith("the name")
+            ? `${option}: two systems have ${identity}`
             : `${option}: ${name} is the same as ${other}: type, address, template, match, kinds and tenants; remove one`,
           1,
         );
-      seen.set(place, name);
+      names.set(identity, name);
     }
   }
 }

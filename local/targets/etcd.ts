@@ -1,4 +1,4 @@
-/** Keys of etcd as a target system, over its JSON gateway: a target is the JSON text of a key. */
+/** Creates a target system of keys in etcd, over its JSON gateway: a target is the JSON text of a key. */
 import { Unanswered } from "../../lib/kit/time_limit.ts";
 import { traceHeaders } from "../../lib/kit/trace.ts";
 import type { Attempt, Entry, SetManyResult, TargetSystem, TargetValue, Write } from "../../lib/targets/port.ts";
@@ -24,7 +24,7 @@ export interface EtcdTargetOptions {
 interface KeyValue {
   /** Base64. */
   value?: string | undefined;
-  /** A 64-bit integer as text, like all of them. */
+  /** A 64-bit integer as text. */
   mod_revision: string;
 }
 
@@ -42,7 +42,7 @@ const ABSENT: TargetValue = { version: "absent" };
 /** Failures before a request is sent. */
 const NOT_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|.*CERT.*|ERR_TLS.*|EPROTO)$/;
-/** An expired token, or one from before a change of users and roles. */
+/** Errors of an expired token, or of one from before a change of users and roles. */
 const LOG_IN_AGAIN = /invalid auth token|revision of auth store is old|user name is empty/;
 
 /** Nothing was set: etcd rejected the request, or it was never sent. */
@@ -52,14 +52,14 @@ class NotDone extends Error {
 
 const encode = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A key as the target holds it; `raw` is the base64 of its bytes. */
+/** Converts a key's value; `raw` is the base64 of its bytes. */
 function toTargetValue(found: KeyValue | undefined): TargetValue {
   if (!found) return ABSENT;
   const raw = found.value ?? "";
   return { value: parseBytes(raw), version: `${found.mod_revision} ${sha256(raw).slice(0, 16)}`, raw };
 }
 
-/** Parses JSON text; bytes that are no text are shown as their base64. */
+/** Parses JSON text; bytes that are not UTF-8 become `{ unparsed: base64 }`. */
 function parseBytes(base64: string): unknown {
   try {
     return parseForeignText(
@@ -70,7 +70,7 @@ function parseBytes(base64: string): unknown {
   }
 }
 
-/** Keys as a target system. Throws when an option is malformed; connects to nothing yet. */
+/** Creates the target system without connecting. Errors: malformed options. */
 export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   const { name, key, prefix = "", user, password, fetch: send = fetch } = options;
   const origin = parseOrigin(options.url);
@@ -86,7 +86,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     }
   };
 
-  /** Throws `NotDone` where etcd certainly did nothing. */
+  /** Sends a request. Errors: `NotDone` where etcd certainly did nothing. */
   const post = async (path: string, body: unknown, signal: AbortSignal, authorization?: string): Promise<Answer> => {
     signal.throwIfAborted();
     let status: number, text: string;
@@ -132,10 +132,10 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     }
   };
 
-  const range = (of: string) => ({ request_range: { key: encode(of) } });
-  const isAbsent = (of: string) => ({ target: "VERSION", key: encode(of), result: "EQUAL", version: "0" });
+  const range = (keyText: string) => ({ request_range: { key: encode(keyText) } });
+  const isAbsent = (keyText: string) => ({ target: "VERSION", key: encode(keyText), result: "EQUAL", version: "0" });
   const proofKey = (attempt: Attempt) => proofs + formatOperandId(attempt);
-  /** Written by `resolve`: it makes an attempt that is still on its way fail. */
+  /** Key that `resolve` writes, so that a delayed request of the attempt fails. */
   const fenceKey = ({ change_id, attempt }: Attempt) => `${proofs}${change_id}/${attempt}`;
   const proof = (attempt: Attempt) => ({ key: encode(proofKey(attempt)), value: encode(attempt.attempt) });
 
@@ -158,7 +158,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     return { request_put: { ...at, value: render(next), ...(expected.raw !== undefined && { ignore_lease: true }) } };
   };
 
-  /** One for each attempt: etcd takes no key twice. */
+  /** Lists one proof for each attempt, since etcd rejects a transaction that writes a key twice. */
   const listProofs = (writes: readonly Write[]): object[] => {
     const proven = new Map(writes.map(({ attempt }) => [proofKey(attempt), proof(attempt)]));
     return [...proven.values()].map((one) => ({ request_put: one }));
@@ -180,11 +180,11 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
       }
       const found = responses!.map((response) => response.response_range?.kvs?.[0]);
       if (found.at(-1)) return { done: false, rejected: "the attempt was given up before it reached etcd" };
-      const held = found.slice(0, -1).map(toTargetValue);
+      const current = found.slice(0, -1).map(toTargetValue);
       const isExpected = ({ version, raw }: TargetValue, { expected }: Write): boolean =>
         version === expected.version && raw === expected.raw;
-      const index = held.findIndex((one, at) => !isExpected(one, writes[at]!));
-      return { done: false, index, conflict: held[index]! };
+      const index = current.findIndex((one, at) => !isExpected(one, writes[at]!));
+      return { done: false, index, conflict: current[index]! };
     } catch (error) {
       if (error instanceof NotDone) return { done: false, rejected: error.message };
       if (error === signal.reason) throw error;
@@ -219,7 +219,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   };
 }
 
-/** Throws an error that does not quote the address. */
+/** Parses the address. Errors: `TypeError` that does not quote it. */
 export function parseOrigin(url: string): string {
   const { protocol, origin, pathname, username, password } = new URL(URL.canParse(url) ? url : "none:");
   if (!/^https?:$/.test(protocol) || pathname !== "/" || username + password !== "")

@@ -1,4 +1,4 @@
-/** The product config file as a target system: a JSON file that the host product reads or watches. */
+/** Creates a target system of the product config file, a JSON file that the host product reads or watches. */
 import * as nodeFiles from "node:fs/promises";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
@@ -13,9 +13,9 @@ import { makeCompareAndSet } from "../../lib/targets/set_one.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
-import { isObject, type JsonObject, own, put } from "./json_object.ts";
+import { isObject, type JsonObject, getOwn, setOwn } from "./json_object.ts";
 import { type ChangeState, type Config, isOwner, parseConfig, pruneChanges, renderConfig } from "./product_config.ts";
-import { type Edit, textFile } from "./text_file.ts";
+import { type Edit, openTextFile } from "./text_file.ts";
 
 declare module "../../lib/store/store.ts" {
   interface Collections {
@@ -23,11 +23,11 @@ declare module "../../lib/store/store.ts" {
   }
 }
 
-/** The file, and what the target system works with. */
+/** The file, and dependencies of the target system. */
 export interface FileTargetOptions {
   /** The name of the system; `file` when absent. */
   name?: string;
-  /** The path in places, as it was configured: a restored copy in another folder is the same place. `path` when absent. */
+  /** The configured path, which names the target: so a restored copy in another folder has the same targets. `path` when absent. */
   shownPath?: string;
   /** The config file; a missing folder is made by the first write. */
   path: string;
@@ -42,15 +42,15 @@ export interface FileTargetOptions {
 
 const ABSENT: TargetValue = { version: "absent" };
 
-/** Carries changes into the file. */
+/** Creates an adapter that writes changes to the file. */
 export const fileAdapter = (options: FileTargetOptions & TargetReports): ProductAdapter =>
   targetAdapter(fileTarget(options), { ...options, sha256 });
 
-/** The file as a target system. A target keeps the spelling that the file has for it. */
+/** Creates the target system. Existing keys keep their spelling. */
 export function fileTarget(options: FileTargetOptions): TargetSystem {
   const { name = "file", store, product_id, instance_id, clock, files = nodeFiles } = options;
   const { path, shownPath = path } = options;
-  const file = textFile({ path, noun: "product config file", files, clock });
+  const file = openTextFile({ path, noun: "product config file", files, clock });
 
   const parse = (text: string | undefined): Config => {
     const config = parseConfig(text);
@@ -59,7 +59,7 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     return config;
   };
 
-  // A drift check reads the same text a hundred times; reads may share one parsed copy.
+  // A drift check reads the same text for each change, so reads share one parsed copy.
   let cached: { text: string | undefined; config: Config } | undefined;
   const parseToRead = (text: string | undefined): Config => {
     if (!cached || cached.text !== text) cached = { text, config: parse(text) };
@@ -72,25 +72,25 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     return renderConfig(config, { product_id, instance_id, change_id, state, updated_at });
   };
 
-  const wasMade = async (tenant_id: string) => (await store.get("file_tenants", tenant_id))?.value.made ?? false;
+  const isServiceMade = async (tenant_id: string) => (await store.get("file_tenants", tenant_id))?.value.made ?? false;
   const recordMade = (tenant_id: string, made: boolean) =>
     store.transact((tx) => tx.put("file_tenants", tenant_id, { made }));
 
-  /** The service removes a tenant's object that it made when its last value goes; an empty one of another program stays. */
+  /** Sets or removes a value. An empty object of a tenant is removed if the service made it, and stays if another program did. */
   const setValue = async (config: Config, { tenant_id, target }: Entry, next: TargetValue | undefined) => {
-    const present = tenantValues(config, tenant_id);
+    const present = readTenantValues(config, tenant_id);
     const values = present ?? {};
     const key = findKey(values, target) ?? target;
     const isEmpty = Object.keys(values).length === 0;
     if (next?.value === undefined) delete values[key];
-    else put<unknown>(values, key, next.value);
-    if (next?.value !== undefined && isEmpty && (!present || (await wasMade(tenant_id))))
+    else setOwn<unknown>(values, key, next.value);
+    if (next?.value !== undefined && isEmpty && (!present || (await isServiceMade(tenant_id))))
       await recordMade(tenant_id, !present);
-    if (Object.keys(values).length > 0) put<unknown>(config.values, tenant_id, values);
-    else if (present && (await wasMade(tenant_id))) delete config.values[tenant_id];
+    if (Object.keys(values).length > 0) setOwn<unknown>(config.values, tenant_id, values);
+    else if (present && (await isServiceMade(tenant_id))) delete config.values[tenant_id];
   };
 
-  const edited = (config: Config, shown: readonly Pick<Write, "entry" | "attempt">[]): string => {
+  const renderEdit = (config: Config, shown: readonly Pick<Write, "entry" | "attempt">[]): string => {
     for (const { entry, attempt } of shown) showChange(config, entry, attempt);
     pruneChanges(config.changes);
     return render(config, shown[0]!.attempt);
@@ -100,12 +100,12 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     file.edit(async (text): Promise<Edit<SetManyResult>> => {
       const config = parse(text);
       for (const [index, { entry, expected }] of writes.entries()) {
-        const held = valueIn(config, entry);
-        if (held.version !== expected.version) return { result: { done: false, index, conflict: held } };
+        const current = readValue(config, entry);
+        if (current.version !== expected.version) return { result: { done: false, index, conflict: current } };
       }
       for (const { entry, next } of writes) await setValue(config, entry, next);
-      const versions = writes.map(({ entry }) => valueIn(config, entry).version);
-      return { text: edited(config, writes), result: { done: true, versions } };
+      const versions = writes.map(({ entry }) => readValue(config, entry).version);
+      return { text: renderEdit(config, writes), result: { done: true, versions } };
     }, signal);
 
   return {
@@ -114,20 +114,20 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     check: () => undefined,
     place: ({ tenant_id, target }) => `file ${shownPath} ${JSON.stringify([tenant_id, normalizeTarget(target)])}`,
 
-    read: (entry, signal) => file.read((text) => structuredClone(valueIn(parseToRead(text), entry)), signal),
+    read: (entry, signal) => file.read((text) => structuredClone(readValue(parseToRead(text), entry)), signal),
 
     setMany,
     compareAndSet: makeCompareAndSet(setMany),
 
     note: (entry, attempt, signal) =>
-      file.edit((text) => ({ text: edited(parse(text), [{ entry, attempt }]), result: undefined }), signal),
+      file.edit((text) => ({ text: renderEdit(parse(text), [{ entry, attempt }]), result: undefined }), signal),
 
     resolve: (_, attempt, signal) =>
       file.read((text) => {
         const { operation } = attempt;
-        // The file shows the change as applied before and after a restore: only the value says what became of it.
+        // The file shows the change as applied before and after a restore, so only the value shows the result.
         if (operation === "restore") return undefined;
-        const state = own(parseToRead(text).changes, formatOperandId(attempt))?.state;
+        const state = getOwn(parseToRead(text).changes, formatOperandId(attempt))?.state;
         return state === (operation === "rollback" ? "rolled_back" : "applied") ? "done" : "not_done";
       }, signal),
 
@@ -140,47 +140,47 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
   };
 }
 
-function tenantValues(config: Config, tenant_id: string): JsonObject | undefined {
-  const values = own(config.values, tenant_id);
+function readTenantValues(config: Config, tenant_id: string): JsonObject | undefined {
+  const values = getOwn(config.values, tenant_id);
   if (values !== undefined && !isObject(values))
     throw new FileUnusable(`values[${JSON.stringify(tenant_id)}] is not an object`);
   return values;
 }
 
-/** The file's own spelling of a target. */
+/** Finds a target's key in its existing spelling. */
 const findKey = (values: JsonObject, target: string): string | undefined =>
   Object.keys(values).find((name) => normalizeTarget(name) === normalizeTarget(target));
 
-function valueIn(config: Config, { tenant_id, target }: Entry): TargetValue {
-  const values = tenantValues(config, tenant_id) ?? {};
+function readValue(config: Config, { tenant_id, target }: Entry): TargetValue {
+  const values = readTenantValues(config, tenant_id) ?? {};
   const key = findKey(values, target);
   if (key === undefined) return ABSENT;
-  const value = own(values, key);
+  const value = getOwn(values, key);
   return { value, version: sha256(canonicalJson(value)) };
 }
 
-/** Shows what became of a change, as the newest of `changes`. */
+/** Records the state of a change as the newest of `changes`. */
 function showChange(config: Config, { tenant_id, target, kind }: Entry, attempt: AttemptContext): void {
   const { operation, at, replaced, superseded_by } = attempt;
   const change_id = formatOperandId(attempt);
   const { changes } = config;
-  const spelled = findKey(tenantValues(config, tenant_id) ?? {}, target) ?? target;
-  const { superseded_by: _, ...known } = own(changes, change_id) ?? {};
+  const spelled = findKey(readTenantValues(config, tenant_id) ?? {}, target) ?? target;
+  const { superseded_by: _, ...known } = getOwn(changes, change_id) ?? {};
   const shown = { kind, target: spelled, tenant_id };
   if (operation === "rollback") {
     if (superseded_by !== undefined)
       for (const other of Object.values(changes))
         if (other.superseded_by === change_id) other.superseded_by = superseded_by;
     if (replaced && superseded_by === undefined) {
-      const { superseded_by: __, ...earlier } = own(changes, replaced.change_id) ?? {};
+      const { superseded_by: __, ...earlier } = getOwn(changes, replaced.change_id) ?? {};
       const owner: ChangeState = { ...shown, kind: replaced.kind, state: "applied", at: replaced.at, ...earlier };
-      put(changes, replaced.change_id, owner);
+      setOwn(changes, replaced.change_id, owner);
     }
   } else if (replaced) {
-    const earlier = own(changes, replaced.change_id);
+    const earlier = getOwn(changes, replaced.change_id);
     if (earlier && isOwner(earlier)) earlier.superseded_by = change_id;
   }
   delete changes[change_id];
   const state = operation === "rollback" ? "rolled_back" : "applied";
-  put(changes, change_id, { ...known, ...shown, state, at, ...(superseded_by !== undefined && { superseded_by }) });
+  setOwn(changes, change_id, { ...known, ...shown, state, at, ...(superseded_by !== undefined && { superseded_by }) });
 }

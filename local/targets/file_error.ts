@@ -1,4 +1,4 @@
-/** Errors for people: which file, what is wrong, what to do. They name no folder and quote no value. */
+/** Errors of files for people: the file, the problem, the remedy. They name no folder and quote no value. */
 import { basename } from "node:path";
 
 /** A file of a target system could not be read or written. */
@@ -6,7 +6,7 @@ export class TargetFileError extends Error {
   override readonly name = "TargetFileError";
 }
 
-/** The file cannot be used as it is: the message says what is wrong with it, the remedy what to do. Quotes no value. */
+/** The content of a file cannot be used: the message names the problem, and quotes no value. */
 export class FileUnusable extends Error {
   override readonly name = "FileUnusable";
   readonly remedy: string;
@@ -30,7 +30,7 @@ const SYSTEM: Record<string, [cause: string, remedy: string]> = {
   ERR_ENCODING_INVALID_ENCODED_DATA: ["it is not UTF-8 text", "correct it or move it away"],
 };
 
-/** Describes an error of the file at `path`, which `noun` names; an error that has nothing to do with it is returned. */
+/** Describes an error of the file at `path`, which `noun` names; other errors are returned unchanged. */
 export function describeFileError(error: unknown, noun: string, path: string, signal?: AbortSignal): unknown {
   const name = `${noun} ${JSON.stringify(basename(path))}`;
   if (signal?.aborted && error === signal.reason)

@@ -1,5 +1,5 @@
-/** Which flag definitions a stock flagd reader accepts: it rejects the complete file for one that it does not. */
-import { isObject, type JsonObject, own } from "./json_object.ts";
+/** Validates flag definitions as flagd does, which rejects a file for one invalid flag. */
+import { isObject, type JsonObject, getOwn } from "./json_object.ts";
 
 /** A definition of a flag; further members are preserved. */
 export interface Flag {
@@ -19,11 +19,11 @@ const OPERATIONS = new Set(
   ),
 );
 
-/** Returns true for a complete definition, false for a value that the flag shall give everybody. */
+/** Checks that a value is a complete definition, not a value for everybody. */
 export const isDefinition = (value: unknown): value is Flag & JsonObject =>
   isObject(value) && Object.hasOwn(value, "state") && Object.hasOwn(value, "variants");
 
-/** Explains why a reader would reject the complete file for this flag. */
+/** Explains why flagd would reject the complete file because of a flag. */
 export function findFlagProblem(flag: unknown): string | undefined {
   if (!isObject(flag)) return "it is not an object";
   const { state, variants, defaultVariant } = flag;
@@ -33,7 +33,7 @@ export function findFlagProblem(flag: unknown): string | undefined {
   return defaultVariant == null || isKnown ? undefined : "defaultVariant names no variant";
 }
 
-/** Explains why a definition cannot be set: a reader would reject the file, or the flag alone. */
+/** Explains why a definition cannot be set: flagd would reject the file, or this flag. */
 export const findDefinitionProblem = (flag: Flag): string | undefined =>
   findFlagProblem(flag) ??
   (flag.metadata === undefined || isObject(flag.metadata) ? undefined : "metadata is not an object") ??
@@ -50,12 +50,12 @@ function findRuleProblem(rule: unknown, variants: JsonObject): string | undefine
   );
 }
 
-/** Shares are `[variant]` or `[variant, weight]`; before them may stand the text that is hashed. */
+/** Explains what is wrong with shares: `[variant]` or `[variant, weight]`, after an optional text to hash. */
 function findSharesProblem(operands: unknown, variants: JsonObject): string | undefined {
   const shares = (Array.isArray(operands) ? operands : []).filter(Array.isArray);
   let sum = 0;
   for (const [variant, weight = 1] of shares) {
-    if (typeof variant === "string" && own(variants, variant) === undefined)
+    if (typeof variant === "string" && getOwn(variants, variant) === undefined)
       return `its fractional names no variant ${JSON.stringify(variant)}`;
     if (typeof weight === "number" && (!Number.isSafeInteger(weight) || weight < 0))
       return "a weight of its fractional is not a whole number of 0 or more";

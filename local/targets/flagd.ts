@@ -1,4 +1,4 @@
-/** A flagd file as a target system: a target is a flag, and only the text of that flag is replaced. */
+/** Creates a target system of a flagd file: a target is a flag, and a write replaces only that flag's text. */
 import * as nodeFiles from "node:fs/promises";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
@@ -20,15 +20,15 @@ import type { Files } from "./atomic_file.ts";
 import { FileUnusable } from "./file_error.ts";
 import { findDefinitionProblem, findFlagProblem, type Flag, isDefinition } from "./flag_definition.ts";
 import { findGoalProblem, findWrapProblem, isTargeted, wrapFlag } from "./flagd_split.ts";
-import { isObject, type JsonObject, own } from "./json_object.ts";
+import { isObject, type JsonObject, getOwn } from "./json_object.ts";
 import { readMember, removeMember, setMember } from "./json_text.ts";
 import { findUnitProblem, toFlagdDefinition } from "./split.ts";
-import { type Edit, textFile } from "./text_file.ts";
+import { type Edit, openTextFile } from "./text_file.ts";
 
 /** The file, and how an entry becomes the key of a flag. */
 export interface FlagdTargetOptions {
   path: string;
-  /** The path in places, as it was configured; `path` when absent. */
+  /** The configured path, which names the target; `path` when absent. */
   shownPath?: string;
   clock?: Clock;
   /** The name of the system; `flagd` when absent. */
@@ -45,7 +45,7 @@ const ABSENT: TargetValue = { version: "absent" };
 /** The member of a flag's metadata that names the change; it is not part of the flag's value. */
 const CHANGE_ID = "change_id";
 
-/** The flagd file as a target system. */
+/** Creates the target system. */
 export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
   const {
     path,
@@ -55,9 +55,9 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     flagKey = ({ target }) => target,
     files = nodeFiles,
   } = options;
-  const file = textFile({ path, noun: "flagd file", keepMark: true, files, clock });
+  const file = openTextFile({ path, noun: "flagd file", keepByteOrderMark: true, files, clock });
 
-  // A rename would replace the link, and readers that watch its target would see nothing.
+  // A rename would replace the link, and programs that watch its target would not notice.
   const requireNoLink = async (): Promise<void> => {
     const found = await files.lstat(path).catch(() => undefined);
     if (found?.isSymbolicLink()) throw new TargetRejected("the flagd file is a symbolic link; name the file itself");
@@ -68,12 +68,12 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     return raw === undefined ? ABSENT : readText(raw, entry);
   };
 
-  /** Sets the text of a flag; from the one before it comes what a new text leaves as it is. */
+  /** Sets the text of a flag; parts that a value does not change come from the present text. */
   const setFlag = (text: string, { entry, next, attempt }: Write): string => {
     const key = flagKey(entry);
-    const held = readFlag(text, entry);
-    if (!next) return held.raw === undefined ? text : removeMember(text, FLAGS, key);
-    const raw = next.raw === undefined ? renderFlag(held, next.value, attempt.change_id) : checkRaw(next);
+    const current = readFlag(text, entry);
+    if (!next) return current.raw === undefined ? text : removeMember(text, FLAGS, key);
+    const raw = next.raw === undefined ? renderFlag(current, next.value, attempt.change_id) : checkRaw(next);
     return setMember(text, FLAGS, key, raw);
   };
 
@@ -82,8 +82,8 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     return file.edit((found): Edit<SetManyResult> => {
       const text = requireUsable(found);
       for (const [index, { entry, expected }] of writes.entries()) {
-        const held = readFlag(text, entry);
-        if (held.version !== expected.version) return { result: { done: false, index, conflict: held } };
+        const current = readFlag(text, entry);
+        if (current.version !== expected.version) return { result: { done: false, index, conflict: current } };
       }
       try {
         const edited = requireUsable(writes.reduce(setFlag, text));
@@ -112,11 +112,11 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
       return file.read((text) => readFlag(requireUsable(text), entry), signal);
     },
 
-    checkHeld(entry, held) {
-      if (isDefinition(entry.value) || (held.value !== undefined && hasValue(held.value, entry.value)))
+    checkHeld(entry, current) {
+      if (isDefinition(entry.value) || (current.value !== undefined && hasValue(current.value, entry.value)))
         return undefined;
       try {
-        requireVariant(held, entry.value);
+        requireVariant(current, entry.value);
         return undefined;
       } catch (error) {
         if (error instanceof TargetRejected) return error.message;
@@ -131,7 +131,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
       if (by.share === BUCKETS && isDefinition(value)) return { value, version: "" };
       const goal = isDefinition(value) ? value : requireVariant(before, value);
       const text = by.share === BUCKETS ? setDefault(before.raw!, goal as string) : wrapFlag(before.raw!, goal, by);
-      return readText(markChange(text, by.salt), { ...entry, value });
+      return readText(setChangeId(text, by.salt), { ...entry, value });
     },
 
     findSplitProblem({ value }, by, before) {
@@ -164,7 +164,7 @@ function requireUsable(text: string | undefined): string {
     if (error instanceof JsonRejected) throw new FileUnusable(`${error.message} (YAML and comments are not supported)`);
     throw error;
   }
-  const flags = isObject(content) ? own(content, "flags") : undefined;
+  const flags = isObject(content) ? getOwn(content, "flags") : undefined;
   if (!isObject(flags)) throw new FileUnusable("has no object flags");
   for (const [key, flag] of Object.entries(flags)) {
     const problem = findFlagProblem(flag);
@@ -173,8 +173,8 @@ function requireUsable(text: string | undefined): string {
   return text;
 }
 
-/** A flag without the member that names its change. */
-function withoutChangeId(flag: Flag): JsonObject {
+/** Removes the change id from a flag's metadata. */
+function removeChangeId(flag: Flag): JsonObject {
   const { metadata, ...rest } = flag;
   if (!isObject(metadata)) return { ...flag };
   const { [CHANGE_ID]: _, ...others } = metadata;
@@ -184,12 +184,14 @@ function withoutChangeId(flag: Flag): JsonObject {
 /** Returns the value that the flag gives everybody; undefined where it depends on the user, or the flag is disabled. */
 function readCommonValue(flag: Flag): unknown {
   const { state, variants, defaultVariant } = flag;
-  return state === "ENABLED" && !isTargeted(flag) && defaultVariant != null ? own(variants, defaultVariant) : undefined;
+  return state === "ENABLED" && !isTargeted(flag) && defaultVariant != null
+    ? getOwn(variants, defaultVariant)
+    : undefined;
 }
 
-/** The value of a flag in the terms of an entry: its definition, or what it gives everybody. */
+/** Returns the value of a flag in the form of an entry's value: its definition, or the value that it gives everybody. */
 const readValue = (flag: Flag, entry: Entry): unknown =>
-  isDefinition(entry.value) ? withoutChangeId(flag) : (readCommonValue(flag) ?? withoutChangeId(flag));
+  isDefinition(entry.value) ? removeChangeId(flag) : (readCommonValue(flag) ?? removeChangeId(flag));
 
 /** Reads the text of a flag. */
 const readText = (raw: string, entry: Entry): TargetValue => ({
@@ -211,20 +213,20 @@ function requireVariant({ raw }: TargetValue, value: unknown): string {
   return found[0];
 }
 
-/** The flag's new text: of a value, only the default variant and the metadata of the text as it was. */
-function renderFlag(held: TargetValue, value: unknown, change_id: string): string {
+/** Renders a flag; for a value, only the default variant and the metadata of the present text change. */
+function renderFlag(current: TargetValue, value: unknown, change_id: string): string {
   if (isDefinition(value)) {
     const metadata = { ...(isObject(value.metadata) ? value.metadata : {}), [CHANGE_ID]: change_id };
     return JSON.stringify({ ...value, metadata });
   }
-  return markChange(setDefault(held.raw!, requireVariant(held, value)), change_id);
+  return setChangeId(setDefault(current.raw!, requireVariant(current, value)), change_id);
 }
 
 const setDefault = (text: string, variant: string): string =>
   setMember(text, [], "defaultVariant", JSON.stringify(variant));
 
 /** Names a change in the metadata of a flag's text. */
-const markChange = (text: string, change_id: string): string =>
+const setChangeId = (text: string, change_id: string): string =>
   isObject(parseStrictJson(readMember(text, [], "metadata") ?? "null"))
     ? setMember(text, ["metadata"], CHANGE_ID, JSON.stringify(change_id))
     : setMember(text, [], "metadata", JSON.stringify({ [CHANGE_ID]: change_id }));
@@ -232,7 +234,7 @@ const markChange = (text: string, change_id: string): string =>
 /** Returns the stored text when it has the stored value. Throws `TargetRejected`. */
 function checkRaw({ value, raw }: TargetValue): string {
   const flag = parseStrictJson(raw!) as Flag;
-  const isSame = hasValue(withoutChangeId(flag), value) || hasValue(readCommonValue(flag) ?? null, value);
+  const isSame = hasValue(removeChangeId(flag), value) || hasValue(readCommonValue(flag) ?? null, value);
   if (!isSame) throw new TargetRejected("the stored text of the flag differs from its stored value");
   return raw!;
 }

@@ -1,10 +1,10 @@
-/** A share of the users within a flagd flag: the present rule is wrapped, so that everybody else gets what it gives. */
+/** Gives a share of the users another value of a flagd flag: the present rule is wrapped, and still applies to all others. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { BUCKETS } from "../../lib/rollout/bucket.ts";
 import type { UserShare } from "../../lib/targets/port.ts";
 import { findDefinitionProblem, type Flag } from "./flag_definition.ts";
-import { isObject, own } from "./json_object.ts";
+import { isObject, getOwn } from "./json_object.ts";
 import { readMember, setMember } from "./json_text.ts";
 
 /** Returns true for a flag whose variant depends on the context. */
@@ -24,19 +24,19 @@ export function findWrapProblem(raw: string | undefined, goal: Flag | undefined)
   if (isTargeted(flag) && (!isObject(flag.targeting) || findDefinitionProblem(flag) !== undefined))
     return "the present targeting of the flag is not valid";
   if (!goal) return undefined;
-  const given = isTargeted(goal) ? Object.keys(goal.variants) : [goal.defaultVariant!];
-  const other = given.find((name) => isTargeted(goal) && !isSame(own(flag.variants, name), goal.variants[name]));
+  const names = isTargeted(goal) ? Object.keys(goal.variants) : [goal.defaultVariant!];
+  const other = names.find((name) => isTargeted(goal) && !isSame(getOwn(flag.variants, name), goal.variants[name]));
   if (other !== undefined)
     return `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
-  // A reader asks for one type: users whose variant is of another get the default of their code.
+  // Programs request one type; for a variant of another type they would use their default.
   const types = new Set(Object.values(flag.variants).map(typeOf));
-  const stray = given.find((name) => !types.has(typeOf(goal.variants[name])));
-  return stray === undefined
+  const otherType = names.find((name) => !types.has(typeOf(goal.variants[name])));
+  return otherType === undefined
     ? undefined
-    : `the variant ${JSON.stringify(stray)} is ${typeOf(goal.variants[stray])}, and the flag gives ${[...types].join(", ")}`;
+    : `the variant ${JSON.stringify(otherType)} is ${typeOf(goal.variants[otherType])}, and the flag gives ${[...types].join(", ")}`;
 }
 
-/** Returns the type that a reader asks for. */
+/** Returns the type under which programs request a value. */
 const typeOf = (value: unknown): string => (Array.isArray(value) ? "array" : value === null ? "null" : typeof value);
 
 /**
@@ -48,7 +48,7 @@ export function wrapFlag(raw: string, goal: Flag | string, { unit, salt, share }
   const { rule, variants } = typeof goal === "string" ? { rule: goal, variants: {} } : readGoal(flag, goal, salt);
   let text = raw;
   for (const [name, value] of Object.entries(variants))
-    if (own(flag.variants, name) === undefined) text = setMember(text, ["variants"], name, JSON.stringify(value));
+    if (getOwn(flag.variants, name) === undefined) text = setMember(text, ["variants"], name, JSON.stringify(value));
   const fractional = [{ cat: [salt, { var: unit }] }, ["treated", share], ["control", BUCKETS - share]];
   // Without the attribute every user would be in the bucket of the salt alone.
   const isTreated = { and: [{ var: unit }, { "==": [{ fractional }, "treated"] }] };
@@ -62,11 +62,11 @@ function readGoal(flag: Flag, goal: Flag, salt: string): { rule: unknown; varian
   const fallback = goal.defaultVariant!;
   if (isTargeted(goal)) {
     const { targeting, variants } = goal;
-    // A rule that finds no variant gives the default of its own definition, not of the present one.
+    // A rule without a result gives the default of its own definition, not of the present one.
     return { rule: { if: [{ "==": [targeting, null] }, fallback, targeting] }, variants };
   }
   const value = goal.variants[fallback];
-  const name = [fallback, "treated", salt].find((one) => isSame(own(flag.variants, one), value))!;
+  const name = [fallback, "treated", salt].find((one) => isSame(getOwn(flag.variants, one), value))!;
   return { rule: name, variants: { [name]: value } };
 }
 

@@ -1,4 +1,4 @@
-/** JSON text that other programs may have written: read without loss, so that a rollback can restore it. */
+/** Parses JSON text of other programs without loss, so that a rollback can restore it. */
 import { parseExactJson } from "./product_config.ts";
 import { FileUnusable } from "./file_error.ts";
 import { isObject } from "./json_object.ts";

@@ -1,4 +1,4 @@
-/** A branch of a git repository as a target system: a value is a JSON file, a code patch a range of commits. */
+/** Creates a target system of a git branch: a value is a JSON file, a code patch is a range of commits. */
 import { access, constants } from "node:fs/promises";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
@@ -49,9 +49,9 @@ const AUTHOR: Author = { name: "Countersign", email: "countersign@localhost" };
 const isPatch = ({ kind }: Entry): boolean => kind === "code_patch";
 
 /** The result of a publication: `moved` means that the branch is elsewhere now, and nothing was set. */
-type Published = "done" | "moved" | { rejected: string };
+type PublishResult = "done" | "moved" | { rejected: string };
 
-/** The branch as a target system. Throws `TypeError` for options that cannot be used. */
+/** Creates the target system. Errors: `TypeError` for invalid options. */
 export function gitTarget(options: GitTargetOptions): TargetSystem {
   const { name = "git", path: findPath, folder, author = AUTHOR, clock = systemClock, signingKey } = options;
   const remote = parseRemote(options);
@@ -60,7 +60,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     throw new TypeError("author needs a name and an email without angle brackets");
   const repository = gitRepository({ remote, branch, folder, author, isSigned: signingKey !== undefined });
 
-  /** Attempts of this process that failed before their push: nothing of them can come late. */
+  /** Attempts of this process that failed before their push: the server cannot execute them later. */
   const unsent = new Set<string>();
   /** Attempts whose push the server may still carry out. */
   const sent = new Set<string>();
@@ -87,11 +87,16 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
   };
 
   /** Pushes a commit. Throws `Unanswered` where the server may have set the branch, or may still. */
-  const publish = async (base: string, head: string, { attempt }: Attempt, signal: AbortSignal): Promise<Published> => {
+  const publish = async (
+    base: string,
+    head: string,
+    { attempt }: Attempt,
+    signal: AbortSignal,
+  ): Promise<PublishResult> => {
     signal.throwIfAborted();
     sent.add(attempt);
     const pushed = await repository.push(base, head, signal).catch((error: unknown) => {
-      // It fails only before git runs.
+      // It fails only before git is started.
       sent.delete(attempt);
       throw error;
     });
@@ -101,7 +106,12 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
   };
 
   /** Asks the server for the branch after a push without an answer. */
-  const findOutcome = async (base: string, head: string, attempt: string, signal: AbortSignal): Promise<Published> => {
+  const findOutcome = async (
+    base: string,
+    head: string,
+    attempt: string,
+    signal: AbortSignal,
+  ): Promise<PublishResult> => {
     let tip: string | undefined;
     try {
       tip = await repository.fetchTip(signal);
@@ -110,7 +120,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
       tip = undefined;
     }
     if (tip === undefined || tip === base) throw new Unanswered("the git server did not say whether it took the push");
-    // The branch has left the place that the push required.
+    // The branch is no longer at the commit that the push required.
     sent.delete(attempt);
     return "moved";
   };
@@ -118,24 +128,24 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
   const setFiles = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
     const { attempt } = writes[0]!;
     for (let tries = 0; tries <= MAX_TRIES; tries++) {
-      // The commit that was read last will do at first: where the branch has moved since, the push is rejected.
+      // The first try uses the commit that was read last: if the branch has moved, the push is rejected.
       const cached = tries === 0 ? repository.lastTip() : undefined;
       const tip = cached ?? (await repository.fetchTip(signal));
-      const held: TargetValue[] = [];
-      for (const { entry } of writes) held.push(await readFrom(tip, entry, signal));
-      const index = writes.findIndex(({ expected }, at) => held[at]!.version !== expected.version);
+      const current: TargetValue[] = [];
+      for (const { entry } of writes) current.push(await readFrom(tip, entry, signal));
+      const index = writes.findIndex(({ expected }, at) => current[at]!.version !== expected.version);
       const all = writes.map(({ entry, next }, at) => ({
         path: findPath(entry),
-        text: next && renderFile(held[at]!, next),
+        text: next && renderFile(current[at]!, next),
       }));
-      const files = all.filter(({ text }, at) => text !== held[at]!.raw);
+      const files = all.filter(({ text }, at) => text !== current[at]!.raw);
       if (cached !== undefined && (index >= 0 || files.length === 0)) continue;
-      if (index >= 0) return { done: false, index, conflict: held[index]! };
-      if (files.length === 0) return { done: true, versions: held.map(({ version }) => version) };
+      if (index >= 0) return { done: false, index, conflict: current[index]! };
+      if (files.length === 0) return { done: true, versions: current.map(({ version }) => version) };
       const { commit, versions } = await commitFiles(repository, { tip, files }, attempt, signal);
       const published = await publish(tip, commit, attempt, signal);
       if (published === "done")
-        return { done: true, versions: all.map(({ path }, at) => versions.get(path) ?? held[at]!.version) };
+        return { done: true, versions: all.map(({ path }, at) => versions.get(path) ?? current[at]!.version) };
       if (published !== "moved") return { done: false, ...published };
     }
     return { done: false, rejected: "the branch moved at every try; try again" };
@@ -184,9 +194,9 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
       return readFrom(await repository.fetchTip(signal), entry, signal);
     },
 
-    async preview(entry, held, signal) {
+    async preview(entry, current, signal) {
       if (!isPatch(entry)) return undefined;
-      await requireApplicable(repository, entry.value as Patch, held.version, signal);
+      await requireApplicable(repository, entry.value as Patch, current.version, signal);
       return describePatch(repository, entry.value as Patch, signal);
     },
 

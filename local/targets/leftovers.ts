@@ -1,4 +1,4 @@
-/** Temporary files of a killed process: texts that were written and never renamed. */
+/** Removes temporary files that a killed process left. */
 import type * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 

@@ -1,4 +1,4 @@
-/** A JSON column of a Postgres table as a target system: a target is the value in the row that has its key. */
+/** Creates a target system of a JSON column in Postgres: a target is the value in the row with its key. */
 import type { Pool, PoolClient } from "pg";
 import { once } from "../../lib/kit/once.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
@@ -47,36 +47,36 @@ const UNKNOWN_OUTCOME = "the connection broke while the transaction was committe
 const READ_ONLY = "the database is read-only; name its primary server";
 const SWALLOWED = "the database accepted the statement and set nothing: row security or a trigger prevents it";
 
-const begin = (
+const buildBegin = (
   ms: number,
 ): string => `select set_config('countersign.change_id', $1, true), set_config('application_name', $2, true),
   set_config('lock_timeout', '${ms}', true), set_config('statement_timeout', '${ms}', true),
   set_config('idle_in_transaction_session_timeout', '${ms}', true)`;
 
-/** Statements on one column. */
-function statements({ table, keyColumn, valueColumn }: PostgresTargetOptions) {
-  const [of, key, value] = [parseTable(table).map(quote).join("."), quote(keyColumn), quote(valueColumn)];
+/** Builds the statements on one column. */
+function buildStatements({ table, keyColumn, valueColumn }: PostgresTargetOptions) {
+  const [tableName, key, value] = [parseTable(table).map(quote).join("."), quote(keyColumn), quote(valueColumn)];
   const isExpected = `${key} = $1 and xmin = $2::text::xid and ${value}::text is not distinct from $3`;
-  const insert = `insert into ${of} (${key}, ${value}) values`;
+  const insert = `insert into ${tableName} (${key}, ${value}) values`;
   return {
-    read: `select ${value}::text as text, xmin::text from ${of} where ${key} = $1`,
+    read: `select ${value}::text as text, xmin::text from ${tableName} where ${key} = $1`,
     insert: `${insert} ($1, $2) on conflict (${key}) do nothing`,
-    update: `update ${of} set ${value} = $4 where ${isExpected}`,
-    remove: `delete from ${of} where ${isExpected}`,
-    columns: `select ${key}, ${value} from ${of} limit 0`,
+    update: `update ${tableName} set ${value} = $4 where ${isExpected}`,
+    remove: `delete from ${tableName} where ${isExpected}`,
+    columns: `select ${key}, ${value} from ${tableName} limit 0`,
     // Planning and opening a statement checks rights and the unique index; nothing of it is carried out.
     plans: [
       `${insert} (null, null) on conflict (${key}) do nothing`,
-      `update ${of} set ${value} = null where ${key} = null`,
-      `delete from ${of} where ${key} = null`,
+      `update ${tableName} set ${value} = null where ${key} = null`,
+      `delete from ${tableName} where ${key} = null`,
     ].map((statement) => `explain ${statement}`),
   };
 }
 
-/** The column as a target system. Throws when an option is malformed; connects to nothing yet. */
+/** Creates the target system without connecting. Errors: malformed options. */
 export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
-  const { name, url, keyColumn, valueColumn, key: keyOf, statementMs = STATEMENT_MS } = options;
-  const sql = statements(options);
+  const { name, url, keyColumn, valueColumn, key: toKey, statementMs = STATEMENT_MS } = options;
+  const sql = buildStatements(options);
   const column = `${describeAddress(url)} ${parseTable(options.table).join(".")}(${keyColumn},${valueColumn})`;
 
   const openPool = once(async (): Promise<Pool> => {
@@ -100,8 +100,8 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
     const pool = await openPool();
     const lending = pool.connect();
     try {
-      const client = await untilAborted(lending, signal);
-      const result = await untilAborted(use(client), signal);
+      const client = await rejectOnAbort(lending, signal);
+      const result = await rejectOnAbort(use(client), signal);
       client.release();
       return result;
     } catch (error) {
@@ -111,7 +111,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
   };
 
   const readRow = async (client: PoolClient, entry: Entry): Promise<TargetValue> => {
-    const { rows } = await client.query<{ text: string | null; xmin: string }>(sql.read, [keyOf(entry)]);
+    const { rows } = await client.query<{ text: string | null; xmin: string }>(sql.read, [toKey(entry)]);
     if (rows.length > 1) throw new TargetRejected(`${rows.length} rows have the key; it needs a unique index`);
     const [row] = rows;
     if (!row) return ABSENT;
@@ -123,24 +123,24 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
   const write = async (client: PoolClient, { entry, next, expected }: Write) => {
     const text = next && (next.raw ?? JSON.stringify(next.value));
     const value = text === SQL_NULL ? null : text;
-    const condition = [keyOf(entry), expected.version.split(" ")[0], expected.raw === SQL_NULL ? null : expected.raw];
+    const condition = [toKey(entry), expected.version.split(" ")[0], expected.raw === SQL_NULL ? null : expected.raw];
     if (expected.raw !== undefined)
       return next ? client.query(sql.update, [...condition, value]) : client.query(sql.remove, condition);
-    return next ? client.query(sql.insert, [keyOf(entry), value]) : { rowCount: 0 };
+    return next ? client.query(sql.insert, [toKey(entry), value]) : { rowCount: 0 };
   };
 
   /** Carries out the writes; returns their versions, or why the transaction is to be rolled back. */
   const writeAll = async (client: PoolClient, writes: readonly Write[]): Promise<SetManyResult> => {
     const versions: string[] = [];
-    // In one order, so that two sets of the same rows wait for each other and never both.
-    for (const index of sortByKey(writes.map(({ entry }) => keyOf(entry)))) {
+    // In the order of keys, so that two transactions on the same rows cannot deadlock.
+    for (const index of sortByKey(writes.map(({ entry }) => toKey(entry)))) {
       const { entry, next, expected } = writes[index]!;
       const { rowCount } = await write(client, writes[index]!);
-      const held = await readRow(client, entry);
-      const isUnchanged = held.version === expected.version;
-      if (rowCount === 0 && !isUnchanged) return { done: false, index, conflict: held };
-      if (!isEqual(held, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: SWALLOWED };
-      versions[index] = held.version;
+      const current = await readRow(client, entry);
+      const isUnchanged = current.version === expected.version;
+      if (rowCount === 0 && !isUnchanged) return { done: false, index, conflict: current };
+      if (!isEqual(current, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: SWALLOWED };
+      versions[index] = current.version;
     }
     return { done: true, versions };
   };
@@ -151,7 +151,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
     try {
       return await withClient(signal, async (client) => {
         await client.query("begin");
-        await client.query(begin(statementMs), [change_id, attempt]);
+        await client.query(buildBegin(statementMs), [change_id, attempt]);
         const set = await writeAll(client, writes);
         if (!set.done) {
           await client.query("rollback");
@@ -172,7 +172,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
   return {
     name,
     guard: "atomic",
-    place: (entry) => `${column} ${JSON.stringify(keyOf(entry))}`,
+    place: (entry) => `${column} ${JSON.stringify(toKey(entry))}`,
 
     check: ({ value }) =>
       hasUnstorableText(value)
@@ -184,8 +184,8 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
     setMany,
     compareAndSet: makeCompareAndSet(setMany),
 
-    // While the transaction is open, its connection has the attempt's name. Its number would prove nothing: after a crash of
-    // the server another transaction may get the same.
+    // While the transaction is open, its connection is named after the attempt. The transaction's number would prove nothing, since
+    // it may be used again after a crash of the server.
     resolve: (_, { attempt }, signal) =>
       withClient(signal, async (client) => {
         const open = await client.query("select from pg_stat_activity where application_name = $1", [attempt]);
@@ -218,7 +218,7 @@ function parseTable(table: string): string[] {
   return parts.length === 1 ? ["public", table] : parts;
 }
 
-/** Throws an error that does not quote the address. */
+/** Describes the address without its credentials. Errors: `TypeError` that does not quote it. */
 export function describeAddress(url: string): string {
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw new TypeError("the address of the database must read postgres://user@host:port/database");
@@ -234,7 +234,7 @@ function hasUnstorableText(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => hasUnstorableText(name) || hasUnstorableText(member));
 }
 
-/** A refused connection is an error without a message that holds one error for each address. */
+/** Describes an error; of an `AggregateError`, as for a refused connection, the first of its errors. */
 function describeError(error: unknown): Error {
   if (error instanceof TargetRejected) return error;
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
@@ -243,8 +243,8 @@ function describeError(error: unknown): Error {
   return new Error(`Postgres: ${first.message || first.name}${code}`, { cause: error });
 }
 
-/** Settles like `work`, or rejects with the signal's reason. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Resolves or rejects like `work`, or rejects with the signal's reason when it aborts. */
+function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
     signal.addEventListener("abort", abort);

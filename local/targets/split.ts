@@ -1,4 +1,4 @@
-/** A value that is split between users, as the definition of a flag in a target system. */
+/** Converts a value that is split between users to the definition of a flag. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { UserSplit } from "../../lib/rollout/split_value.ts";
 import type { Flag } from "./flag_definition.ts";

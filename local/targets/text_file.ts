@@ -1,4 +1,4 @@
-/** A text file that a target system lies in: reads and edits are serialised, and errors name the file. */
+/** Reads and edits the text file of a target system one operation after another; errors name the file. */
 import { resolve } from "node:path";
 import type { Clock } from "../../lib/kit/platform.ts";
 import { checkFolder, type Files, readText, replaceText } from "./atomic_file.ts";
@@ -19,16 +19,16 @@ export interface TextFileOptions {
   path: string;
   noun: string;
   /** A byte order mark is part of the text, and not skipped. */
-  keepMark?: boolean;
+  keepByteOrderMark?: boolean;
   files: Files;
   clock: Clock;
 }
 
-/** Opens nothing: every operation reads the file again. */
-export function textFile({ path: given, noun, keepMark = false, files, clock }: TextFileOptions) {
-  const path = resolve(given);
+/** Creates access to a file; every operation reads it again. */
+export function openTextFile({ path: pathOption, noun, keepByteOrderMark = false, files, clock }: TextFileOptions) {
+  const path = resolve(pathOption);
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+  const runInOrder = <T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
     const run = async () => {
       try {
         signal?.throwIfAborted();
@@ -42,20 +42,20 @@ export function textFile({ path: given, noun, keepMark = false, files, clock }: 
     return result;
   };
 
-  // Leftovers are removed once, and are no reason to fail an edit.
+  // Leftovers are removed once; a failure does not fail the edit.
   let tidied: Promise<void> | undefined;
   const tidy = (): Promise<void> => (tidied ??= removeLeftovers(files, path, clock.now()).catch(() => undefined));
 
   return {
     /** Reads the text, `undefined` where there is no file. */
     read: <T>(use: (text: string | undefined) => T, signal?: AbortSignal): Promise<T> =>
-      inTurn(async () => use(await readText(files, path, keepMark)), signal),
+      runInOrder(async () => use(await readText(files, path, keepByteOrderMark)), signal),
 
     /** Replaces the text by what `decide` makes of it; `decide` runs again when another program wrote in between. */
     edit: <T>(decide: (text: string | undefined) => Edit<T> | Promise<Edit<T>>, signal: AbortSignal): Promise<T> =>
-      inTurn(async () => {
+      runInOrder(async () => {
         for (let tries = 0; tries < MAX_TRIES; tries++) {
-          const before = await readText(files, path, keepMark);
+          const before = await readText(files, path, keepByteOrderMark);
           const { text, result } = await decide(before);
           if (text === undefined) return result;
           await tidy();
@@ -66,7 +66,7 @@ export function textFile({ path: given, noun, keepMark = false, files, clock }: 
       }, signal),
 
     /** Throws when the file cannot be written. */
-    checkFolder: (): Promise<void> => inTurn(() => checkFolder(files, path)),
+    checkFolder: (): Promise<void> => runInOrder(() => checkFolder(files, path)),
 
     /** Removes what a killed process left alongside the file. */
     removeLeftovers: (): Promise<void> => removeLeftovers(files, path, clock.now()).catch(() => undefined),

@@ -1,4 +1,4 @@
-/** The types of target systems that `--targets` may name: their fields, and how each is opened. */
+/** Types of target systems for `--targets`: their fields, and how they are opened. */
 import { join } from "node:path";
 import * as z from "zod";
 import { nonEmptyText } from "../../lib/changes/rules/fields.ts";
@@ -32,12 +32,12 @@ export interface SystemParts extends TargetReports {
 
 type Fields = Readonly<Record<string, unknown>> & { name: string; type: string };
 
-/** A system of the file, with what its fields stand for. */
+/** A system of the file, with the values that its fields refer to. */
 interface Opening extends SystemParts {
   stated: Fields;
-  /** By the field that names the variable. */
+  /** Secrets by the field that names their variable. */
   secrets: Readonly<Record<string, string | undefined>>;
-  /** Makes the key of an entry by the template. Throws `NoTargetSystem`. */
+  /** Expands the key template for an entry. Errors: `NoTargetSystem`. */
   key(entry: Entry): string;
   /** Resolves a path of the file against its folder. */
   path(name: string): string;
@@ -64,9 +64,9 @@ const path = () => nonEmptyText();
 const variable = () =>
   z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
 const keyTemplate = (stated: Fields) => ({ field: "key", text: (stated["key"] as string | undefined) ?? "{rest}" });
-const textIn = (stated: Fields, field: string, absent?: string): string =>
+const readText = (stated: Fields, field: string, absent?: string): string =>
   (stated[field] as string | undefined) ?? absent!;
-const asStated = (stated: Fields): object => stated;
+const showStated = (stated: Fields): object => stated;
 
 type Wrong = (field: string, message: string) => OptionError;
 
@@ -82,12 +82,12 @@ function checkField(field: string, wrong: Wrong, check: () => unknown): void {
 export const TYPES: Readonly<Record<string, SystemType>> = {
   file: {
     fields: { path: path() },
-    show: asStated,
+    show: showStated,
     open: ({ stated, store, identity, clock, path }) =>
       fileTarget({
         name: stated.name,
-        path: path(textIn(stated, "path")),
-        shownPath: textIn(stated, "path"),
+        path: path(readText(stated, "path")),
+        shownPath: readText(stated, "path"),
         store,
         clock,
         ...identity,
@@ -96,12 +96,12 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   flagd: {
     fields: { file: path(), key: nonEmptyText().optional() },
     template: keyTemplate,
-    show: asStated,
+    show: showStated,
     open: ({ stated, clock, key, path }) =>
       flagdTarget({
         name: stated.name,
-        path: path(textIn(stated, "file")),
-        shownPath: textIn(stated, "file"),
+        path: path(readText(stated, "file")),
+        shownPath: readText(stated, "file"),
         clock,
         flagKey: key,
       }),
@@ -116,13 +116,13 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     },
     template: keyTemplate,
     check: ({ url }, _, wrong) => checkField("url", wrong, () => parseUnleashUrl(String(url))),
-    show: asStated,
+    show: showStated,
     open: ({ stated, secrets, clock, key }) =>
       unleashTarget({
         name: stated.name,
-        url: textIn(stated, "url"),
-        project: textIn(stated, "project", "default"),
-        environment: textIn(stated, "environment"),
+        url: readText(stated, "url"),
+        project: readText(stated, "project", "default"),
+        environment: readText(stated, "environment"),
         token: secrets["token_env"]!,
         clock,
         flagName: key,
@@ -143,9 +143,9 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       postgresTarget({
         name: stated.name,
         url: secrets["url_env"]!,
-        table: textIn(stated, "table"),
-        keyColumn: textIn(stated, "key_column"),
-        valueColumn: textIn(stated, "value_column"),
+        table: readText(stated, "table"),
+        keyColumn: readText(stated, "key_column"),
+        valueColumn: readText(stated, "value_column"),
         key,
       }),
   },
@@ -158,13 +158,13 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     },
     template: keyTemplate,
     check: ({ url }, _, wrong) => checkField("url", wrong, () => parseOrigin(String(url))),
-    show: asStated,
+    show: showStated,
     open: ({ stated, secrets, key }) =>
       etcdTarget({
         name: stated.name,
-        url: textIn(stated, "url"),
+        url: readText(stated, "url"),
         key,
-        prefix: textIn(stated, "key", "{rest}").split("{")[0]!,
+        prefix: readText(stated, "key", "{rest}").split("{")[0]!,
         user: secrets["user_env"],
         password: secrets["password_env"],
       }),
@@ -179,15 +179,15 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       token_env: variable().optional(),
       signing_key_file: nonEmptyText().optional(),
     },
-    template: (stated) => ({ field: "path", text: textIn(stated, "path") }),
-    show: asStated,
+    template: (stated) => ({ field: "path", text: readText(stated, "path") }),
+    show: showStated,
     open: ({ stated, secrets, clock, key, path, folder }) => {
       const file = (field: string): string | undefined =>
-        stated[field] === undefined ? undefined : path(textIn(stated, field));
+        stated[field] === undefined ? undefined : path(readText(stated, field));
       return gitTarget({
         name: stated.name,
-        url: textIn(stated, "url"),
-        branch: textIn(stated, "branch"),
+        url: readText(stated, "url"),
+        branch: readText(stated, "branch"),
         path: key,
         folder: join(folder, `git-${stated.name}`),
         sshKeyFile: file("ssh_key_file"),
@@ -204,7 +204,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       checkField("url", wrong, () => checkWebhookUrl(String(url)));
       checkField("secret_env", wrong, () => parseWebhookKey(secret_env!));
     },
-    // The path of a webhook may be a secret: its digest tells it from another.
+    // The path of a webhook may be a secret, so only its digest is shown.
     show: ({ url, ...stated }) => ({
       ...stated,
       url: new URL(String(url)).origin,
@@ -224,7 +224,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   gate: {
     fields: { github: githubFields().optional() },
     check: checkGithub,
-    show: asStated,
+    show: showStated,
     open: ({ stated, secrets, clock, path }) => gateAdapter(stated.name, openGithub(stated, { secrets, clock, path })),
   },
 };

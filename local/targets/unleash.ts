@@ -1,4 +1,4 @@
-/** Unleash as a target system: a target is a flag in one environment, and a change replaces that as one import. */
+/** Creates a target system of Unleash: a target is a flag in one environment, and a write is one import. */
 import { setTimeout as timer } from "node:timers/promises";
 import { type Clock, systemClock } from "../../lib/kit/platform.ts";
 import { createKeyedMutex } from "../../lib/kit/keyed_mutex.ts";
@@ -15,7 +15,7 @@ import { isEqual } from "../../lib/targets/entry.ts";
 import { addSplitSupport } from "../../lib/targets/split_support.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
 import { findUnleashSplitProblem, toUnleashValue } from "./split.ts";
-import { findSplitProblem, isRolledOut, readWhole, split } from "./unleash_split.ts";
+import { findSplitProblem, isRolledOut, readFlag, split } from "./unleash_split.ts";
 import { NotSent, unleashApi } from "./unleash_api.ts";
 import {
   findSwitchProblem,
@@ -48,7 +48,7 @@ export interface UnleashTargetOptions {
 const TAG_TYPE = "countersign";
 const TAG_TYPES = [{ name: TAG_TYPE, description: "The change that set the flag", icon: "" }];
 
-/** A request that was given up may be carried out late, for instance when the database of Unleash answers again. */
+/** A request that timed out may still be executed, for example when the database of Unleash recovers. */
 const MAX_LATE_MS = 2 * 60_000;
 
 /** Unleash announces events each second, and then records that a flag is archived. */
@@ -73,7 +73,7 @@ interface Feature extends JsonObject {
 }
 
 /** A flag as it was read; `feature` is absent where there is no flag. */
-interface Found {
+interface FoundFlag {
   version: string;
   feature?: Feature;
   enabled: boolean;
@@ -82,22 +82,22 @@ interface Found {
   isArchived: boolean;
 }
 
-/** Unleash as a target system. */
+/** Creates the target system. */
 export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   const { project, environment, clock = systemClock, name = "unleash", flagName = ({ target }) => target } = options;
   const { sleep = timer } = options;
   const api = unleashApi(options);
-  const inTurn = createKeyedMutex();
-  const inProject = `/projects/${encodeURIComponent(project)}/features`;
+  const runInOrder = createKeyedMutex();
+  const projectPath = `/projects/${encodeURIComponent(project)}/features`;
   const toTag = ({ change_id, attempt }: Attempt): string => `${change_id.slice(0, 41)}/${attempt.slice(-8)}`;
 
   const readEvents = async (flag: string, query: string, signal: AbortSignal): Promise<Event[]> =>
     (await api.get<{ events: Event[] }>(`/search/events?feature=IS:${flag}&${query}`, signal))!.events;
 
   /** Reads the version first: an edit in between is then newer than the version. */
-  const findFlag = async (flag: string, signal: AbortSignal): Promise<Found> => {
+  const findFlag = async (flag: string, signal: AbortSignal): Promise<FoundFlag> => {
     const version = String((await readEvents(flag, "limit=1", signal))[0]?.id ?? 0);
-    const feature = await api.get<Feature>(`${inProject}/${flag}`, signal);
+    const feature = await api.get<Feature>(`${projectPath}/${flag}`, signal);
     const state = feature?.environments.find((one) => one.name === environment);
     if (feature && !state) throw new TargetRejected(`the project has no environment ${JSON.stringify(environment)}`);
     if (state) return { version, feature: feature!, ...state, isArchived: false };
@@ -108,38 +108,38 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     return { version, enabled: false, strategies: [], isArchived: elsewhere !== undefined };
   };
 
-  const toValue = ({ feature, enabled, strategies }: Found, entry: Entry): unknown => {
+  const toValue = ({ feature, enabled, strategies }: FoundFlag, entry: Entry): unknown => {
     if (!feature) return undefined;
     // A flag that is being rolled out is neither true nor false.
     if (typeof entry.value === "boolean" && !isRolledOut(strategies)) return enabled;
     const value = toFlagValue(enabled, strategies);
     return isFlagValue(entry.value) && isSameFlag(entry.value, value) ? entry.value : value;
   };
-  /** The flags behind the values that were returned: more of a flag decides what can be set on it than its value shows. */
-  const flags = new WeakMap<TargetValue, Found>();
-  const toTargetValue = (found: Found, entry: Entry): TargetValue => {
+  /** Flags of returned values: what can be set on a flag depends on more than its value. */
+  const flags = new WeakMap<TargetValue, FoundFlag>();
+  const toTargetValue = (found: FoundFlag, entry: Entry): TargetValue => {
     const value = toValue(found, entry);
     const { enabled, strategies } = found;
-    const held: TargetValue = {
+    const current: TargetValue = {
       version: found.version,
       ...(value !== undefined && { value }),
       ...(typeof value === "boolean" && { raw: JSON.stringify(toFlagValue(enabled, strategies)) }),
     };
-    flags.set(held, found);
-    return held;
+    flags.set(current, found);
+    return current;
   };
 
   /** Explains why the value cannot be set on the flag as it is. */
-  const findProblem = (found: Found, value: unknown): string | undefined => {
+  const findProblem = (found: FoundFlag, value: unknown): string | undefined => {
     if (found.isArchived) return "the flag is archived; revive or delete it in Unleash";
     if (typeof value !== "boolean") return findValueProblem(value);
     if (!found.feature) return "the flag does not exist; propose {enabled, strategies}";
     return value ? findSwitchProblem(found.strategies) : undefined;
   };
 
-  /** A switch leaves the strategies alone, but those of a rollout, which it ends. */
-  const toNextFlag = ({ enabled, strategies }: Found, next: TargetValue): FlagValue =>
-    (isFlagValue(next.value) || isRolledOut(strategies) ? readWhole(next) : undefined) ?? {
+  /** Returns the next state of a flag; a switch keeps its strategies, except those of a rollout, which it ends. */
+  const toNextFlag = ({ enabled, strategies }: FoundFlag, next: TargetValue): FlagValue =>
+    (isFlagValue(next.value) || isRolledOut(strategies) ? readFlag(next) : undefined) ?? {
       ...toFlagValue(enabled, strategies),
       enabled: next.value === true,
     };
@@ -153,7 +153,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     return named;
   };
 
-  const importFlag = async (flag: string, found: Found, next: FlagValue, tag: string, signal: AbortSignal) => {
+  const importFlag = async (flag: string, found: FoundFlag, next: FlagValue, tag: string, signal: AbortSignal) => {
     const known: JsonObject = found.feature ?? {};
     const { type = "release", description = null, stale = false, impressionData = false } = known;
     const tags = found.feature && (await api.get<{ tags: JsonObject[] }>(`/features/${flag}/tags`, signal))!.tags;
@@ -178,13 +178,13 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     event.type === "feature-tagged" && event.data?.["type"] === TAG_TYPE && event.data["value"] === tag;
 
   /** Reads the events since a read, oldest first. */
-  const readEventsSince = async (flag: string, { version }: Found, signal: AbortSignal): Promise<Event[]> => {
+  const readEventsSince = async (flag: string, { version }: FoundFlag, signal: AbortSignal): Promise<Event[]> => {
     const recent = await readEvents(flag, `limit=${MAX_EVENTS}`, signal);
     return recent.filter(({ id }) => id > Number(version)).reverse();
   };
 
   /** Returns what a write has overwritten: the flag as it was read, with the edits of others since then. */
-  const findOverwritten = (found: Found, foreign: readonly Event[]): { overwrote?: TargetValue } => {
+  const findOverwritten = (found: FoundFlag, foreign: readonly Event[]): { overwrote?: TargetValue } => {
     const edits = foreign.filter((event) => event.environment === environment);
     const edited = edits.reduce(replay, { enabled: found.enabled, strategies: found.strategies });
     const [before, after] = [found, edited].map((one) => toFlagValue(one.enabled, one.strategies));
@@ -193,13 +193,13 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   };
 
   /** Reads from the history which version our import made, and what was edited between our read and it. */
-  const readImport = async (flag: string, found: Found, tag: string, signal: AbortSignal) => {
+  const readImport = async (flag: string, found: FoundFlag, tag: string, signal: AbortSignal) => {
     const events = await readEventsSince(flag, found, signal);
     const tagged = events.find(isTagged(tag));
     if (!tagged) return undefined;
-    const isOurs = ({ groupId }: Event) => groupId === tagged.groupId;
-    const last = events.findLast(isOurs)!;
-    const foreign = events.filter((event) => !isOurs(event) && event.id < last.id);
+    const isOwnImport = ({ groupId }: Event) => groupId === tagged.groupId;
+    const last = events.findLast(isOwnImport)!;
+    const foreign = events.filter((event) => !isOwnImport(event) && event.id < last.id);
     return { done: true as const, version: String(last.id), ...findOverwritten(found, foreign) };
   };
 
@@ -209,20 +209,20 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
    */
   const waitForArchiving = async (flag: string, signal: AbortSignal): Promise<void> => {
     for (let waited = 0; waited < MAX_ARCHIVING_MS; waited += ARCHIVING_POLL_MS) {
-      const recorded = await api.get<{ stage: string }[]>(`${inProject}/${flag}/lifecycle`, signal);
+      const recorded = await api.get<{ stage: string }[]>(`${projectPath}/${flag}/lifecycle`, signal);
       if (!recorded || ["initial", "archived"].every((stage) => recorded.some((one) => one.stage === stage))) return;
       await sleep(ARCHIVING_POLL_MS);
     }
   };
 
-  const removeFlag = async (flag: string, found: Found, signal: AbortSignal): Promise<SetResult> => {
+  const removeFlag = async (flag: string, found: FoundFlag, signal: AbortSignal): Promise<SetResult> => {
     const { feature, version } = found;
     if (!feature) return { done: true, version };
     const others = feature.environments.filter((one) => one.name !== environment);
     if (others.some(({ enabled, strategies }) => enabled || strategies.length > 0))
       return { done: false, rejected: "the flag is used in another environment; remove it in Unleash" };
-    await api.write("DELETE", `${inProject}/${flag}`, undefined, signal);
-    return afterWrite(async () => {
+    await api.write("DELETE", `${projectPath}/${flag}`, undefined, signal);
+    return finishWrite(async () => {
       const overwritten = findOverwritten(found, await readEventsSince(flag, found, signal));
       await waitForArchiving(flag, signal);
       await api.write("DELETE", `/archive/${flag}`, undefined, signal);
@@ -242,24 +242,25 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
 
     read: async (entry, signal) => toTargetValue(await findFlag(flagName(entry), signal), entry),
 
-    checkHeld(entry, held) {
-      const found = flags.get(held);
+    checkHeld(entry, current) {
+      const found = flags.get(current);
       return found && findProblem(found, entry.value);
     },
 
     compareAndSet: (entry, next, expected, attempt, signal) =>
-      inTurn(flagName(entry), async (): Promise<SetResult> => {
+      runInOrder(flagName(entry), async (): Promise<SetResult> => {
         const flag = flagName(entry);
         try {
           const found = await findFlag(flag, signal);
-          const held = toTargetValue(found, entry);
-          if (held.version !== expected.version && !isEqual(held, expected)) return { done: false, conflict: held };
+          const current = toTargetValue(found, entry);
+          if (current.version !== expected.version && !isEqual(current, expected))
+            return { done: false, conflict: current };
           if (!next) return await removeFlag(flag, found, signal);
           const rejected = findProblem(found, next.value);
           if (rejected !== undefined) return { done: false, rejected };
           const value = toNextFlag(found, next);
           await importFlag(flag, found, value, toTag(attempt), signal);
-          return await afterWrite(async () => {
+          return await finishWrite(async () => {
             const done = await readImport(flag, found, toTag(attempt), signal);
             // An import over a flag that was archived in between does nothing.
             return done ?? { done: false, conflict: toTargetValue(await findFlag(flag, signal), entry) };
@@ -294,8 +295,8 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   });
 }
 
-/** Runs what follows a write that was carried out: where it fails, the value is set all the same. */
-const afterWrite = <T>(run: () => Promise<T>): Promise<T> =>
+/** Runs the steps after a successful write. Their failure becomes `Unanswered`, since the value is set already. */
+const finishWrite = <T>(run: () => Promise<T>): Promise<T> =>
   run().catch((error: unknown) => {
     throw error instanceof Unanswered ? error : new Unanswered("Unleash did not show the result of the write");
   });

@@ -1,4 +1,4 @@
-/** A share of the users within an Unleash flag: strategies for them, before those that the flag has. */
+/** Gives a share of the users another value of an Unleash flag: adds strategies before the present ones. */
 import { BUCKETS } from "../../lib/rollout/bucket.ts";
 import { readSplit } from "../../lib/rollout/split_value.ts";
 import type { TargetSystem, TargetValue, UserShare } from "../../lib/targets/port.ts";
@@ -8,12 +8,12 @@ import { type FlagValue, isFlagValue, toFlagValue } from "./unleash_value.ts";
 
 const CHANGE_ID = /^chg_[0-9a-f]{8}-/;
 
-/** Returns true for strategies of which one is the share of a rollout. */
+/** Checks that one of the strategies is the share of a rollout. */
 export const isRolledOut = (strategies: readonly JsonObject[]): boolean =>
   strategies.some(({ parameters }) => isObject(parameters) && CHANGE_ID.test(String(parameters["groupId"])));
 
-/** Returns the complete flag behind a value: of a switch, which is true or false, it is in the text. */
-export const readWhole = ({ value, raw }: Partial<TargetValue>): FlagValue | undefined =>
+/** Returns the complete flag of a value; for true or false it is in `raw`. */
+export const readFlag = ({ value, raw }: Partial<TargetValue>): FlagValue | undefined =>
   raw !== undefined ? (JSON.parse(raw) as FlagValue) : isFlagValue(value) ? value : undefined;
 
 export const findSplitProblem: NonNullable<TargetSystem["findSplitProblem"]> = ({ value }, by, before) => {
@@ -21,7 +21,7 @@ export const findSplitProblem: NonNullable<TargetSystem["findSplitProblem"]> = (
   if (by.share % 100 !== 0) return "Unleash splits by whole percents: a share is a multiple of 100";
   const problem = findStickinessProblem(by);
   if (problem !== undefined || !before) return problem;
-  const present = readWhole(before);
+  const present = readFlag(before);
   if (!present) return "the flag does not exist: there is no value for the users outside of the share";
   return findWrapProblem(present, toGoal(value, present), by);
 };
@@ -55,7 +55,7 @@ const toGoal = (value: unknown, present: FlagValue): FlagValue =>
 
 /** The first strategy that matches a user also gives the variant, so those of the share come first. */
 export const split: NonNullable<TargetSystem["split"]> = ({ value }, { unit, salt, share }, before) => {
-  const present = readWhole(before)!;
+  const present = readFlag(before)!;
   const goal = toGoal(value, present);
   if (share === BUCKETS) return { value, version: "", ...(!isFlagValue(value) && { raw: JSON.stringify(goal) }) };
   const parameters = { rollout: String(share / 100), stickiness: unit, groupId: salt };

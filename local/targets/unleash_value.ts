@@ -1,4 +1,4 @@
-/** The value of an Unleash flag in one environment: which values can be set, and which are the same. */
+/** Validates and compares values of Unleash flags in one environment. */
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
 
@@ -24,7 +24,7 @@ const compact = (object: JsonObject): JsonObject =>
     ),
   );
 
-/** A strategy as the value has it: without ids, and without what is as if it were not there. */
+/** Converts a strategy to the form of values: without ids, and without members that have no effect. */
 function toStrategy(strategy: JsonObject): JsonObject {
   const known = Object.fromEntries(STRATEGY_MEMBERS.map((name) => [name, strategy[name]]));
   const list = (member: unknown) =>
@@ -40,18 +40,18 @@ function toStrategy(strategy: JsonObject): JsonObject {
   });
 }
 
-/** The value of what Unleash returns for an environment. */
+/** Converts the data that Unleash returns for an environment. */
 export const toFlagValue = (enabled: boolean, strategies: readonly JsonObject[]): FlagValue => ({
   enabled,
   strategies: [...strategies].sort((a, b) => Number(a["sortOrder"]) - Number(b["sortOrder"])).map(toStrategy),
 });
 
-/** Returns true where both are the same to Unleash, in whichever way they are spelled. */
+/** Checks that two values are the same to Unleash. */
 export const isSameFlag = (a: FlagValue, b: FlagValue): boolean =>
   a.enabled === b.enabled &&
   canonicalJson(a.strategies.map(toStrategy)) === canonicalJson(b.strategies.map(toStrategy));
 
-/** Returns true for a value that has the members of one; `findValueProblem` judges it. */
+/** Checks that a value has the members of a flag; `findValueProblem` validates them. */
 export const isFlagValue = (value: unknown): value is FlagValue =>
   isObject(value) &&
   typeof value["enabled"] === "boolean" &&

@@ -1,5 +1,5 @@
-/** Goes on after the log lost its end for good. */
-import { readName, signed, SIGNING } from "../signing.ts";
+/** Verb that accepts the loss of the log's end. */
+import { readName, sign, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
 /** Accepts the loss of the end of the log; `length` and `head` are those of the log now, as `audit verify` says. */
@@ -13,8 +13,8 @@ export const acceptLoss: Verb = {
     let body: object = { ...fields, ...end };
     if (typeof options["key"] === "string") {
       const note = String(fields["note"] ?? "");
-      const matter = { decision: "accept_loss", actor: readName(fields, "actor"), note, ...end } as const;
-      body = { ...body, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+      const subject = { decision: "accept_loss", actor: readName(fields, "actor"), note, ...end } as const;
+      body = { ...body, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
     }
     const { known, length, audit_entry } = await session.client.post("/api/product/audit/accept-loss", {
       body: body as never,

@@ -1,11 +1,12 @@
+/** Verbs that download and verify attestations. */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Envelope, keyId, signedBytes } from "../../../lib/kit/dsse.ts";
 import { sha256 } from "../../node_ports.ts";
 import { NotDone, UsageError } from "../exit.ts";
-import type { Given, Verb } from "../verb.ts";
+import type { VerbCall, Verb } from "../verb.ts";
 
-/** Keeps the attestation of a change. */
+/** Downloads the attestation of a change. */
 export const attestationGet: Verb = {
   usage: "attestation get <change_id>",
   operation: "GET /api/product/changes/{change_id}/attestation",
@@ -104,7 +105,10 @@ function parse<T>(text: string): T {
 }
 
 /** Requires the subjects that were asked for. Errors: `NotDone`, `UsageError`. */
-function requireSubject({ subject }: Statement, { commit, target, tenantId, change, digest }: Given["options"]): void {
+function requireSubject(
+  { subject }: Statement,
+  { commit, target, tenantId, change, digest }: VerbCall["options"],
+): void {
   const release = [commit, target, tenantId];
   if (release.includes(undefined) && release.some((one) => one !== undefined))
     throw new UsageError("--commit, --target and --tenant-id are given together: a commit alone says not where");

@@ -1,8 +1,8 @@
-/** The audit log. */
-import { entryText, table } from "../text.ts";
+/** Verbs for the audit log. */
+import { formatEntry, formatTable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** A page of it. */
+/** Lists a page of entries. */
 export const auditList: Verb = {
   usage: "audit list",
   operation: "GET /api/product/audit",
@@ -17,9 +17,11 @@ export const auditList: Verb = {
       );
     const rows = entries.map((entry) => [
       ...[String(entry.id), entry.timestamp, entry.change_id, entry.tenant],
-      ...[entry.current_hash.slice(0, 12), entryText(entry)],
+      ...[entry.current_hash.slice(0, 12), formatEntry(entry)],
     ]);
-    return { text: table(["entry", "at", "change", "tenant", "hash", "event"], rows, columns, ["hash", "tenant"]) };
+    return {
+      text: formatTable(["entry", "at", "change", "tenant", "hash", "event"], rows, columns, ["hash", "tenant"]),
+    };
   },
 };
 
@@ -41,7 +43,7 @@ export const auditVerify: Verb = {
   },
 };
 
-/** All of it, for `countersign verify`. */
+/** Exports the complete log, for `countersign verify`. */
 export const auditExport: Verb = {
   usage: "audit export",
   operation: "GET /api/product/audit",

@@ -1,6 +1,7 @@
+/** Verb that downloads a certificate. */
 import type { Verb } from "../verb.ts";
 
-/** Keeps the certificate of a change. */
+/** Downloads the certificate of a change. */
 export const certificate: Verb = {
   usage: "certificate <change_id>",
   operation: "GET /api/product/changes/{change_id}/certificate",

@@ -1,6 +1,7 @@
+/** Verb that finds changes by a query. */
 import type { Schema } from "../../../lib/client/client.ts";
 import { UsageError } from "../exit.ts";
-import { table } from "../text.ts";
+import { formatTable } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";
 
 /** Finds changes by a query; without one it lists the saved questions and the fields. */
@@ -13,16 +14,16 @@ export const find: Verb = {
   async run(session, { rest, fields, options: { saved } }) {
     if (rest.length === 0 && saved === undefined) return { text: await listSaved(session) };
     const { client, columns, say } = session;
-    const q = saved === undefined ? rest.join(" ") : await queryNamed(session, `${saved}`);
+    const q = saved === undefined ? rest.join(" ") : await findSavedQuery(session, `${saved}`);
     const query = { limit: 50, ...fields, q } as never;
     const found = await client.get("/api/find", { params: { query } });
     const { rows, total, next, groups, median, max } = found;
     say(`${found.query === "" ? "every change" : found.query}: ${total}`);
     if (next !== null) say(`${rows.length} shown; the next: --after ${next}`);
-    if (median != null && max != null) say(`median ${duration(median)}, longest ${duration(max)}`);
+    if (median != null && max != null) say(`median ${formatDuration(median)}, longest ${formatDuration(max)}`);
     const shown =
       groups.length > 0
-        ? table(
+        ? formatTable(
             ["count", "of"],
             groups.map(({ key, count }) => [String(count), key]),
             columns,
@@ -34,14 +35,14 @@ export const find: Verb = {
 
 const rowsTable = (rows: readonly Schema<"FoundChange">[], columns: number | undefined): string => {
   const isTimed = rows.some(({ seconds }) => seconds !== undefined);
-  return table(
+  return formatTable(
     ["change", "status", "risk", "reach", ...(isTimed ? ["took"] : []), "tenant", "target", "summary"],
     rows.map((row) => [
       row.change_id,
       row.resolution ?? row.status,
       row.risk,
       row.affected_users === null ? "-" : String(row.affected_users),
-      ...(isTimed ? [row.seconds == null ? "-" : duration(row.seconds)] : []),
+      ...(isTimed ? [row.seconds == null ? "-" : formatDuration(row.seconds)] : []),
       row.tenant_id,
       row.target,
       row.summary,
@@ -51,8 +52,8 @@ const rowsTable = (rows: readonly Schema<"FoundChange">[], columns: number | und
   );
 };
 
-/** A duration in the two largest of its units. */
-function duration(seconds: number): string {
+/** Formats a duration in its two largest units. */
+function formatDuration(seconds: number): string {
   const [days, hours, minutes] = [
     Math.floor(seconds / 86_400),
     Math.floor(seconds / 3600) % 24,
@@ -62,7 +63,7 @@ function duration(seconds: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`;
 }
 
-async function queryNamed({ client }: Session, name: string): Promise<string> {
+async function findSavedQuery({ client }: Session, name: string): Promise<string> {
   const { saved } = await client.get("/api/find/saved");
   const found = saved.find(({ id, title }) => [id, title.en, title.zh].includes(name));
   if (found) return found.query;
@@ -78,5 +79,5 @@ async function listSaved({ client, columns }: Session): Promise<string> {
       ? values.join(", ")
       : `${takes}${values.length > 0 ? `, such as ${values.slice(0, 3).join(", ")}` : ""}`,
   ]);
-  return `${table(["name", "question", "query"], questions, columns)}\n\n${table(["field", "takes"], words, columns)}`;
+  return `${formatTable(["name", "question", "query"], questions, columns)}\n\n${formatTable(["field", "takes"], words, columns)}`;
 }

@@ -1,8 +1,8 @@
 /** Verbs that freeze every apply, and lift the freeze. */
-import { readName, signed, SIGNING } from "../signing.ts";
+import { readName, sign, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
-function act(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
+function createVerb(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
   const path = `/api/product/${name}` as const;
   return {
     usage: name,
@@ -13,8 +13,8 @@ function act(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
       let body: object = fields;
       if (typeof options["key"] === "string") {
         const until = fields["until"] as string | undefined;
-        const matter = { decision: name, actor: readName(fields, "actor"), note: String(fields["note"] ?? ""), until };
-        body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+        const subject = { decision: name, actor: readName(fields, "actor"), note: String(fields["note"] ?? ""), until };
+        body = { ...fields, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
       }
       const { frozen, freeze, audit_entry } = await session.client.post(path, { body: body as never });
       const until = freeze?.until ? ` until ${freeze.until}` : "";
@@ -23,7 +23,7 @@ function act(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
   };
 }
 
-/** Holds every apply back. */
-export const freeze = act("freeze", ["actor", "note", "until"]);
-/** Lets applies go on. */
-export const unfreeze = act("unfreeze", ["actor", "note"]);
+/** Stops all applies. */
+export const freeze = createVerb("freeze", ["actor", "note", "until"]);
+/** Allows applies again. */
+export const unfreeze = createVerb("unfreeze", ["actor", "note"]);

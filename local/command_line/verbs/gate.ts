@@ -1,7 +1,8 @@
+/** Verb that asks for the gate of a release. */
 import { type Answer, createClient, CountersignError } from "../../../lib/client/client.ts";
 import { OptionError, readSecret, readSecretFromFile } from "../../secrets.ts";
 import { type Exit, exitFor, UsageError } from "../exit.ts";
-import type { Given, Session, Verb } from "../verb.ts";
+import type { VerbCall, Session, Verb } from "../verb.ts";
 
 type Decision = Answer<"/api/gate", "get">;
 interface Question {
@@ -10,7 +11,7 @@ interface Question {
   head: string;
 }
 
-/** The ends of the program by the answer. */
+/** Exit codes by the state in the answer. */
 const EXIT_BY_STATE = { allowed: "done", waiting: "waiting", refused: "denied" } as const satisfies Record<
   Decision["state"],
   Exit
@@ -18,7 +19,7 @@ const EXIT_BY_STATE = { allowed: "done", waiting: "waiting", refused: "denied" }
 
 const INTERVAL_S = 30;
 
-/** Asks whether a release is consented to, and waits while it may still be. */
+/** Asks if a release is consented to, and waits while the decision is open. */
 export const gate: Verb = {
   usage: "gate <target>",
   operation: "GET /api/gate",
@@ -35,8 +36,8 @@ export const gate: Verb = {
     const { tenant_id, head } = fields as Partial<Question>;
     if (tenant_id === undefined || head === undefined) throw new UsageError("--tenant-id and --head are required");
     const question = { target, tenant_id, head };
-    const end = session.now() + secondsIn(options, "timeout", 0) * 1000;
-    const interval = secondsIn(options, "interval", INTERVAL_S) * 1000;
+    const end = session.now() + readSeconds(options, "timeout", 0) * 1000;
+    const interval = readSeconds(options, "interval", INTERVAL_S) * 1000;
     for (let shown = ""; ;) {
       const answer = await ask(session, question, options).catch((error: CountersignError) => error);
       const left = end - session.now();
@@ -51,8 +52,8 @@ export const gate: Verb = {
   },
 };
 
-/** Asks once: on record where a token says who asks. A CI token is read each time, since it ends soon and may be replaced. */
-async function ask(session: Session, question: Question, options: Given["options"]): Promise<Decision> {
+/** Asks once; with a token the question is recorded. A CI token is read each time, since it is short-lived and may be replaced. */
+async function ask(session: Session, question: Question, options: VerbCall["options"]): Promise<Decision> {
   const { client, url, fetch } = session;
   const token = readToken(session, options["ciTokenFile"]);
   if (token === undefined && options["record"] !== true)
@@ -62,7 +63,7 @@ async function ask(session: Session, question: Question, options: Given["options
   return requireDecision(await caller.post("/api/gate", { body: question }), url);
 }
 
-/** Requires an answer that the service gives: whatever else stands at its address allows nothing. Errors: `CountersignError`. */
+/** Requires a valid decision: any other answer from this address must not allow a release. Errors: `CountersignError`. */
 function requireDecision(answer: Decision, url: string): Decision {
   const { state, allowed, reasons } = (answer ?? {}) as Partial<Decision>;
   const isState = state !== undefined && Object.hasOwn(EXIT_BY_STATE, state);
@@ -71,7 +72,7 @@ function requireDecision(answer: Decision, url: string): Decision {
   throw new CountersignError("unexpected_answer", sentence, 200, { body: answer });
 }
 
-function readToken({ env }: Session, file: Given["options"][string]): string | undefined {
+function readToken({ env }: Session, file: VerbCall["options"][string]): string | undefined {
   try {
     return typeof file === "string" ? readSecretFromFile(file, "--ci-token-file") : readSecret(env, "SVC_CI_TOKEN");
   } catch (error) {
@@ -80,13 +81,13 @@ function readToken({ env }: Session, file: Given["options"][string]): string | u
   }
 }
 
-function secondsIn(options: Given["options"], name: string, fallback: number): number {
+function readSeconds(options: VerbCall["options"], name: string, fallback: number): number {
   const seconds = options[name] === undefined ? fallback : Number(options[name]);
   if (seconds >= 0 && seconds <= MAX_SECONDS) return seconds;
   throw new UsageError(`--${name} is a number of seconds, not ${String(options[name])}`);
 }
 
-/** A month; a timer of Node takes no longer pause. */
+/** About 23 days, within the maximum of Node's timers. */
 const MAX_SECONDS = 2_000_000;
 
 const describe = ({ state, change_id, page, reasons }: Decision): string =>

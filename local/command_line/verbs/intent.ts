@@ -1,7 +1,7 @@
-/** Product intents as files, without a service: tested by scenarios, and compared. */
+/** Verbs that test and compare files of intents, without a service. */
 import { prefixErrors } from "../../about.ts";
 import type { LoadedIntent } from "../../../lib/changes/rules/intent.ts";
-import { visible } from "../text.ts";
+import { escapeInvisible } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** Plays scenarios under an intent. */
@@ -11,7 +11,7 @@ export const intentTest: Verb = {
   isLocal: true,
   plain: true,
   async run(_, { args: { intent = "", scenarios = "" } }) {
-    // Other verbs need neither a service nor YAML.
+    // Imported here, since other verbs need neither a service nor YAML.
     const { loadIntentFile } = await import("../../intent_file.ts");
     const { testIntent } = await import("../../scenarios/test_intent.ts");
     const { manifest } = await loadIntentFile(intent, intent);
@@ -34,10 +34,11 @@ export const intentDiff: Verb = {
     const differences = diffIntents(old!.intent, next!.intent);
     const isWider = differences.some(({ effect }) => effect === "wider");
     return {
-      text: differences.length === 0 ? "nothing differs in what may be done" : differences.map(lineOf).join("\n"),
+      text:
+        differences.length === 0 ? "nothing differs in what may be done" : differences.map(formatDifference).join("\n"),
       json: {
-        old: identityOf(old!),
-        new: identityOf(next!),
+        old: describeIdentity(old!),
+        new: describeIdentity(next!),
         differences: differences.map(({ effect, field, text }) => ({ effect, field, text })),
       },
       exit: isWider ? "refused" : "done",
@@ -47,10 +48,10 @@ export const intentDiff: Verb = {
 
 const SIGNS = { wider: "+", narrower: "-", other: "~" };
 
-const lineOf = ({ effect, text }: { effect: keyof typeof SIGNS; text: string }): string =>
-  visible(`${SIGNS[effect]} ${text}`);
+const formatDifference = ({ effect, text }: { effect: keyof typeof SIGNS; text: string }): string =>
+  escapeInvisible(`${SIGNS[effect]} ${text}`);
 
-const identityOf = ({ intent: { version, update_epoch }, manifest_hash }: LoadedIntent) => ({
+const describeIdentity = ({ intent: { version, update_epoch }, manifest_hash }: LoadedIntent) => ({
   version,
   update_epoch,
   manifest_hash,

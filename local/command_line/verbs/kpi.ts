@@ -1,6 +1,7 @@
+/** Verb that feeds KPIs. */
 import { UsageError } from "../exit.ts";
-import { readName, signed, SIGNING } from "../signing.ts";
-import { facts } from "../text.ts";
+import { readName, sign, SIGNING } from "../signing.ts";
+import { formatFacts } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** Feeds KPIs. */
@@ -10,25 +11,25 @@ export const kpi: Verb = {
   fields: ["actor", "note"],
   options: SIGNING,
   async run(session, { rest, fields, options }) {
-    const fedKpis = rest.map(fed);
+    const fedKpis = rest.map(parseKpi);
     const twice = fedKpis.find(([name], index) => fedKpis.findIndex(([one]) => one === name) < index);
     if (twice) throw new UsageError(`${twice[0]} is given twice`);
     const kpis = Object.fromEntries(fedKpis);
     let body: object = { ...fields, ...kpis };
     if (typeof options["key"] === "string") {
       const note = String(fields["note"] ?? "");
-      const matter = { decision: "feed_kpis", actor: readName(fields, "actor"), note, kpis } as const;
-      body = { ...body, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+      const subject = { decision: "feed_kpis", actor: readName(fields, "actor"), note, kpis } as const;
+      body = { ...body, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
     }
     const { accepted, refreshed, E, audit_entry } = await session.client.post("/api/product/kpi", {
       body: body as never,
     });
     const moved = refreshed ? "E takes them in" : "none of them counts in E";
-    return { text: `${facts({ ...accepted, E })}\n${moved}, entry ${audit_entry.id}` };
+    return { text: `${formatFacts({ ...accepted, E })}\n${moved}, entry ${audit_entry.id}` };
   },
 };
 
-function fed(text: string): [name: string, value: number] {
+function parseKpi(text: string): [name: string, value: number] {
   const [, name, value] = /^([^=]+)=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/i.exec(text) ?? [];
   if (name === undefined) throw new UsageError(`a KPI is given as name=number, csat=4.5, and not as ${text}`);
   return [name, Number(value)];

@@ -1,4 +1,5 @@
-import { changesTable } from "../change_text.ts";
+/** Verb that lists changes. */
+import { formatChanges } from "../change_text.ts";
 import type { Verb } from "../verb.ts";
 
 /** Lists changes, newest first. */
@@ -32,6 +33,6 @@ export const list: Verb = {
     const query = { limit: 50, ...fields } as never;
     const { changes, total, next } = await client.get("/api/product/runtime", { params: { query } });
     if (next !== null) say(`${changes.length} of ${total}; the next: --before ${next}`);
-    return { text: changes.length === 0 ? "no changes" : changesTable(changes, columns) };
+    return { text: changes.length === 0 ? "no changes" : formatChanges(changes, columns) };
   },
 };

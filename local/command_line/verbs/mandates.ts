@@ -1,10 +1,10 @@
-/** Mandates: read, and decided on by name or with an SSH key. */
+/** Verbs that show mandates and decide on them, unsigned or signed with an SSH key. */
 import type { MandateView } from "../../../lib/changes/mandates/view.ts";
 import { MANDATE_BOUNDS, type MandateDecision } from "../../../lib/changes/rules/mandate.ts";
-import { missingTexts } from "../change_text.ts";
+import { describeMissing } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
-import { readName, signed, SIGNING } from "../signing.ts";
-import { facts, table, visible } from "../text.ts";
+import { readName, sign, SIGNING } from "../signing.ts";
+import { formatFacts, formatTable, escapeInvisible } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";
 
 const read = async ({ client }: Session, mandate_id: string) => {
@@ -19,13 +19,13 @@ const rowText = (value: unknown): string | undefined => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-/** A mandate in lines: its state, why it approves nothing, its bounds, and what is used and left. */
+/** Formats a mandate: its state, its bounds, its signatures, and its use. */
 function mandateText(mandate: MandateView): string {
   const { mandate_id, state, inactive, note, systems, signatures, missing, used, left, suspension, ended } = mandate;
   const bounds = MANDATE_BOUNDS.map((bound) => [bound, rowText(mandate[bound])] as const);
   return [
     `${mandate_id}  ${state}`,
-    facts({
+    formatFacts({
       inactive,
       suspension: rowText(suspension),
       ended: rowText(ended),
@@ -33,7 +33,7 @@ function mandateText(mandate: MandateView): string {
       systems: systems.map((system) => JSON.stringify(system)).join("\n"),
       note,
       signed: signatures.map(({ approver, at }) => `${approver} at ${at}`).join("\n"),
-      missing: missingTexts(missing).join("\n"),
+      missing: describeMissing(missing).join("\n"),
       today: `${used.today} used, ${left.today} left`,
       open: `${used.open} used, ${left.open} left`,
     }),
@@ -57,7 +57,7 @@ export const mandateList: Verb = {
       `${mandate.left["today"]}`,
       mandate.targets.join(", "),
     ]);
-    return { text: table(["id", "state", "agent", "until", "left today", "targets"], rows, columns) };
+    return { text: formatTable(["id", "state", "agent", "until", "left today", "targets"], rows, columns) };
   },
 };
 
@@ -68,7 +68,7 @@ export const mandateShow: Verb = {
   run: async (session, { args: { mandate_id = "" } }) => ({ text: mandateText(await read(session, mandate_id)) }),
 };
 
-/** Makes a draft. */
+/** Creates a draft. */
 export const mandateDraft: Verb = {
   usage: "mandate draft",
   operation: "POST /api/product/mandates",
@@ -79,7 +79,7 @@ export const mandateDraft: Verb = {
   },
 };
 
-function act(name: "sign" | "narrow" | "resume" | "revoke", decision: MandateDecision): Verb {
+function createVerb(name: "sign" | "narrow" | "resume" | "revoke", decision: MandateDecision): Verb {
   const path = `/api/product/mandate-${name}` as const;
   return {
     usage: `mandate ${name} <mandate_id>`,
@@ -93,21 +93,21 @@ function act(name: "sign" | "narrow" | "resume" | "revoke", decision: MandateDec
         const mandate = await read(session, mandate_id);
         session.say(`${mandateText(mandate)}\n`);
         const narrow = fields["narrow"] as object | undefined;
-        const matter = { decision, approver, note: String(fields["note"] ?? ""), mandate, narrow };
-        body = { ...body, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+        const subject = { decision, approver, note: String(fields["note"] ?? ""), mandate, narrow };
+        body = { ...body, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
       }
       const { state, missing, audit_entry } = await session.client.post(path, { body: body as never });
-      const text = `${visible(mandate_id)}  ${state}${audit_entry ? `, entry ${audit_entry.id}` : ", removed"}`;
-      return { text: `${text}\n${facts({ missing: missingTexts(missing).join("\n") })}`.trimEnd() };
+      const text = `${escapeInvisible(mandate_id)}  ${state}${audit_entry ? `, entry ${audit_entry.id}` : ", removed"}`;
+      return { text: `${text}\n${formatFacts({ missing: describeMissing(missing).join("\n") })}`.trimEnd() };
     },
   };
 }
 
 /** Signs a draft. */
-export const mandateSign = act("sign", "mandate");
-/** Makes bounds smaller. */
-export const mandateNarrow = act("narrow", "mandate_narrow");
+export const mandateSign = createVerb("sign", "mandate");
+/** Narrows bounds. */
+export const mandateNarrow = createVerb("narrow", "mandate_narrow");
 /** Signs the resumption of a suspended mandate. */
-export const mandateResume = act("resume", "mandate_resume");
+export const mandateResume = createVerb("resume", "mandate_resume");
 /** Ends a mandate. */
-export const mandateRevoke = act("revoke", "mandate_revoke");
+export const mandateRevoke = createVerb("revoke", "mandate_revoke");

@@ -1,3 +1,4 @@
+/** Verb that bridges MCP to the service. */
 import type { Verb } from "../verb.ts";
 
 /** Speaks MCP for an agent, on the standard input and output. */

@@ -1,7 +1,8 @@
+/** Verb that adds a late note. */
 import { readName, signDecision, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
-/** Adds what a decided change lacks. */
+/** Adds a late note to a decided change. */
 export const note: Verb = {
   usage: "note <change_id>",
   operation: "POST /api/product/note",

@@ -1,12 +1,12 @@
-/** Verbs for operations on the host product. */
+/** Verbs for operations on target systems. */
 import { STAGE_ACTIONS, type StageAction } from "../../../lib/changes/rules/stage_action.ts";
 import { readName, signDecision, SIGNING } from "../signing.ts";
-import { shownJson } from "../text.ts";
+import { formatJson } from "../text.ts";
 import { NotDone } from "../exit.ts";
 import type { Session, Verb } from "../verb.ts";
 
-/** Returns the body of a request and its condition, with a signature where a key is named. */
-async function request(
+/** Builds the body of a request and its precondition, signed if `--key` is set. */
+async function buildRequest(
   session: Session,
   decision: "apply" | "rollback" | "restore" | "stage",
   change_id: string,
@@ -27,7 +27,7 @@ async function request(
   return { body: { ...body, ...signed.fields } as never, params: signed.params };
 }
 
-function operation(name: "apply" | "rollback"): Verb {
+function createVerb(name: "apply" | "rollback"): Verb {
   const path = `/api/product/${name}` as const;
   return {
     usage: `${name} <change_id>`,
@@ -36,24 +36,24 @@ function operation(name: "apply" | "rollback"): Verb {
     options: SIGNING,
     async run(session, called) {
       const { change_id = "" } = called.args;
-      const sent = await request(session, name, change_id, called);
+      const sent = await buildRequest(session, name, change_id, called);
       const { status, dry_run, adapter, audit_entry } = await session.client.post(path, sent);
       const host = adapter === null ? "no adapter" : `${adapter.name}: ${adapter.result}`;
       const text = `${change_id}  ${status} (${host})${audit_entry ? `, entry ${audit_entry.id}` : ""}`;
       if (!dry_run) return { text };
       const { preview = null, holds } = adapter ?? {};
-      const looked = [`${text}, dry run`, shownJson(preview)];
-      if (holds) looked.push("The target holds:", shownJson(holds.value));
-      if (holds === null) looked.push("The target holds nothing");
-      return { text: looked.join("\n") };
+      const lines = [`${text}, dry run`, formatJson(preview)];
+      if (holds) lines.push("The target holds:", formatJson(holds.value));
+      if (holds === null) lines.push("The target holds nothing");
+      return { text: lines.join("\n") };
     },
   };
 }
 
-/** Carries an approved change to the host product. */
-export const apply = operation("apply");
-/** Takes an applied change back. */
-export const rollback = operation("rollback");
+/** Applies an approved change. */
+export const apply = createVerb("apply");
+/** Rolls back an applied change. */
+export const rollback = createVerb("rollback");
 
 /** Holds, resumes or advances a rollout. */
 export const stage: Verb = {
@@ -66,16 +66,16 @@ export const stage: Verb = {
     const action = STAGE_ACTIONS.find((one) => one === act);
     if (!action) throw new NotDone(`${act} is none of ${STAGE_ACTIONS.join(", ")}`);
     const step = Number(called.fields["step"]);
-    const { body, params } = await request(session, "stage", change_id, called, { step, action });
+    const { body, params } = await buildRequest(session, "stage", change_id, called, { step, action });
     const sent = { body: { ...(body as object), action } as never, params };
     const { status, change, audit_entry } = await session.client.post("/api/product/stage", sent);
     const { exposure } = change;
-    const stands = exposure ? `step ${exposure.step}, waits for ${exposure.waits_for ?? "nothing"}` : status;
-    return { text: `${change_id}  ${stands}, entry ${audit_entry?.id}` };
+    const progress = exposure ? `step ${exposure.step}, waits for ${exposure.waits_for ?? "nothing"}` : status;
+    return { text: `${change_id}  ${progress}, entry ${audit_entry?.id}` };
   },
 };
 
-/** Sets the consented value again after an edit from outside; `restore` is of a store. */
+/** Restores the consented value after an edit from outside; the verb `restore` restores a store. */
 export const restoreValue: Verb = {
   usage: "restore-value <change_id>",
   operation: "POST /api/product/restore",
@@ -83,7 +83,7 @@ export const restoreValue: Verb = {
   options: SIGNING,
   async run(session, called) {
     const { change_id = "" } = called.args;
-    const sent = await request(session, "restore", change_id, called);
+    const sent = await buildRequest(session, "restore", change_id, called);
     const { status, adapter, audit_entry } = await session.client.post("/api/product/restore", sent);
     return { text: `${change_id}  ${status} (${adapter?.name}: ${adapter?.result}), entry ${audit_entry?.id}` };
   },

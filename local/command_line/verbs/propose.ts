@@ -1,10 +1,11 @@
+/** Verb that proposes a change. */
 import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
 import { DEFAULTED_FIELDS } from "../../../lib/changes/rules/change_terms.ts";
-import { contentFacts, missingTexts } from "../change_text.ts";
+import { listContentFacts, describeMissing } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
-import { readName, signed, SIGNING } from "../signing.ts";
-import { facts, visible } from "../text.ts";
+import { readName, sign, SIGNING } from "../signing.ts";
+import { formatFacts, escapeInvisible } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";
 
 /** Proposes a change. */
@@ -20,42 +21,42 @@ export const propose: Verb = {
     let body: object = fields;
     if (typeof options["key"] === "string") {
       const approver = readName(fields, "proposer");
-      const content = await contentOf(session, fields, approver);
+      const content = await readContent(session, fields, approver);
       session.say(
-        `${visible(content.summary)}\n\n${facts({
-          ...contentFacts(
+        `${escapeInvisible(content.summary)}\n\n${formatFacts({
+          ...listContentFacts(
             content,
             DEFAULTED_FIELDS.filter((field) => !(field in fields)),
           ),
           proposer: approver,
         })}\n`,
       );
-      const matter = { decision: "propose", approver, note: "", proposal: fields, content } as const;
-      body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+      const subject = { decision: "propose", approver, note: "", proposal: fields, content } as const;
+      body = { ...fields, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
     }
     const change = await session.client.post("/api/product/propose", { body: body as never });
     const { change_id, status, digest, conflicts, missing, audit_entry, target_spelling } = change;
     const receipt = `entry ${audit_entry.id}, ${audit_entry.current_hash}`;
-    const known = facts({
+    const known = formatFacts({
       digest,
       target_spelling,
       conflicts: conflicts.join(", "),
       receipt,
-      missing: missingTexts(missing).join("\n"),
+      missing: describeMissing(missing).join("\n"),
     });
     return { text: `${change_id}  ${status}\n${known}` };
   },
 };
 
-/** The content of what is not stated. */
+/** Defaults of fields that are not stated. */
 // prettier-ignore
 const ABSENT = { rationale: "", expected_delta_k: null, affected_users: null, reversible: true, risk: "medium", kpi: null };
 
 /**
- * Returns the content that the service will record. It grants the tier, and writes the target as it was first applied and text
- * in its normal form; in nothing else may it differ from what was typed. Errors: `NotDone`.
+ * Returns the content that the service will record. The service may set the tier, the spelling of the target, and the Unicode form
+ * of text; everything else must be as typed. Errors: `NotDone`.
  */
-async function contentOf(
+async function readContent(
   { client }: Session,
   proposal: Readonly<Record<string, unknown>>,
   approver: string,
@@ -65,7 +66,7 @@ async function contentOf(
   const promoted = await readPromoted(client, proposal);
   const typed = { ...ABSENT, ...promoted, ...proposal, tier: content?.tier } as Content;
   const isStated = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
-  if (isStated && comparable(content as Content) === comparable(typed)) return content as Content;
+  if (isStated && normalizeContent(content as Content) === normalizeContent(typed)) return content as Content;
   throw new NotDone("what the service wants signed is not what was proposed; nothing was signed and nothing was sent");
 }
 
@@ -82,25 +83,25 @@ async function readPromoted(
   return { kind, target, ...(value !== undefined && { value }) };
 }
 
-/** A content without what the service writes otherwise: spelling of the target, Unicode form, outer blanks. */
-function comparable(content: Content): string {
+/** Normalizes everything in a content that the service may write differently: spelling of targets, Unicode form, outer blanks. */
+function normalizeContent(content: Content): string {
   const { summary, proposer, apply_when, sets } = content;
   return canonicalContent({
     ...content,
-    ...comparablePlace(content),
-    ...(sets && { sets: sets.map((entry) => ({ ...entry, ...comparablePlace(entry) })) }),
+    ...normalizeTarget(content),
+    ...(sets && { sets: sets.map((entry) => ({ ...entry, ...normalizeTarget(entry) })) }),
     summary: summary.normalize("NFC").trim(),
     proposer: proposer?.normalize("NFKC").trim() ?? null,
     ...(apply_when === undefined || apply_when === "manual"
       ? { apply_when: undefined }
-      : { apply_when: momentOf(apply_when) }),
+      : { apply_when: toUtc(apply_when) }),
   });
 }
 
-const comparablePlace = ({ tenant_id, target }: Pick<Content, "tenant_id" | "target">) => ({
+const normalizeTarget = ({ tenant_id, target }: Pick<Content, "tenant_id" | "target">) => ({
   tenant_id: tenant_id.normalize("NFC").trim(),
   target: target.toLowerCase(),
 });
 
-/** A time in UTC, as the service writes it. */
-const momentOf = (text: string): string => (text === "approved" ? text : new Date(text).toISOString());
+/** Converts a time to UTC, as the service writes it; `approved` stays. */
+const toUtc = (text: string): string => (text === "approved" ? text : new Date(text).toISOString());

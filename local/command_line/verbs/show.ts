@@ -1,3 +1,4 @@
+/** Verb that shows a change. */
 import { changeText } from "../change_text.ts";
 import type { Verb } from "../verb.ts";
 

@@ -1,7 +1,8 @@
-import { facts, table } from "../text.ts";
+/** Verb that shows the state of the service. */
+import { formatFacts, formatTable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** Shows how things stand. */
+/** Shows effect, memory, reliability and need, tasks, freeze and goals. */
 export const state: Verb = {
   usage: "state",
   operation: "GET /api/state",
@@ -16,6 +17,8 @@ export const state: Verb = {
     const rows = goals.map((goal) =>
       [goal.kpi, goal.current, goal.baseline, goal.target].map((cell) => String(cell ?? "-")),
     );
-    return { text: facts(shown) + (rows.length === 0 ? "" : `\n\n${table(["kpi", "now", "from", "to"], rows)}`) };
+    return {
+      text: formatFacts(shown) + (rows.length === 0 ? "" : `\n\n${formatTable(["kpi", "now", "from", "to"], rows)}`),
+    };
   },
 };

@@ -1,4 +1,4 @@
-/** Stores as a whole: moved, backed up and restored, without a service, also while one uses them. */
+/** Verbs that move, back up and restore complete stores, without a service, also while one uses them. */
 import type { Verb } from "../verb.ts";
 
 const STATE = {
@@ -13,27 +13,27 @@ const ACTOR = { "--actor <name>": "who moves it, for the log" };
 
 const FORCE = { "--force": "remove what another command left in the store" };
 
-/** Loaded when one of them is called: the other verbs open no store. */
+/** Imported when one of them is called, since other verbs open no store. */
 const commands = () => import("../../moving/commands.ts");
 
 const common = { isLocal: true, plain: true } as const;
 
-/** Moves a store out into a file. */
+/** Moves a store into a file. */
 export const exportVerb: Verb = {
   usage: "export <file>",
   summary: "Move a store into a file: from then on it takes no writes",
   options: STATE,
   ...common,
-  run: async (session, given) => (await commands()).makeFileWriter("export")(session, given),
+  run: async (session, call) => (await commands()).makeFileWriter("export")(session, call),
 };
 
-/** Moves a store in from a file. */
+/** Moves a store from a file. */
 export const importVerb: Verb = {
   usage: "import <file>",
   summary: "Move a store in from the file of an export",
   options: { ...STATE, ...ACTOR, ...FORCE },
   ...common,
-  run: async (session, given) => (await commands()).makeFileLoader("import")(session, given),
+  run: async (session, call) => (await commands()).makeFileLoader("import")(session, call),
 };
 
 /** Moves a store into another. */
@@ -42,16 +42,16 @@ export const migrateVerb: Verb = {
   summary: "Move a store into an empty one; a store is a path, postgres://…, dynamodb://… or env:NAME",
   options: { ...NAMES, ...ACTOR, ...FORCE },
   ...common,
-  run: async (session, given) => (await commands()).move(session, given),
+  run: async (session, call) => (await commands()).move(session, call),
 };
 
-/** Gives up a move. */
+/** Cancels a move. */
 export const unfenceVerb: Verb = {
   usage: "unfence",
   summary: "Give up a move that failed: its source takes writes again",
   options: { ...STATE, "--force": "also after the move has ended, where the copy was lost and never used" },
   ...common,
-  run: async (session, given) => (await commands()).unfence(session, given),
+  run: async (session, call) => (await commands()).unfence(session, call),
 };
 
 /** Copies a store. */
@@ -60,14 +60,14 @@ export const backupVerb: Verb = {
   summary: "Copy a store into a file, while services use it",
   options: STATE,
   ...common,
-  run: async (session, given) => (await commands()).makeFileWriter("backup")(session, given),
+  run: async (session, call) => (await commands()).makeFileWriter("backup")(session, call),
 };
 
-/** Makes a store of a backup. */
+/** Loads a backup into an empty store. */
 export const restoreVerb: Verb = {
   usage: "restore <file>",
   summary: "Load a backup into an empty store",
   options: { ...STATE, ...ACTOR, ...FORCE },
   ...common,
-  run: async (session, given) => (await commands()).makeFileLoader("restore")(session, given),
+  run: async (session, call) => (await commands()).makeFileLoader("restore")(session, call),
 };

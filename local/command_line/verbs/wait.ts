@@ -1,3 +1,4 @@
+/** Verb that waits for a decision. */
 import { UsageError } from "../exit.ts";
 import type { Verb } from "../verb.ts";
 
@@ -10,11 +11,11 @@ export const wait: Verb = {
   async run({ client }, { args: { change_id = "" }, options: { timeout } }) {
     const seconds = timeout === undefined ? Infinity : Number(timeout);
     if (!(seconds >= 0)) throw new UsageError(`--timeout is a number of seconds, not ${timeout}`);
-    const signal = seconds * 1000 <= LONGEST_MS ? AbortSignal.timeout(seconds * 1000) : undefined;
+    const signal = seconds * 1000 <= MAX_TIMER_MS ? AbortSignal.timeout(seconds * 1000) : undefined;
     try {
       const { status, resolution } = await client.waitForDecision(change_id, { signal });
-      const stands = status === "approved" || status === "applied";
-      return { text: `${change_id}  ${resolution ?? status}`, exit: stands ? "done" : "denied" };
+      const isApproved = status === "approved" || status === "applied";
+      return { text: `${change_id}  ${resolution ?? status}`, exit: isApproved ? "done" : "denied" };
     } catch (error) {
       if (!signal?.aborted) throw error;
       return { text: `${change_id}  not decided within ${seconds} s`, exit: "waiting" };
@@ -22,5 +23,5 @@ export const wait: Verb = {
   },
 };
 
-/** The longest that a timer of Node takes. */
-const LONGEST_MS = 2 ** 31 - 1;
+/** Maximum of Node's timers. */
+const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,13 +1,14 @@
-import { facts } from "../text.ts";
+/** Verb that shows the caller. */
+import { formatFacts } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** Says who the service takes the caller for. */
+/** Shows how the service identifies the caller. */
 export const whoami: Verb = {
   usage: "whoami",
   operation: "GET /api/whoami",
   async run({ client }) {
     const { name, kind, authenticated, may, keys } = await client.get("/api/whoami");
     const shown = { name: name ?? "nobody", kind, authenticated, may: may.join(", ") };
-    return { text: facts({ ...shown, keys: keys.map(({ type }) => type).join(", ") }) };
+    return { text: formatFacts({ ...shown, keys: keys.map(({ type }) => type).join(", ") }) };
   },
 };

@@ -12,10 +12,10 @@ export const ABSENT: TargetValue = { version: "absent" };
 const renderJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Returns the text to write: the current text where the value is the same. */
-export function renderFile(held: TargetValue, next: TargetValue): string {
+export function renderFile(current: TargetValue, next: TargetValue): string {
   if (next.raw === undefined) {
-    const isSame = held.value !== undefined && canonicalJson(held.value) === canonicalJson(next.value);
-    return isSame ? held.raw! : renderJson(next.value);
+    const isSame = current.value !== undefined && canonicalJson(current.value) === canonicalJson(next.value);
+    return isSame ? current.raw! : renderJson(next.value);
   }
   if (canonicalJson(parseStrictJson(next.raw)) !== canonicalJson(next.value))
     throw new TargetRejected("the stored text of the file differs from its stored value");

@@ -43,8 +43,9 @@ export async function readPatch(
   signal: AbortSignal,
 ): Promise<TargetValue> {
   const { branch, head } = patch;
-  const isHeld = (await repository.isAncestor(head, tip, signal)) && !(await isReverted(repository, head, tip, signal));
-  return { value: isHeld ? patch : { branch, head: tip }, version: tip };
+  const isInForce =
+    (await repository.isAncestor(head, tip, signal)) && !(await isReverted(repository, head, tip, signal));
+  return { value: isInForce ? patch : { branch, head: tip }, version: tip };
 }
 
 /** Throws `TargetRejected` unless `base` is the branch's last commit and `head`, which the server has, descends from it. */

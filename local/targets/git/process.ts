@@ -1,4 +1,4 @@
-/** Runs git without a shell: in a process group of its own, within a time limit, with limited output. */
+/** Runs git without a shell, in its own process group, with limits on time and output. */
 import { spawn } from "node:child_process";
 
 /** Longer than a step of an operation, whose signal ends the call first. */

@@ -1,17 +1,17 @@
-/** A bare clone that only caches: the branch is read from the server each time, and each write is a push with a lease. */
+/** Manages a bare clone, which is only a cache: each read asks the server, and each write is a push with a lease. */
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describeFailure, parsePush, type PushResult } from "./push.ts";
 import { type GitResult, runGit } from "./process.ts";
 import type { Remote } from "./remote.ts";
 
-/** The first fetch of a large repository takes long, and goes on where an operation gave up. */
+/** Limit of a fetch; the first one of a large repository takes long, and continues after an operation has timed out. */
 const FETCH_LIMIT_MS = 10 * 60_000;
-/** Each fetch adds a pack; with more than these at the start, the clone is made again. */
+/** Each fetch adds a pack; with more than these at the start, the clone is created again. */
 const MAX_PACKS = 500;
 
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
-/** Tells the clone from other repositories. */
+/** Content of HEAD that identifies the clone as the service's own. */
 const HEAD = "ref: refs/heads/countersign-cache\n";
 const TIP = "refs/countersign/tip";
 const FETCH = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
@@ -69,9 +69,9 @@ export interface RepositoryOptions {
 
 export type Repository = ReturnType<typeof gitRepository>;
 
-/** Opens nothing: the folder is checked at each operation. */
-export function gitRepository({ remote, branch, folder: given, author, isSigned }: RepositoryOptions) {
-  const folder = resolve(given);
+/** Creates access to a repository; the folder is checked at each operation. */
+export function gitRepository({ remote, branch, folder: folderOption, author, isSigned }: RepositoryOptions) {
+  const folder = resolve(folderOption);
   const ref = `refs/heads/${branch}`;
 
   const call = (args: readonly string[], options: CallOptions = {}, limitMs?: number): Promise<GitResult> => {
@@ -102,7 +102,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
     if (names.length > 0 && head !== HEAD)
       throw new GitFailed("the clone's folder holds something else; name an empty folder");
     if (names.length === 0) known = undefined;
-    if (!isTidy) await tidy();
+    if (!isTidy) await removeOldFiles();
     isTidy = true;
     if (head !== HEAD) await writeFile(join(folder, "HEAD"), HEAD);
     const config = await readFile(join(folder, "config"), "utf8").catch(() => undefined);
@@ -114,7 +114,7 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
   const prepare = (): Promise<void> => (prepared = prepared.then(prepareNow, prepareNow));
 
   /** Removes locks that a killed process left, and the objects of a clone with many packs. */
-  const tidy = async (): Promise<void> => {
+  const removeOldFiles = async (): Promise<void> => {
     const packed = await readdir(join(folder, "objects", "pack")).catch(() => []);
     const isLarge = packed.filter((name) => name.endsWith(".pack")).length > MAX_PACKS;
     const old = [...(isLarge ? ["objects", "refs"] : []), `${TIP}.lock`];
@@ -180,9 +180,9 @@ export function gitRepository({ remote, branch, folder: given, author, isSigned 
   /** The commit that was made last. */
   let made: { id: string; parents: readonly string[] } | undefined;
 
-  const isAncestor = async (id: string, of: string, signal: AbortSignal): Promise<boolean> => {
-    if (id === of || (made?.id === of && made.parents.includes(id))) return true;
-    const { code, stderr } = await call(["merge-base", "--is-ancestor", id, of], { signal });
+  const isAncestor = async (id: string, descendant: string, signal: AbortSignal): Promise<boolean> => {
+    if (id === descendant || (made?.id === descendant && made.parents.includes(id))) return true;
+    const { code, stderr } = await call(["merge-base", "--is-ancestor", id, descendant], { signal });
     signal.throwIfAborted();
     // A commit that the clone lacks is in no branch that it has.
     if (code === 0 || code === 1 || /Not a valid commit name/.test(stderr)) return code === 0;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { facts, table, visible, entryText } from "../../../local/command_line/text.ts";
+import { formatFacts, formatTable, escapeInvisible, formatEntry } from "../../../local/command_line/text.ts";
 import { commandLine } from "./called.ts";
 
 test("columns stand under each other, whatever the script", () => {
-  const lines = table(
+  const lines = formatTable(
     ["a", "b"],
     [
       ["中文", "1"],
@@ -12,14 +12,14 @@ test("columns stand under each other, whatever the script", () => {
     ],
   ).split("\n");
   expect(lines).toEqual(["a     b", "中文  1", "é     2", "e\u0301     3"]);
-  expect(table(["a", "b"], [["x", "a long text"]], 8)).toBe("a  b\nx  a lo…");
-  expect(facts({ one: 1, absent: null, three: "x" })).toBe("  one    1\n  three  x");
-  expect(facts({ why: "first\n\r\n  digest  fake" })).toBe("  why  first\n       \n         digest  fake");
+  expect(formatTable(["a", "b"], [["x", "a long text"]], 8)).toBe("a  b\nx  a lo…");
+  expect(formatFacts({ one: 1, absent: null, three: "x" })).toBe("  one    1\n  three  x");
+  expect(formatFacts({ why: "first\n\r\n  digest  fake" })).toBe("  why  first\n       \n         digest  fake");
 });
 
 test("in a narrow terminal the least needed columns are omitted before the last one is cut", () => {
   const lines = (columns: number) =>
-    table(["id", "tier", "risk", "summary"], [["c1", "standard", "low", "x".repeat(60)]], columns, [
+    formatTable(["id", "tier", "risk", "summary"], [["c1", "standard", "low", "x".repeat(60)]], columns, [
       "risk",
       "tier",
     ]).split("\n");
@@ -27,11 +27,13 @@ test("in a narrow terminal the least needed columns are omitted before the last 
   expect(lines(43)[0]).toBe("id  tier      summary");
   expect(lines(37)[0]).toBe("id  summary");
   expect(lines(37)[1]).toBe(`c1  ${"x".repeat(32)}…`);
-  expect(table(["id", "tier", "summary"], [["c1", "standard", "short"]], 20, ["tier"])).toBe("id  summary\nc1  short");
+  expect(formatTable(["id", "tier", "summary"], [["c1", "standard", "short"]], 20, ["tier"])).toBe(
+    "id  summary\nc1  short",
+  );
 });
 
 test("what a terminal would obey, and what nobody would see, is written out", async () => {
-  expect(visible("a\u001b[2Jb\u202Ec\u200Bd\ne")).toBe("a\\u{1b}[2Jb\\u{202e}c\\u{200b}d\\u{a}e");
+  expect(escapeInvisible("a\u001b[2Jb\u202Ec\u200Bd\ne")).toBe("a\\u{1b}[2Jb\\u{202e}c\\u{200b}d\\u{a}e");
   const { call } = await commandLine();
   const evil = "Fine\u001b]0;owned\u0007\u202Elaw";
   await call([
@@ -56,5 +58,5 @@ test("what a terminal would obey, and what nobody would see, is written out", as
 
 test("an entry in a sentence has the invisible characters of others written out", () => {
   const detail = { decision: "denied", approver: "an\u202ea", note: "no\u001b[31m" };
-  expect(entryText({ event_type: "consent_decision", detail })).toBe("Denied by “an\\u{202e}a”: “no\\u{1b}[31m”");
+  expect(formatEntry({ event_type: "consent_decision", detail })).toBe("Denied by “an\\u{202e}a”: “no\\u{1b}[31m”");
 });

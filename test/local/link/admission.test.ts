@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { admission, type UnauthenticatedPeer } from "../../../local/link/admission.ts";
+import { createAdmission, type UnauthenticatedPeer } from "../../../local/link/admission.ts";
 
 const outsider = (from: string, greeted = false) => {
   const made = { from, greeted, closed: false, close: () => void (made.closed = true) };
@@ -7,7 +7,7 @@ const outsider = (from: string, greeted = false) => {
 };
 
 test("64 strangers may wait, 8 of one address; the oldest that is idle makes way for the next", () => {
-  const door = admission();
+  const door = createAdmission();
   const crowd = Array.from({ length: 500 }, (_, i) => outsider(`10.0.${i % 20}.1`));
   for (const each of crowd) door.admit(each);
   expect(door.size).toBe(64);
@@ -20,7 +20,7 @@ test("64 strangers may wait, 8 of one address; the oldest that is idle makes way
 });
 
 test("who has named a secret is put out last; where all have, the oldest makes way", () => {
-  const door = admission({ total: 3, perAddress: 2 });
+  const door = createAdmission({ total: 3, perAddress: 2 });
   const [first, idle, second, third] = [true, false, true, true].map((greeted) => outsider("a", greeted));
   for (const each of [first!, idle!, second!]) door.admit(each);
   expect([first!.closed, idle!.closed]).toEqual([false, true]);
@@ -32,7 +32,7 @@ test("who has named a secret is put out last; where all have, the oldest makes w
 });
 
 test("who is gone makes room", () => {
-  const door = admission({ total: 1, perAddress: 1 });
+  const door = createAdmission({ total: 1, perAddress: 1 });
   const first = outsider("a", true);
   door.admit(first);
   door.release(first);
