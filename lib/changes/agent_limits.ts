@@ -1,4 +1,4 @@
-/** How much an agent may have waiting and propose in a day, counted within the transaction that proposes. */
+/** Limits of an agent's open changes and daily proposals, counted within the transaction of a proposal. */
 import { AppError } from "../kit/errors.ts";
 import { formatAgentKey } from "./records.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
@@ -7,8 +7,8 @@ import { findAgentLimits } from "./rules/principals.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * The 429 `too_many_open` of an agent that has as many live changes as it may, or proposed as many on this UTC day, of which each
- * entry of a plan is one.
+ * Finds the limit that an agent has reached: live changes, or proposals on this UTC day, where each entry of a plan counts. Returns
+ * the error 429 `too_many_open`.
  */
 export async function findReachedLimit(
   { tx, at, now, product }: Transaction,

@@ -1,4 +1,4 @@
-/** Applies approved changes by themselves (`apply_when`), by the same sequence of operations as a request for it. */
+/** Applies approved changes automatically (`apply_when`), in the same way as a request does. */
 import { AppError } from "../kit/errors.ts";
 import { listPages } from "../store/pages.ts";
 import { readCertainTime, computeMsUntilCertain } from "./certain_time.ts";
@@ -15,9 +15,9 @@ import type { Change } from "./rules/change.ts";
 import { runTransaction } from "./transaction.ts";
 
 const PAGE_SIZE = 100;
-/** How long one pass starts further applies. */
+/** Time after which a pass starts no further apply. */
 const MAX_PASS_MS = 30_000;
-/** When a postponed apply is tried again, if nobody commits anything; a busy target system is asked no more often. */
+/** Time until a postponed apply is tried again, unless something is committed before. */
 const RETRY_MS = 60_000;
 const BUSY_RETRY_MS = 10_000;
 
@@ -29,16 +29,16 @@ const TOO_LONG: AutomationEnd = {
   reason: "a window, a freeze, a busy target or a service that did not run postponed it for more than 24 hours",
 };
 
-/** The end of a pass: how many changes it applied, and in how many milliseconds the next one has something to do. */
+/** The result of a pass: the number of applied changes, and the milliseconds until the next pass is due. */
 export interface AutomaticPass {
   applied: number;
   wait: number;
 }
 
-/** Changes whose target was busy, and until when they are left alone; milliseconds since the epoch. */
+/** Changes with a busy target, and the time until which they are not tried again, in milliseconds since the epoch. */
 export type BusyTargets = Map<string, number>;
 
-/** Applies what is due, oldest first; at most one pass at a time runs in a process. */
+/** Applies the changes that are due, oldest first. At most one pass at a time runs in a process. */
 export const applyDue = (deps: ChangesDeps, busy: BusyTargets = new Map()): Promise<AutomaticPass> =>
   deps.mutex("automatic applies", () => runPass(deps, busy));
 
@@ -84,7 +84,7 @@ function parseRow(id: string): DueApply {
   return { id, changeId, at: Date.parse(due) };
 }
 
-/** Applies a change that is due; returns in how many milliseconds to try again where it was not applied. */
+/** Applies a change that is due; returns the milliseconds until the next attempt if it was not applied. */
 async function tryApply(
   deps: ChangesDeps,
   { id, changeId, at }: DueApply,
@@ -122,7 +122,7 @@ async function tryApply(
   }
 }
 
-/** Ends the automation of a change that still applies by itself; one whose record does not match the log stays as it is. */
+/** Ends the automatic apply of a change, unless it has ended already or the record does not match the log. */
 async function stopAutomation(deps: ChangesDeps, changeId: string, end: AutomationEnd): Promise<void> {
   await runTransaction<void>({ deps }, async (transaction) => {
     const record = await ignoreMismatch(transaction.change(changeId, "closing"));

@@ -1,4 +1,4 @@
-/** Waits until a change moves, for callers who need to know what a person has yet to decide. */
+/** Waits until a change has another status, for callers that wait for a person's decision. */
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -7,34 +7,34 @@ import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { isFinal } from "./rules/transitions.ts";
 
-/** The longest wait that may be asked for, in seconds. */
+/** The longest wait that a request may ask for, in seconds. */
 export const MAX_WAIT_SECONDS = 60;
 
-/** How many wait in one process at a time, and how many of them under one name. */
+/** Maximum number of waiting requests in one process, and of those by one caller. */
 const MAX_WAITING = 256;
 const MAX_WAITING_PER_CALLER = 32;
 
 /**
- * Times in milliseconds. `pause`: however much is committed, nobody looks again sooner; `poll`: as often as it is looked
- * whether other processes have written.
+ * Times in milliseconds. `pause`: minimum time between two reads of the change; `poll`: time until the next read without a commit
+ * of this process, since other processes may have written.
  */
 const TIMES = { pause: 100, poll: 1_000 };
 
-/** How one waits. */
+/** Options of a wait. */
 export interface WaitOptions {
   /** The longest wait; 0 does not wait. */
   seconds: number;
-  /** Returns true while the change is as the caller knows it; by default, while it has the status that was read first. */
+  /** Returns true while the change is as the caller knows it. Default: while it has the status that was read first. */
   isKnown?: ((change: Change) => boolean) | undefined;
-  /** Who waits: a person, an agent, or an address. */
+  /** Name of the waiting caller: a person, an agent, or an address. */
   name?: string | undefined;
-  /** Aborted when the caller goes. */
+  /** Aborted when the caller disconnects. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Resolves with the change once it differs from the one that the caller knows (`moved`), the time is over or the service
- * closes; immediately where its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
+ * Resolves with the change when it differs from the one that the caller knows (`moved`), when the time is over, or when the service
+ * closes; immediately if its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
   deps: Pick<ChangesDeps, "commits" | "maxWaitSeconds" | "reader"> & Parameters<typeof previewExpiry>[0],

@@ -1,11 +1,11 @@
-/** Changes as they are listed for those who have to do something about them. */
+/** Schemas of changes in the lists of what people have to do. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { changeSchema } from "./rules/change.ts";
 import { gateSchema } from "./rules/gates.ts";
 import { missingSchema } from "./rules/missing.ts";
 
-/** One that waits for consent or for its apply. */
+/** A change that waits for consent or for its apply. */
 export const awaitingChangeSchema = once(() =>
   changeSchema()
     .pick({
@@ -33,7 +33,7 @@ export const awaitingChangeSchema = once(() =>
     .describe("A change that waits for consent or for its apply."),
 );
 
-/** One whose emergency consent is to be reviewed. */
+/** A change whose emergency consent is to be reviewed. */
 export const changeToReviewSchema = once(() =>
   changeSchema().pick({
     change_id: true,

@@ -1,6 +1,6 @@
 /**
- * The time that is certain. A clock may be wrong for one start, and put right again: what ends a change for good must not
- * rest on one look at it. So a moment has certainly passed when two looks, at least ten minutes apart, both saw it passed.
+ * The time that has certainly passed. A clock may be wrong for a while, so the end of a change must not depend on one reading of
+ * it: a moment has certainly passed when two clock samples, at least ten minutes apart, are both after it.
  */
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -27,25 +27,25 @@ export interface ClockSample {
 }
 
 const MIN_SAMPLE_DISTANCE_MS = 10 * 60_000;
-/** Looks that are closer than this are not all kept. */
+/** Minimum distance between stored samples. */
 const SAMPLE_INTERVAL_MS = 60_000;
 
-/** The moment that has certainly passed, by the looks that were kept and one more; `-Infinity`: none. */
+/** Computes the latest moment that has certainly passed, from stored samples and a new one; `-Infinity` if there is none. */
 export function computeCertainTime(samples: readonly ClockSample[], sample: ClockSample): number {
   const since = findFirstCounted(samples, sample);
   return since === -1 ? -Infinity : Math.min(sample.at, ...samples.slice(since).map(({ at }) => at));
 }
 
 /**
- * The looks to keep after one more; the same list where it adds nothing. The first look that sees a moment passed is always
- * kept, so that the moment has certainly passed ten minutes later.
+ * Returns the samples to store after a new one; the same list if nothing changes. The first sample after `moment` is always stored,
+ * so that the moment has certainly passed ten minutes later.
  */
 export function addClockSample(
   samples: readonly ClockSample[],
   sample: ClockSample,
   moment = Infinity,
 ): readonly ClockSample[] {
-  // A clock that was set back drops its samples of times that are future now.
+  // If the clock was set back, samples of times that are now in the future are dropped.
   const past = samples.filter(({ elapsed }) => elapsed <= sample.elapsed);
   const last = past.at(-1);
   const isFirst = last && last.at < moment && sample.at >= moment;
@@ -66,7 +66,8 @@ function takeSample({ clock }: ClockDeps): ClockSample {
 }
 
 /**
- * The moment that has certainly passed; `-Infinity` while it cannot be said of any. `moment`: one whose first look is kept.
+ * Takes a clock sample and returns the latest moment that has certainly passed; `-Infinity` if there is none yet. `moment`: the
+ * first sample after this time is stored.
  */
 export async function readCertainTime(
   deps: ClockDeps,
@@ -81,7 +82,7 @@ export async function readCertainTime(
   return computeCertainTime(sightings, sample);
 }
 
-/** Milliseconds until a look shows that a moment which has passed by the clock has certainly passed. */
+/** Computes the milliseconds until a moment that has passed by the clock has certainly passed. */
 export function computeMsUntilCertain(deps: ClockDeps, moment: number): number {
   const sample = takeSample(deps);
   const samples = deps.integrity.clockSamples ?? [];
@@ -89,7 +90,7 @@ export function computeMsUntilCertain(deps: ClockDeps, moment: number): number {
   return first ? Math.max(0, first.elapsed + MIN_SAMPLE_DISTANCE_MS - sample.elapsed) : MIN_SAMPLE_DISTANCE_MS;
 }
 
-/** Looks at the clock, as each cycle does. */
+/** Takes and stores a clock sample; called in each cycle. */
 export async function sampleClock(deps: ClockDeps): Promise<void> {
   if (deps.clock.monotonic) return void (await readCertainTime(deps));
   const sample = takeSample(deps);

@@ -1,7 +1,6 @@
 /**
- * A certificate: what was consented to, by whom and under which rules, in one text file that is checked without the
- * service. Its parts are whole by themselves: the content, each intent that a decision was made under, and each deciding
- * entry in a C2SP `tlog-proof`.
+ * A certificate: one text file that proves without the service who consented to which content, under which rules. Its parts are the
+ * content, each intent that a decision was made under, and each deciding entry in a C2SP `tlog-proof`.
  */
 import { type Checkpoint, readCheckpoint } from "../audit/checkpoint.ts";
 import { readHead } from "../audit/chain.ts";
@@ -45,25 +44,25 @@ const DECIDING: readonly string[] = [
 ];
 
 /**
- * The certificate of a change as it stands now; every entry is proven to be under one checkpoint. Errors: 404
+ * Makes the certificate of a change in its current state; every entry is proven to be under one checkpoint. Errors: 404
  * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed, 503 `chain_broken` or
  * `store_unavailable` where no checkpoint covers it.
  */
 export async function makeCertificate(deps: WitnessDeps, changeId: string): Promise<string> {
-  // The record before the checkpoint, which then covers all its entries.
+  // The record is read before the checkpoint, which therefore covers all its entries.
   const { change, audit } = await findVisibleChange(deps, changeId);
   return createCertifier(deps)({ change, entries: await readEntriesById(deps.store, audit) });
 }
 
-/** A change as it is recorded, with all its entries. */
+/** A change with all its entries. */
 export interface RecordedChange {
   change: Change;
   entries: readonly AuditEntry[];
 }
 
 /**
- * Makes certificates, one after the other: checkpoint, tree and intents are read once for as many as they are of.
- * `withIntents: false`: the intents are files next to the certificates.
+ * Creates a function that makes certificates one after the other and reads checkpoint, tree and intents only once.
+ * `withIntents: false` leaves the intents out, for a pack that has them as files.
  */
 export function createCertifier(
   deps: WitnessDeps,
@@ -98,7 +97,7 @@ export function createCertifier(
             formatProof(entry, await computeInclusionPath(reads, entry.id, length, path), note),
           ),
         ).catch((error: unknown) => {
-          // An incomplete tree is read again after it is grown again.
+          // The tree was incomplete: it is completed and then read again.
           node = undefined;
           throw error;
         });
@@ -149,14 +148,14 @@ async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[])
     .sort((a, b) => a.id - b.id);
 }
 
-/** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */
+/** Finds the digest of the current content in the entries: of the proposed content, or of the fields that an erasure left. */
 function findLoggedDigest(entries: readonly AuditEntry[]): string | undefined {
   const erased = entries.find(({ event_type }) => event_type === "content_erased");
   const { digest, remaining_digest } = parseDetail((erased ?? entries[0]!).detail);
   return erased ? remaining_digest : digest;
 }
 
-/** Gives the checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
+/** Creates a function that finds a checkpoint over an entry: the one with the most cosignatures, else the log's own. */
 function createCheckpointFinder(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
   const known = once(() => readWitnessStates(deps));
   let own: Checkpoint | undefined;
@@ -168,7 +167,7 @@ function createCheckpointFinder(deps: WitnessDeps): (entry: number) => Promise<C
   };
 }
 
-/** No checkpoint is made while the log is broken or another process signs. */
+/** Creates the error for a missing checkpoint: none is made while the log is broken or another process signs. */
 function createNotCoveredError(
   { integrity: { breach, displaced } }: WitnessDeps,
   changeId: string,
@@ -179,24 +178,24 @@ function createNotCoveredError(
   return new AppError("store_unavailable", `${covers}; ${displaced ?? "ask again"}`);
 }
 
-/** A part behind its name and its length in bytes of UTF-8. */
+/** Formats a part: its name, its length in bytes of UTF-8, and its text. */
 const formatPart = (name: string, text: string): string => `${name} ${new TextEncoder().encode(text).length}\n${text}`;
 
-/** C2SP `tlog-proof@v1`; the leaf is the entry's `current_hash`, which is that of the entry in `extra`. */
+/** Formats a C2SP `tlog-proof@v1`. The leaf is the entry's `current_hash`; `extra` is the entry. */
 function formatProof(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
   const extra = toBase64(new TextEncoder().encode(entryLine(JSON.stringify(entry)).slice(0, -1)));
   const lines = ["c2sp.org/tlog-proof@v1", `extra ${extra}`, `index ${entry.id - 1}`, ...hashes, "", checkpoint];
   return lines.join("\n");
 }
 
-/** Gives the intents that decisions were made under, in that order, as far as the store has them. */
+/** Creates a function that reads the intents of decisions, in the order of the entries, as far as the store has them. */
 function createManifestReader(store: Pick<Reads, "getMany">): (entries: readonly AuditEntry[]) => Promise<string[]> {
   let known = new Map<string, string | undefined>();
   return async (entries) => {
     const hashes = [...new Set(entries.flatMap(({ detail }) => parseDetail(detail).manifest_hash ?? []))];
     if (hashes.some((hash) => !known.has(hash))) {
       const found = await store.getMany("manifests", hashes);
-      // Values of the last change only: a log may have any number of changes.
+      // Only the intents of the last change are remembered, since a log may have any number of them.
       known = new Map(hashes.map((hash, index) => [hash, found[index]?.value]));
     }
     return hashes.flatMap((hash) => known.get(hash) ?? []);

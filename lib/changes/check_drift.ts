@@ -1,4 +1,4 @@
-/** Verifies managed places in rounds: those read or applied most recently first, each about every ten minutes. */
+/** Verifies managed values in rounds of about ten minutes; the ones read or applied most recently come first. */
 import { readHead } from "../audit/chain.ts";
 import { runWithTimeLimit, Unanswered } from "../kit/time_limit.ts";
 import { listPages } from "../store/pages.ts";
@@ -13,21 +13,21 @@ import { listAppliedOperands } from "./rules/record.ts";
 import { listRecentlyRead } from "./target_readings.ts";
 import { type Owner, verifyOperand, verifyLocation } from "./verify_location.ts";
 
-/** Time from the begin of a round to the next. */
+/** Time from the beginning of a round to the next one. */
 const ROUND_MS = 10 * 60_000;
-/** How long places are verified in one cycle. */
+/** Maximum time of verifications in one cycle. */
 const MAX_RUN_MS = 5000;
-/** How long the answer of one place is waited for. */
+/** Time limit for the answer about one target. */
 const ANSWER_LIMIT_MS = 2000;
 const PAGE_SIZE = 1000;
 /** More than the id of any apply. */
 const AFTER_ALL_APPLIES = Number.MAX_SAFE_INTEGER;
-/** Owners whose records are read together, and of these the ones that are verified concurrently. */
+/** Owners whose records are read together, and owners that are verified concurrently. */
 const OWNERS_PER_READ = 96;
 const MAX_CONCURRENT = 8;
-/** Episodes that one check ends. */
+/** Maximum number of episodes that one check ends. */
 const MAX_ENDED = 50;
-/** Places that were read lately and are verified before the others. */
+/** Maximum number of recently read targets that are verified first. */
 const MAX_READ_FIRST = 100;
 
 /** The newest applied change of a target, and the id of its apply. */
@@ -35,17 +35,19 @@ interface OwnerKey {
   changeId: string;
   key: string;
   entry: number;
-  /** Its place was read lately: it is verified first, and where time is short again in the order of applies. */
+  /**
+   * True if the target was read recently: it is verified first, and again in the order of applies if the round is interrupted.
+   */
   isRead?: boolean;
 }
 
-/** Verifies all managed places now, as many as fit in five seconds. */
+/** Verifies all managed values now, as many as fit in five seconds. */
 export const checkDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> => verify(deps, -Infinity);
 
-/** Verifies the managed places that are due, as many as fit in five seconds. */
+/** Verifies the managed values that are due, as many as fit in five seconds. */
 export const checkDueDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> => verify(deps, ROUND_MS);
 
-/** Returns when places are due again, in milliseconds since the epoch; `-Infinity` for now. */
+/** Finds when the next check is due, in milliseconds since the epoch; `-Infinity` for now. */
 export async function findNextDriftCheck(deps: ChangesDeps): Promise<number> {
   if (!deps.product?.adapter) return Infinity;
   const memory = findDriftMemory(deps);
@@ -54,7 +56,7 @@ export async function findNextDriftCheck(deps: ChangesDeps): Promise<number> {
   return !last || last.next !== null ? -Infinity : Date.parse(last.round_at) + ROUND_MS;
 }
 
-/** Reads the last check: of this process where it lasts, since another process saw nothing for it. */
+/** Reads the last check; of a long-lived process its own, since it acts only on edits that it saw itself. */
 async function lastCheck(deps: ChangesDeps): Promise<DriftCheck | undefined> {
   const memory = findDriftMemory(deps);
   return memory ? memory.check : (await deps.store.get("meta", "drift"))?.value;
@@ -89,7 +91,7 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
   return check;
 }
 
-/** Lists the owners of all targets: of the ids of a target, which share the part up to the last line break, the last one. */
+/** Lists the owners of all targets. Ids of a target share the part up to the last line break; the last id is the owner. */
 async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
   const owners = new Map<string, OwnerKey>();
   for await (const page of listPages(store, "owners", { limit: PAGE_SIZE })) {
@@ -102,7 +104,7 @@ async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
   return [...owners.values()];
 }
 
-/** Ends episodes of changes that own their targets no longer: an apply of a plan ends no more than fit in its transaction. */
+/** Ends episodes of changes that no longer own their targets, since the apply of a plan can end only a few of them. */
 async function endEpisodes({ store }: ChangesDeps, owners: readonly OwnerKey[]): Promise<void> {
   const owned = new Map(owners.map(({ key, changeId }) => [key, changeId]));
   const page = await store.list("drift", { limit: PAGE_SIZE });
@@ -112,7 +114,7 @@ async function endEpisodes({ store }: ChangesDeps, owners: readonly OwnerKey[]):
 
 const byApply = (a: OwnerKey, b: OwnerKey): number => b.entry - a.entry;
 
-/** Sorts owners at the begin of a round: those whose places were read last, then the others by their applies. */
+/** Sorts owners at the beginning of a round: recently read targets first, then the others by their applies, newest first. */
 function orderByUse({ product }: ChangesDeps, owners: readonly OwnerKey[]): OwnerKey[] {
   const read = listRecentlyRead(product!.adapter!, MAX_READ_FIRST).map(formatTargetKey);
   const rank = new Map(read.reverse().map((key, index) => [key, index]));
@@ -121,14 +123,14 @@ function orderByUse({ product }: ChangesDeps, owners: readonly OwnerKey[]): Owne
     .sort((a, b) => (rank.get(b.key) ?? -1) - (rank.get(a.key) ?? -1) || byApply(a, b));
 }
 
-/** Verifies owners in their order until the time is over. `next`: the apply of the last one, where others are left. */
+/** Verifies owners in order until the time is over. `next`: the position from which the next check continues, null at the end. */
 async function verifyOwners(
   deps: ChangesDeps,
   owners: readonly OwnerKey[],
   end: number,
 ): Promise<{ checked: number; missed: boolean; next: number | null }> {
   const { clock } = deps;
-  /** Systems that did not answer: their other places would take the time of those of other systems. */
+  /** Systems that did not answer: waiting for their other targets would take the time of other systems. */
   const silent = new Set<string>();
   let [checked, missed] = [0, false];
   for (let from = 0; from < owners.length; from += OWNERS_PER_READ) {
@@ -164,7 +166,7 @@ async function verifyOwners(
   return { checked, missed, next: null };
 }
 
-/** Verifies the place of an owner; of a plan as it is now, since an episode of another target changes its record. */
+/** Verifies the target of an owner. The record of a plan is read again, since an episode of another target changes it. */
 const verifyOwner = (deps: ChangesDeps, { change, episode }: Owner) =>
   change.change_id === toChangeId(change.change_id)
     ? verifyLocation(deps, { change, episode })

@@ -25,7 +25,7 @@ import type { StageFacts } from "./rules/stage_action.ts";
 import { createCrmFollowup, type Followup, createProposedContent } from "./rules/propose.ts";
 import { changeFacts, type Decision, isConsentDecision, statementText } from "./rules/statement.ts";
 
-/** The decision or act, and its author. */
+/** The decision or action, and its signer. */
 export interface StatementInput extends Partial<StageFacts> {
   decision: Decision | ServiceAction | MandateDecision;
   mandate_id?: string | undefined;
@@ -52,13 +52,13 @@ export interface Statement {
   statement: string;
   /** SHA-256 of the statement in base64url, for a passkey. */
   challenge: string;
-  /** The content that a proposal will have and that the statement's digest is of. */
+  /** The content of a proposal, to which the digest in the statement belongs. */
   content?: Content;
 }
 
 /**
- * Returns the statement that would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong
- * to the decision.
+ * Makes the statement that has to be signed for a decision now. Errors: 404 `change_not_found`, 400 `invalid_field` for a field
+ * that does not belong to the decision.
  */
 export async function makeConsentStatement(caller: Caller, input: StatementInput): Promise<Statement> {
   const { deps } = caller;
@@ -124,7 +124,7 @@ async function readMandateFacts(
   return mandateFacts(decision, mandate, narrow);
 }
 
-/** Fields that belong to some of the decisions only. */
+/** Fields that belong only to some decisions. */
 const BELONGS: Readonly<Record<string, (decision: SignedDecision) => boolean>> = {
   change_id: (decision) =>
     decision === "erase" || (decision !== "propose" && !isServiceAction(decision) && !isMandateDecision(decision)),
@@ -156,7 +156,7 @@ async function readContentToErase({ store }: ChangesDeps, { change_id }: Stateme
   return { change_id, digest: (await findChange(store, change_id)).change.digest };
 }
 
-/** Returns the decision and its subject; of a proposal also its content. */
+/** Reads the facts of a decision on a change; of a proposal also its content. */
 async function readDecisionFacts(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = deps;
   const { decision, approver, change_id, verdict, item, seen, step, action } = input;
@@ -180,7 +180,7 @@ async function readDecisionFacts(deps: ChangesDeps, input: StatementInput & { de
     readProposalFacts({ ledger, evidence, policy, at: now, readings }, proposal),
   );
   const facts = { ...known, seen: found };
-  // A signature makes its signer known, which a minor change may need.
+  // The signature authenticates its signer, which a minor change may require.
   const context = { intent: product!.intent, actor: signerActor(approver) };
   const content = createProposedContent(facts, context);
   return { about: { decision, digest: contentDigest(content, sha256) }, content };

@@ -1,33 +1,33 @@
-/** Stored drafts of models: those that wait and those that people rejected, so that none piles up or is filed twice. */
+/** Drafts of language models: limits how many wait, and finds drafts that were filed or rejected before. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { readRecord, readRecords } from "./records.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import type { Change, PlanEntry, Resolution } from "./rules/change.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Open drafts of models at most: what nobody looks at must not pile up. */
+/** Maximum number of open drafts, so that drafts nobody looks at do not pile up. */
 export const MAX_OPEN_DRAFTS = 5;
 
-/** A rejected draft is not filed again unchanged for this time; later, circumstances may have changed. */
+/** Time for which a rejected draft is not filed again unchanged; later, circumstances may have changed. */
 const REJECTION_VALID_MS = 90 * 86_400_000;
 const REJECTED: readonly (Resolution | null)[] = ["denied", "withdrawn", "revoked", "expired"];
 
-/** Why a draft was not put on record: so many wait already, or this very change does, or it was turned down. */
+/** Reason why a draft is not filed: too many wait, the same change waits already, or it was rejected. */
 export type DraftProblem = { open: string[] } | { waits: string } | { turned_down: RejectedDraft };
 
-/** The earlier draft, and who turned it down, when and why. */
+/** The earlier draft, and who rejected it, when and why. */
 export type RejectedDraft = Pick<Change, "change_id" | "resolution" | "approver" | "approval_note" | "decided_at">;
 
-/** The effect of a draft, without its wording: a model easily words it differently. */
+/** The effect of a draft without its wording, which a model varies. */
 type DraftedChange = ChangeEntry & Pick<Change, "kind">;
 
-/** Why this draft of a model is not to be filed, if so. */
+/** Finds the reason why a draft must not be filed; undefined if it may be. */
 export async function findDraftProblem(
   transaction: Transaction,
   drafted: DraftedChange,
 ): Promise<DraftProblem | undefined> {
   const last = await findLastDraft(transaction, drafted);
-  // Beside itself it would outlive its own denial.
+  // A second copy would still be open after the first one is denied.
   if (last?.status === "pending_consent") return { waits: last.change_id };
   const turned_down = last && findRejection(last, transaction.now);
   if (turned_down) return { turned_down };
@@ -35,19 +35,19 @@ export async function findDraftProblem(
   return open.length >= MAX_OPEN_DRAFTS ? { open } : undefined;
 }
 
-/** Keeps in mind that a model's draft was filed. */
+/** Stores that a model's draft was filed. */
 export function storeDraft({ tx, sha256 }: Transaction, change: Change): void {
   tx.put("llm_drafts", change.change_id, true);
   tx.put("llm_drafted", digestDraft(change, sha256), change.change_id);
 }
 
-/** The last draft of the same change. */
+/** Finds the last draft of the same change. */
 async function findLastDraft({ tx, sha256 }: Transaction, drafted: DraftedChange): Promise<Change | undefined> {
   const stored = await tx.get("llm_drafted", digestDraft(drafted, sha256));
   return stored && (await readRecord(tx, stored.value))?.change;
 }
 
-/** Returns the record of a rejection, unless it is too old. */
+/** Returns the rejection of a draft, unless it is too old. */
 function findRejection(change: Change, now: number): RejectedDraft | undefined {
   const { change_id, resolution, approver, approval_note, decided_at } = change;
   if (!REJECTED.includes(resolution)) return undefined;
@@ -55,7 +55,7 @@ function findRejection(change: Change, now: number): RejectedDraft | undefined {
   return { change_id, resolution, approver, approval_note, decided_at };
 }
 
-/** A tenant as people read it: spaces around it and wide letters make it no other. Case may. */
+/** Digests the effect of a draft. Spaces around a tenant and full-width letters make no difference; upper and lower case do. */
 function digestDraft({ kind, sets, ...change }: DraftedChange, sha256: Transaction["sha256"]): string {
   const compared = { ...toComparable(change), kind, ...(sets && { sets: sets.map(toComparable) }) };
   return sha256(canonicalJson(compared));
@@ -67,7 +67,7 @@ const toComparable = ({ tenant_id, target, value }: PlanEntry): PlanEntry => ({
   value,
 });
 
-/** The drafts that still wait for consent; others are taken off the list. */
+/** Lists the drafts that wait for consent, and removes the others from the list. */
 async function listOpenDrafts({ tx }: Transaction): Promise<string[]> {
   const ids = (await tx.list("llm_drafts", { limit: MAX_OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
   const records = await readRecords(tx, ids);

@@ -1,4 +1,4 @@
-/** Drift: episodes in which a place no longer holds what the newest applied change of its target set. */
+/** Drift: episodes in which a target no longer holds the value of its newest applied change. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -52,34 +52,37 @@ export const driftSchema = once(() =>
   }),
 );
 
-/** `drift/<change_id>`, of a plan `drift/<change_id>.<number of the entry>`: an episode of drift, from when it was noticed until the host shows the change again. */
+/**
+ * `drift/<change_id>`, of a plan `drift/<change_id>.<number of the entry>`: an episode of drift, from when it was noticed until
+ * the host shows the change again.
+ */
 export type DriftEpisode = z.infer<ReturnType<typeof episodeSchema>>;
 
-/** `meta/drift`: the round over all managed places that is under way, or was last completed. */
+/** `meta/drift`: the current or last round over all managed values. */
 export interface DriftCheck {
-  /** When places were last verified, and how many. */
+  /** When targets were last verified, and their number. */
   checked_at: string;
   checked: number;
   /** When the round began. */
   round_at: string;
   /** Id of an apply: the owners that were applied before it are still to be verified; `null`: the round is complete. */
   next: number | null;
-  /** A place of the round could not be read. */
+  /** True if a target of the round could not be read. */
   missed: boolean;
-  /** Each place was verified since then; `null` before the first complete round, and without any place. */
+  /** Each target was verified since then; `null` before the first complete round, and without targets. */
   oldest_verified_at: string | null;
 }
 
 /** More than a plan has targets. */
 const MAX_EPISODES = 50;
 
-/** Lists the episodes under way of a change; of a plan one for each target that does not hold its value. */
+/** Lists the current episodes of a change; of a plan, one for each target that does not hold its value. */
 export async function listEpisodes(reads: Pick<Reads, "list">, changeId: string): Promise<DriftEpisode[]> {
   const page = await reads.list("drift", { prefix: changeId, limit: MAX_EPISODES });
   return page.map(({ value }) => value);
 }
 
-/** The episodes under way, and when the last check was. */
+/** Reads the current episodes and the time of the last check. */
 export async function readDriftReport(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
   const { store } = deps;
   const check = (await store.get("meta", "drift"))?.value;

@@ -1,4 +1,4 @@
-/** Memory of a process about managed places: its cycle restores only an edit that it saw come. */
+/** Memory of a process about managed values: its cycle restores a value only if it saw the edit happen. */
 import type { Integrity } from "../audit/integrity.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
@@ -6,7 +6,7 @@ import { toChangeId } from "./rules/operands.ts";
 
 declare module "../audit/integrity.ts" {
   interface Integrity {
-    /** Dropped when the end of the log is lost: from then on each place is looked at for the first time. */
+    /** Dropped when the end of the log is lost: each target is then verified as if for the first time. */
     drift?: DriftMemory;
   }
 }
@@ -14,38 +14,38 @@ declare module "../audit/integrity.ts" {
 interface DriftMemory {
   /** The last check of this process. */
   check?: DriftCheck;
-  /** Operands whose value this process saw in its place. */
+  /** Operands whose value this process saw on their target. */
   inForce: Set<string>;
-  /** Changes among them whose place was seen to hold something else since. */
+  /** Operands among them whose target was seen to hold another value since. */
   edited: Set<string>;
 }
 
 type DriftMemoryDeps = Pick<ChangesDeps, "integrity" | "longLived"> & { integrity: Integrity };
 
-/** Returns the memory of a process that lasts; undefined where processes come and go. */
+/** Returns the memory of a long-lived process; undefined for others. */
 export const findDriftMemory = ({ integrity, longLived }: DriftMemoryDeps): DriftMemory | undefined =>
   longLived ? (integrity.drift ??= { inForce: new Set(), edited: new Set() }) : undefined;
 
-/** Notes that this process saw a change's value in its place. */
+/** Notes that this process saw a change's value on its target. */
 export function noteInForce(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   memory?.inForce.add(changeId);
   memory?.edited.delete(changeId);
 }
 
-/** Notes that a place holds something else than its change set. */
+/** Notes that a target holds another value than its change set. */
 export function noteEdited(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
 }
 
-/** Forgets changes that own no place any more. */
+/** Forgets changes that no longer own a target. */
 export function forgetFormerOwners(deps: DriftMemoryDeps, owners: ReadonlySet<string>): void {
   const memory = findDriftMemory(deps);
   for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetOperands(deps, id);
 }
 
-/** Forgets a change that no longer owns its place; of a plan all of its places. */
+/** Forgets an operand, or all operands of a change, that no longer own their targets. */
 export function forgetOperands(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   for (const ids of [memory?.inForce, memory?.edited])

@@ -26,7 +26,7 @@ export const endAutomation = (
   end: AutomationEnd,
 ): CommandResult => transaction.execute(before, { type: "stop_automation", ...end }, serviceActor(POLICY_APPLY_WHEN));
 
-/** Asks for a cycle where one applies an approved change by itself; a process that lasts has a timer of its own. */
+/** Requests a cycle if a change applies automatically; a long-lived process has a timer of its own. */
 export function wakeForApply({ wake, longLived }: ChangesDeps, change: Change): void {
   if (!longLived && findAutomationTime(change) !== undefined) wake?.();
 }

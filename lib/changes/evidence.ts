@@ -25,7 +25,7 @@ export type Evidence = ReturnType<typeof createEvidence>;
 /** Returns the next entry of a walk, newest first; undefined at its end. */
 export type NextEntry = () => Promise<AuditEntry | undefined>;
 
-/** Errors of all its members: `LogNotIndexed`, on which the transaction begins again once the log is read. */
+/** Creates verified reads of a log. Each of them may throw `LogNotIndexed`: `runWithLog` then reads the log and starts again. */
 export function createEvidence(
   reads: Pick<Reads, "getMany" | "list">,
   log: { outline: LogIndex; head: ChainHead; sha256: Sha256 },

@@ -1,4 +1,4 @@
-/** Time limits: a change that waits too long for its consent, or approved for its apply, is denied. */
+/** Expiry: a change that waits too long for its consent, or after its approval for its apply, is denied. */
 import { AppError } from "../kit/errors.ts";
 import { readCertainTime } from "./certain_time.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -16,7 +16,7 @@ import { decide } from "./rules/state_machine.ts";
 import { listAllowedActions } from "./rules/transitions.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
-/** Changes denied in one transaction: each takes three writes. */
+/** Changes that are denied in one transaction; each takes three writes. */
 const BATCH_SIZE = 15;
 
 /** The part of a change that is shown in lists. */
@@ -25,9 +25,9 @@ interface ShownChange {
 }
 
 /**
- * Returns changes as time has left them, in their order. One whose deadline has certainly passed is shown as denied, as the next cycle
- * or the next request about it will record, decided at its deadline; its revision and entries stay those of the record. An approved
- * change does not lapse while it is being applied. Writes nothing.
+ * Returns changes in their order, with expired ones as denied: a change whose deadline has certainly passed is shown as the next
+ * cycle or request will record it, decided at its deadline. Its revision and entries are those of the record. An approved change
+ * does not expire while it is being applied. Writes nothing.
  */
 export async function previewExpiry<S extends ShownChange>(
   deps: Pick<ChangesDeps, "clock" | "integrity" | "product" | "sha256" | "store">,
@@ -61,7 +61,7 @@ export async function previewExpiry<S extends ShownChange>(
   });
 }
 
-/** Returns the records of these changes as time has left them, in their order, without those that are missing, invalid or hidden. */
+/** Reads records with expired changes as denied, in their order, without those that are missing, invalid or hidden. */
 export async function readRecordsWithExpiry(
   deps: Parameters<typeof previewExpiry>[0] & Pick<ChangesDeps, "reader">,
   changeIds: readonly string[],
@@ -74,8 +74,8 @@ export async function readRecordsWithExpiry(
 }
 
 /**
- * Denies a change whose deadline has certainly passed, and returns the error that answers the request for it. An approved change does
- * not lapse while it is being applied.
+ * Denies a change whose deadline has certainly passed, and returns the error for the request. An approved change does not expire
+ * while it is being applied.
  */
 export async function expireIfDue(
   transaction: Transaction,
@@ -98,7 +98,7 @@ export async function expireIfDue(
   );
 }
 
-/** Denies those of these changes whose deadlines have certainly passed, and returns how many. Without one it writes nothing. */
+/** Denies the changes whose deadlines have certainly passed, and returns their number. Writes nothing if there is none. */
 export async function expireDue(deps: ChangesDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
   if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;

@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Returns the last freeze by the log; only the id of an entry that is older than the indexed log is read from the store. */
+/** Finds the last freeze in the log, unless it was lifted. For an entry before the indexed part, the store names the id. */
 export async function findLastFreeze({ tx, evidence, indexedAfter }: Transaction): Promise<Freeze | undefined> {
   const indexed = await evidence.lastEntryOfType("service_frozen", "service_unfrozen");
   const stored = (await tx.get("meta", "freeze"))?.value;
@@ -22,10 +22,10 @@ export async function findLastFreeze({ tx, evidence, indexedAfter }: Transaction
   return last?.event_type === "service_frozen" ? parseFreeze(last) : undefined;
 }
 
-/** Returns what blocks the apply of a change, or without one every apply. */
+/** Lists what blocks the apply of a change; without a change, what blocks every apply. */
 export type FindHolds = (change?: ChangeEntry) => Hold[];
 
-/** Returns what blocks applies now; the freeze is read once for all changes. */
+/** Creates a function that lists what blocks an apply now; the freeze is read once for all changes. */
 export async function createHoldFinder({ store, product, clock }: ChangesDeps): Promise<FindHolds> {
   const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
@@ -34,7 +34,7 @@ export async function createHoldFinder({ store, product, clock }: ChangesDeps): 
   return (change) => shared ?? listHolds(policy, freeze, now, change);
 }
 
-/** Returns the freeze in force, for display. */
+/** Reads the freeze in force, for display; null if there is none. */
 export async function readFreezeInForce({ store, clock }: Pick<ChangesDeps, "store" | "clock">) {
   const freeze = findActiveFreeze((await store.get("meta", "freeze"))?.value, clock.now());
   return freeze ? freezeSchema().parse(freeze) : null;

@@ -22,7 +22,7 @@ declare module "../store/store.ts" {
 
 const HOUR_MS = 3600 * 1000;
 const PAGE_SIZE = 20;
-/** Stands for every KPI in a key, since a guardrail by target watches changes whatever KPI they name. */
+/** Means any KPI in a key: a guardrail by target watches changes regardless of the KPI that they name. */
 const EVERY_KPI = "*";
 
 /**
@@ -39,10 +39,10 @@ interface WatchedChange {
 /** `guardrail_due/<change_id>`: a rollback that the intent orders, and how often it has failed. */
 export type DueRollback = GuardrailEvidence & { tries?: number };
 
-/** A guardrail that a feed tripped, as in the entry. */
+/** A guardrail that a feed tripped, as recorded in the entry. */
 export type GuardrailTrip = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
 
-/** Lists an applied change for the guardrails that may watch it. */
+/** Stores an applied change for the guardrails that may watch it. */
 export function watchChange({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
   const { kpi, reversible, change_id, target, sets } = change;
   if (!reversible) return;
@@ -51,7 +51,7 @@ export function watchChange({ tx, now }: Transaction, { change, applied }: Chang
     tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, watched, "presumed new");
 }
 
-/** Marks what a feed trips, queues the rollbacks that the intent orders, and returns what was not marked before. */
+/** Finds guardrails that a feed trips, queues the rollbacks that the intent orders, and returns the trips that are new. */
 export async function judgeGuardrails(transaction: Transaction, fed: Record<string, number>): Promise<GuardrailTrip[]> {
   const { intent } = transaction.product;
   const tripped: GuardrailTrip[] = [];
@@ -62,7 +62,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     if (!watched || value === undefined || baseline === undefined) continue;
     const evidence = checkGuardrail(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
-    // A comparison with a control group says more than one with the time before.
+    // During a rollout the comparison with the control group replaces the one with the time before.
     if (isRollingOut(watched.change) && isGuardrailReplaced(watched.change, guardrail.kpi, intent.policy.stages))
       continue;
     if (!evidence || !(await storeTrip(transaction, change_id, { ...evidence, entry: transaction.nextEntryId() })))
@@ -88,7 +88,7 @@ async function findNewestWatched(
   return undefined;
 }
 
-/** Returns true if this is new: an alert may yet become a rollback. */
+/** Stores a trip and returns true if it is new; an alert may become a rollback later. */
 async function storeTrip(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
   const { tx } = transaction;
   const stored = (await tx.get("guardrail_marks", changeId))?.value;
@@ -99,7 +99,7 @@ async function storeTrip(transaction: Transaction, changeId: string, evidence: G
   return true;
 }
 
-/** Returns whether the log records this very guardrail trip. */
+/** Returns true if the log records this guardrail trip. */
 export async function isTripLogged(
   { evidence }: Pick<Transaction, "evidence">,
   changeId: string,
@@ -112,7 +112,7 @@ export async function isTripLogged(
   return tripped !== undefined && Object.entries(stored).every(([name, member]) => expected[name] === member);
 }
 
-/** 409 `evidence_mismatch` unless the log records the guardrail trip for which a rollback is ordered. */
+/** Requires that the log records the guardrail trip behind a rollback. Errors: 409 `evidence_mismatch`. */
 export async function requireRecordedTrip(
   transaction: Pick<Transaction, "evidence">,
   changeId: string,

@@ -14,7 +14,7 @@ export interface GuardrailRun {
 
 const NO_ROLLBACK: GuardrailRun = { rolled_back: null, given_up: null };
 
-/** Rolls back the oldest change that a guardrail condemned; one a cycle, five tries. */
+/** Rolls back the oldest change that tripped a guardrail: one in each cycle, with at most five attempts. */
 export async function rollBackTripped(deps: ChangesDeps): Promise<GuardrailRun> {
   const [due] = await deps.store.list("guardrail_due", { limit: 1 });
   if (!due) return NO_ROLLBACK;
@@ -25,13 +25,13 @@ export async function rollBackTripped(deps: ChangesDeps): Promise<GuardrailRun> 
     return { ...NO_ROLLBACK, rolled_back: due.id };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    // Another process is at it: its outcome counts, and is no failure of this one.
+    // Another process works on the change: its result counts, and this is no failed attempt.
     if (error.code === "operation_in_progress") return NO_ROLLBACK;
     return { ...NO_ROLLBACK, given_up: await countFailure(deps, due.id, error) };
   }
 }
 
-/** Nothing is due any more where somebody else has rolled the change back meanwhile. */
+/** Counts a failed attempt; returns the change and the reason after the last one. */
 function countFailure({ store }: ChangesDeps, changeId: string, error: AppError): Promise<GuardrailRun["given_up"]> {
   return store.transact(async (tx) => {
     const due = (await tx.get("guardrail_due", changeId))?.value;

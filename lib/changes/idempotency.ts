@@ -1,6 +1,6 @@
 /**
- * Answers under an idempotency key: the first answer is stored in the transaction of the write it answers, for 24 hours, and
- * replayed byte for byte. A failure is not stored. Records are named by day, so that old ones are found in order.
+ * Answers under an idempotency key: the first answer is stored for 24 hours in the transaction of its write, and replayed byte for
+ * byte. Errors are not stored. Ids begin with the day, so that old answers are found in order.
  */
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Store, Tx } from "../store/store.ts";
@@ -12,7 +12,7 @@ declare module "../store/store.ts" {
 }
 
 const RETENTION_MS = 24 * 3600 * 1000;
-/** How far another instance's clock may be ahead: around midnight it stores an answer under the next day. */
+/** Maximum lead of another instance's clock: around midnight it may store an answer under the next day. */
 const MAX_CLOCK_LEAD_MS = 3600 * 1000;
 const COLLECTION = "idempotency";
 /** Deletions of one transaction. */
@@ -20,7 +20,7 @@ const BATCH_SIZE = 50;
 /** Deletions of one cycle. */
 const MAX_DELETED = 1000;
 
-/** A request's key and the request that it was used for. */
+/** The key of a request and the hash of its body. */
 export interface IdempotencyKey {
   /** Hash over the key, the caller and the endpoint. */
   scope: string;

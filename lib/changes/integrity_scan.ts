@@ -34,7 +34,7 @@ interface ScanState {
 const MIN_SLICE = 1000;
 const ENTRY_BATCH_SIZE = 250;
 const RECORD_BATCH_SIZE = 100;
-/** Cycles that are requested may follow each other closely. */
+/** Minimum time between two scans, since requested cycles may follow each other closely. */
 const MIN_PAUSE_MS = 5000;
 const MAX_MISMATCHES = 1000;
 
@@ -90,7 +90,7 @@ async function scanPages(deps: ScanDeps, state: ScanState, count: number): Promi
   }
 }
 
-/** Returns those of these changes whose records match the complete log. */
+/** Lists the changes whose records match the log again. */
 export async function listRepaired(deps: ScanDeps, ids: readonly string[]): Promise<string[]> {
   const records = await readStored(deps, ids);
   const mismatches = await scanRecords(deps, records);
@@ -113,10 +113,10 @@ function addMismatches(known: Mismatches, found: Mismatches): void {
     if (known.size < MAX_MISMATCHES || known.has(id)) known.set(id, addFields(known.get(id), fields));
 }
 
-/** Notes a change that was found not to match the log when it was used. */
+/** Notes a change whose record did not match the log when it was read. */
 export const noteMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
   if (scan) addMismatches(scan.mismatches, new Map([[id, fields]]));
 };
 
-/** Returns the changes that are known not to match the log, a thousand at most. */
+/** Lists up to a thousand changes whose records are known not to match the log. */
 export const listKnownMismatches = ({ scan }: Integrity): Mismatches => scan?.mismatches ?? new Map();

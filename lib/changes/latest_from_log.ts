@@ -15,7 +15,7 @@ import { feed, type KpiState, NO_KPIS } from "./rules/kpi.ts";
 const SLICE_SIZE = 500;
 const MAX_ATTEMPTS = 3;
 
-/** Follows the log, and says at its end what is kept otherwise than it tells. */
+/** Creates a fold of the log into the latest freeze, KPIs and mandates, which is compared with the stored ones. */
 export function createLatestState(store: Store) {
   let length = 0;
   let frozen: AuditEntry | undefined;
@@ -42,7 +42,7 @@ export function createLatestState(store: Store) {
     ];
   };
 
-  /** Takes in what the log has beyond what was taken in. */
+  /** Reads and folds the entries that were not folded yet. */
   const readRest = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
     for (; length < end; await yieldToEventLoop())
@@ -54,7 +54,9 @@ export function createLatestState(store: Store) {
     readRest,
     /** State after the first `length` entries of the log. */
     logged: () => ({ length, freeze: frozen && parseFreeze(frozen), kpis, mandates }),
-    /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
+    /**
+     * Lists which of `freeze`, `kpi` and `mandates` differ from the log. Entries appended meanwhile are read before it decides.
+     */
     async mismatches(): Promise<string[]> {
       for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
         const found = await compare();
@@ -88,7 +90,7 @@ async function findMandateMismatch(store: Store, mandates: ReadonlyMap<string, M
   return [];
 }
 
-/** The freeze that an entry tells of. */
+/** Parses the freeze in an entry. */
 export function parseFreeze({ id, timestamp, detail }: AuditEntry): Freeze {
   const { actor, note, until } = JSON.parse(detail) as Freeze;
   return { actor, note, until, at: timestamp, entry: id };

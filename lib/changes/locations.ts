@@ -1,4 +1,4 @@
-/** The places of a change: recorded by its proposal, and compared with the configuration before anything is set there. */
+/** The locations of a change: recorded by its proposal, and compared with the configuration before anything is set there. */
 import { AppError } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Tx } from "../store/store.ts";
@@ -16,12 +16,12 @@ declare module "../store/store.ts" {
   }
 }
 
-/** The first tenant and target that a place was set for. */
+/** The first tenant and target for which a location was set. */
 export type LocationOwner = Pick<TargetLocation, "tenant_id" | "target">;
 
 type ProposedChange = ChangeEntry & Pick<Content, "kind">;
 
-/** Lists the places of the values that a change sets; undefined where it sets none. Errors: 400 `no_target_system`. */
+/** Lists the locations of the values that a change sets; undefined if it sets none. Errors: 400 `no_target_system`. */
 export function listLocations(
   adapter: ProductAdapter | undefined,
   change: ProposedChange,
@@ -35,7 +35,7 @@ export function listLocations(
   return locations.length === 0 ? undefined : locations;
 }
 
-/** Returns undefined for an entry that is only recorded. */
+/** Locates an entry; undefined for one that no target system carries. */
 function locate(
   adapter: ProductAdapter,
   entry: Parameters<NonNullable<ProductAdapter["locate"]>>[0],
@@ -49,25 +49,25 @@ function locate(
   }
 }
 
-/** Returns the adapter that carries a change, or an entry of it at least; undefined where it is only recorded. */
+/** Returns the adapter if it carries the change or an entry of it; undefined if the change is only recorded. */
 export function findCarrier(adapter: ProductAdapter | undefined, change: ProposedChange): ProductAdapter | undefined {
   const { kind } = change;
   try {
     return listEntries(change).every((entry) => adapter?.carries?.({ ...entry, kind }) === false) ? undefined : adapter;
   } catch (error) {
-    // No system covers it any more: its operation says so.
+    // No system covers the target any more; the operation reports that.
     if (error instanceof NoTargetSystem) return adapter;
     throw error;
   }
 }
 
-/** The recorded places, and those that the configuration gives now. */
+/** The recorded locations, and those by the current configuration. */
 export interface MovedLocations {
   recorded: readonly TargetLocation[];
   now: readonly TargetLocation[];
 }
 
-/** Compares the recorded places with those of the configuration; undefined where they are the same. */
+/** Compares the recorded locations with the current configuration; undefined if they are the same. */
 export function findMove(
   adapter: ProductAdapter | undefined,
   change: Change,
@@ -95,7 +95,7 @@ export function findMoves(
   return { recorded: moves.flatMap(({ recorded }) => recorded), now: moves.flatMap(({ now }) => now) };
 }
 
-/** Says where a change would be set, in place of where it was to be. */
+/** Describes where a change would be set now, and where its proposal said. */
 export function describeMove({ recorded, now }: MovedLocations): string {
   const shown = (locations: readonly TargetLocation[]): string =>
     locations
@@ -104,10 +104,13 @@ export function describeMove({ recorded, now }: MovedLocations): string {
   return `by the configuration it is set at ${shown(now)}, and by its proposal at ${shown(recorded)}`;
 }
 
-/** A place that is only the name of its system does not say which targets share it. */
+/** Returns true for a location of one target; a location that is only the name of its system may be shared by many. */
 const canHaveOwner = ({ system, place: location }: TargetLocation): boolean => location !== system;
 
-/** Requires that no other tenant or target, one of the same plan included, has a place. Errors: 409 `target_conflict`, which names the owner unless there is a reader. */
+/**
+ * Requires that locations belong to no other tenant or target, also within one plan. Errors: 409 `target_conflict`, which names
+ * the owner unless there is a reader.
+ */
 export async function requireFreeLocations(
   reads: Pick<Reads, "get">,
   locations: readonly TargetLocation[] | undefined,
@@ -127,7 +130,7 @@ export async function requireFreeLocations(
   }
 }
 
-/** Takes the places of a change for its tenant and target. Errors: as `requireFreeLocations`. */
+/** Claims the locations of a change for its tenant and target. Errors: as `requireFreeLocations`. */
 export async function claimLocations(tx: Tx, { places: locations = [] }: Change, sha256: Sha256): Promise<void> {
   await requireFreeLocations(tx, locations, sha256);
   for (const { tenant_id, target, place: location } of locations.filter(canHaveOwner)) {

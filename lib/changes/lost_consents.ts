@@ -1,4 +1,4 @@
-/** Consents before an accepted loss of the log's end: a revocation of them may be among what was lost, so none counts. */
+/** Consents given before an accepted loss of the log's end do not count: their revocation may be among the lost entries. */
 import { entryKey } from "../audit/chain.ts";
 import type { Reads } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
@@ -12,7 +12,7 @@ type ConsentedChange = Pick<ChangeRecord, "change" | "audit">;
 export const mayHaveLost = ({ change, audit }: ConsentedChange, loss: number): boolean =>
   isLive(change.status) && change.approvals.length > 0 && loss > audit[0]!;
 
-/** The change without the consents that were given before a loss was accepted; one that is applied or closed as it is. */
+/** Returns a live change without the consents given before a loss was accepted; other changes as they are. */
 export async function removeLostConsents(
   reads: Pick<Reads, "getMany">,
   { change, audit }: ConsentedChange,

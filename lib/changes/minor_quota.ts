@@ -3,7 +3,7 @@ import type { Evidence } from "./evidence.ts";
 import { findNewestOnDay } from "./newest_on_day.ts";
 import { parseDetail } from "./rules/event.ts";
 
-/** The minor changes of a moment's UTC day so far. */
+/** Counts the minor changes of a moment's UTC day so far. */
 export async function countMinorToday({ walkMinorSince: minorSince }: Evidence, at: string): Promise<number> {
   const newest = await findNewestOnDay(at, minorSince);
   return newest ? parseDetail(newest.detail).minor_number! : 0;

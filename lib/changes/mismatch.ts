@@ -1,7 +1,7 @@
-/** A change of which the store has another record than the log tells of. */
+/** Errors of changes whose stored record does not match the log. */
 import { AppError } from "../kit/errors.ts";
 
-/** 409 `evidence_mismatch`. */
+/** Creates the error 409 `evidence_mismatch`; `fields` name the differences. */
 export const createMismatchError = (changeId: string, fields: readonly string[]): AppError =>
   new AppError(
     "evidence_mismatch",
@@ -9,14 +9,14 @@ export const createMismatchError = (changeId: string, fields: readonly string[])
     { change_id: changeId, fields },
   );
 
-/** The result for a change; undefined where its record does not match the log, which must not hold up other changes. */
+/** Resolves to undefined if a change's record does not match the log, so that other changes are not affected. */
 export const ignoreMismatch = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error: unknown) => {
     if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;
     throw error;
   });
 
-/** Returns what is read of a change; undefined where the store has no record of it. */
+/** Resolves to undefined if the store has no record of a change. */
 export const ignoreMissing = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error: unknown) => {
     if (error instanceof AppError && error.code === "change_not_found") return undefined;

@@ -1,4 +1,4 @@
-/** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
+/** Opens the product runtime on a store: verifies its identity and log, and resolves interrupted operations. */
 import { createChain, readHead } from "../audit/chain.ts";
 import type { CheckpointDeps } from "../audit/checkpoint.ts";
 import { verifyAgainstAnchor, requireEmptyAnchor } from "../audit/verify_against_anchor.ts";
@@ -21,11 +21,11 @@ export class IdentityMismatch extends Error {
   override readonly name = "IdentityMismatch";
 }
 
-/** How a store is opened. */
+/** Options of opening a store. */
 export interface OpenOptions {
   /** No other process can be using the store: interrupted operations are resolved immediately. */
   exclusive?: boolean | undefined;
-  /** How many of the newest entries are checked before anything is served. */
+  /** Number of the newest entries that are verified before requests are served. */
   tail?: number | undefined;
   /** The end of the log that the backup states from which the store was restored. */
   backup?: LogEnd | undefined;
@@ -53,7 +53,7 @@ export function makeIdentity(productId: string, nodeId: string, instanceId?: str
 /** How long a start waits for target systems to say how interrupted operations ended. */
 const MAX_RECOVERY_MS = 1000;
 
-/** A log that lost the record of its end is damaged: a new one begun over it would hide that. */
+/** Returns true if the store has a log. A log without its head record is damaged, and a new one must not replace it. */
 const hasLog = async (reads: Reads): Promise<boolean> =>
   (await readHead(reads)) !== undefined || (await reads.list("audit", { limit: 1 })).length > 0;
 

@@ -1,4 +1,4 @@
-/** Holds changes back until their values have proven themselves elsewhere, as `policy.promotion` asks. */
+/** Promotion rules (`policy.promotion`): a change waits until its value has been in force elsewhere for long enough. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listEpisodes } from "./drift.ts";
@@ -37,7 +37,7 @@ export interface PromotionSources {
 
 type ProposedChange = ChangeEntry & Pick<Change, "kind">;
 
-/** Lists the rules of promotion that a change does not meet now. */
+/** Lists the promotion rules that a change does not meet now. */
 export async function listPromotionHolds(sources: PromotionSources, change: Change): Promise<Hold[]> {
   const { intent, adapter } = sources.product;
   if (intent.policy.promotion.length === 0) return [];
@@ -58,7 +58,7 @@ function createHold({ target }: ChangeEntry, rule: PromotionRule, problems: read
   return { gate: "promotion", code: "promotion_not_ready", message, details: { target, from: rule.from } };
 }
 
-/** Explains for each place of a rule why the value has not proven itself there; empty where it has in one of them. */
+/** Explains for each tenant or system of a rule why the value is not ready there; empty if one of them meets the rule. */
 async function findProblems(sources: PromotionSources, entry: ProposedChange, rule: PromotionRule): Promise<string[]> {
   const problems: string[] = [];
   for (const from of rule.from) {
@@ -73,7 +73,7 @@ async function findProblems(sources: PromotionSources, entry: ProposedChange, ru
   return problems;
 }
 
-/** Lists where the same thing stands in a tenant or a system. */
+/** Lists the corresponding targets in another tenant or system. */
 function listCounterparts(adapter: ProductAdapter | undefined, entry: ProposedChange, from: string): TargetKey[] {
   const { tenant_id, target } = entry;
   const name = from.slice(from.indexOf(":") + 1);
@@ -114,7 +114,7 @@ async function findProblem(
   return rule.verdict_not.includes(verdict) ? `has ${owner}, whose outcome is ${verdict}` : undefined;
 }
 
-/** Finds since when a place has held the value of its owner without a break; of a rollout, for everybody. */
+/** Finds since when a target has held its owner's value without interruption; after a rollout, for all users. */
 async function findInForceSince(ledger: Ledger, record: ChangeRecord, target: TargetKey): Promise<string> {
   const { change } = record;
   const entries = await ledger.entries(change.change_id, record);

@@ -1,4 +1,4 @@
-/** The proof of a decision. */
+/** Verifies the signature that comes with a decision or action. */
 import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
 import { verifyProof } from "./proofs/verify_proof.ts";
@@ -13,34 +13,36 @@ import { type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
 import { isForOneUse, noteUse } from "./used_statements.ts";
 
-/** A proof, and when its statement says it was made. */
+/** A proof, and the time in its statement. */
 export interface ProofInput {
   proof?: Proof | undefined;
   at?: string | undefined;
 }
 
-/** How far a statement's time may be from the service's clock: a person reads, and touches a key. */
+/** Maximum distance of a statement's time from the service's clock: time to read and to touch a key. */
 const MAX_STATEMENT_AGE_MS = 10 * 60 * 1000;
 
-/** The members that a client sends; the service adds the rest. */
+/** The facts of a statement that a request states; the service adds the others. */
 export type StatedFacts<F> = Omit<F, "origin" | "manifest_hash" | "at">;
 
-/** Decisions that stop or undo something, and the acceptance of a loss itself: a loss of the log's end ends no signature of them. */
+/**
+ * Decisions that stop or undo something, and the acceptance of a loss: their signatures stay valid after a loss of the log's end.
+ */
 const VALID_AFTER_LOSS: ReadonlySet<string> = new Set([
   ...["deny", "revoke", "withdraw", "rollback", "freeze", "mandate_narrow", "mandate_revoke"],
   "accept_loss",
 ]);
 
-/** Returns when the last loss of the log's end was accepted; undefined where none was. */
+/** Finds when the last loss of the log's end was accepted; undefined if there was none. */
 async function findLossTime({ evidence, findLastLossId }: Transaction): Promise<string | undefined> {
   const id = await findLastLossId();
   return id > 0 ? (await evidence.storedEntry(id))?.timestamp : undefined;
 }
 
 /**
- * Verifies what came with a decision, against the statement that the service makes of the decision itself: whatever else
- * the client may have shown to the person, the log, the change, its content and the manifest are those of here and now.
- * One that is good for one use is noted as used, for as long as any clock that may write would take it; a dry run uses none.
+ * Verifies the proof of a decision against the statement that the service itself makes of the decision: log, change, content and
+ * manifest are the current ones, whatever the client has shown to the person. A statement for one use is noted as used; a dry run
+ * does not use it.
  */
 export async function verifyPresentedProof(
   transaction: Transaction,
@@ -58,7 +60,7 @@ export async function verifyPresentedProof(
   const statement = statementText({ origin, ...decided, manifest_hash, at });
   const verified = await verifyProof(proof, statement, listKeys(signerName(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
-  // The store may have forgotten with the lost entries that it was used.
+  // With the lost entries the store may have lost the note that the statement was used.
   const isValid = VALID_AFTER_LOSS.has(decided.decision) || ("action" in decided && decided.action === "hold");
   const lostAt = isValid ? undefined : await findLossTime(transaction);
   if (lostAt !== undefined && Date.parse(at) < Date.parse(lostAt))
@@ -69,12 +71,12 @@ export async function verifyPresentedProof(
   return { statement, proof, key: verified.key };
 }
 
-/** The actor: the signer if there is one, otherwise as in the request. */
+/** Returns the signer as the actor, or the actor of the request without a signature. */
 export const resolveActor = (name: string, signature: SignatureResult | undefined, otherwise: Actor): Actor =>
   signature && "key" in signature
     ? { ...otherwise, actor: name, authenticated: toAuthentication(signature.key) }
     : otherwise;
 
-/** Returns how an actor is authenticated who signs with this key. */
+/** Returns how a signature with this key authenticates its actor. */
 const toAuthentication = (key: Key): "signature" | "signature_unattended" =>
   key.type === "ssh" && key.unattended ? "signature_unattended" : "signature";

@@ -1,4 +1,4 @@
-/** The consents of a change that are proven where the intent asks for proof: each is verified again whenever it is used. */
+/** Selects the consents of a change that count: required signatures are verified again at each use. */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import { mayHaveLost, removeLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -18,8 +18,8 @@ import { parseMandateName } from "./rules/mandate.ts";
 import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approval.ts";
 
 /**
- * The change with those consents alone that were given since the last accepted loss of the log's end, and need no signature
- * or have one that a key under their name made of it.
+ * Returns the change with only the consents that count: given since the last accepted loss of the log's end, and signed with a key
+ * of the approver if the intent requires it.
  */
 export async function filterProvenConsents(
   sources: ProofSources,
@@ -48,7 +48,7 @@ interface ProofSources extends Pick<Transaction, "origin" | "findLastLossId" | "
   until?: number | undefined;
 }
 
-/** The change with the consents of mandates marked that are not active. */
+/** Returns the change with consents of inactive mandates flagged as inactive. */
 async function flagInactiveMandates(sources: ProofSources, change: Change): Promise<Change> {
   if (findApprovingMandate(change) === undefined) return change;
   const approvals: Approval[] = [];
@@ -60,12 +60,12 @@ async function flagInactiveMandates(sources: ProofSources, change: Change): Prom
   return { ...change, approvals };
 }
 
-/** Dependencies of a proof of many changes' consents, under an intent that need not be in force. */
+/** Dependencies of proving the consents of many changes, under an intent that need not be in force. */
 export interface ProofDeps extends Pick<ChangesDeps, "store" | "requestCache" | "clock"> {
   product?: Pick<ProductRuntime, "intent"> | undefined;
 }
 
-/** The same of many changes, in their order: what proves their consents is read together. */
+/** As `filterProvenConsents` for many changes, in their order; the entries are read together. */
 export async function filterAllProvenConsents(
   deps: ProofDeps,
   records: readonly Pick<ChangeRecord, "change" | "audit">[],
@@ -104,7 +104,7 @@ export async function filterAllProvenConsents(
   return Promise.all(records.map((record) => filterProvenConsents(read, record)));
 }
 
-/** An entry that tells of a consent holds the proof of it; those of one moment, name and key are the same consent. */
+/** Returns true if an entry of the consent has a valid proof. Entries with the same time, name and key are the same consent. */
 async function isProven(
   { approver, note, at, emergency, key }: Approval,
   events: readonly ChangeEvent[],

@@ -30,7 +30,7 @@ export async function listVisibleIds(
   return changeIds.filter((_, index) => records[index] !== undefined && canRead(reader, records[index].change));
 }
 
-/** 403 `agent_may_not` for a read of the service as a whole, which no selection of changes can answer. */
+/** Creates the error 403 `agent_may_not` for a read that shows the changes of others. */
 export const createOwnReadsError = (agent: string): AppError =>
   new AppError(
     "agent_may_not",
@@ -40,10 +40,10 @@ export const createOwnReadsError = (agent: string): AppError =>
 
 const CHANGE_ID = /chg_[0-9a-f-]{36}/g;
 
-/** Stands for the id of a change that the reader may not see. */
+/** Replaces the id of a change that the reader may not see. */
 const ANOTHER = "another change";
 
-/** Returns sentences in which changes that the reader may not see have no id. */
+/** Replaces in sentences the ids of changes that the reader may not see. */
 export async function maskOthers(deps: Reading, sentences: readonly string[]): Promise<readonly string[]> {
   if (deps.reader === undefined) return sentences;
   const named = [...new Set(sentences.flatMap((text) => text.match(CHANGE_ID) ?? []))];
@@ -62,7 +62,7 @@ export async function maskErrors<T>(deps: object, run: () => Promise<T>): Promis
 }
 
 async function maskError(deps: Reading, error: AppError): Promise<AppError> {
-  // It names only the id that the caller sent.
+  // The error names only the id that the caller sent.
   if (deps.reader === undefined || error.code === "change_not_found") return error;
   const [message = "", ...texts] = await maskOthers(deps, [
     error.message,
@@ -74,7 +74,7 @@ async function maskError(deps: Reading, error: AppError): Promise<AppError> {
 
 const formatValue = (value: unknown): string => JSON.stringify(value ?? null);
 
-/** Leaves out of the lists in an error's detail what was masked. */
+/** Removes masked ids from the lists in an error's details. */
 function removeOthers(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((one) => one !== ANOTHER).map(removeOthers);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-/** How changes stand: their allowed actions, missing consents and gates. */
+/** Readiness of changes: their allowed actions, missing consents and gates. */
 import { readTargetIndex } from "./target_index.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { FindHolds } from "./freeze.ts";
@@ -25,19 +25,19 @@ import { listTargetRules } from "./rules/value_limits.ts";
 /** The allowed actions of a change, and its gates. */
 export interface Readiness {
   allowed_actions: string[];
-  /** Whose consent is still missing. */
+  /** Consents that are still missing. */
   missing: MissingConsent[];
   gates: Gate[];
 }
 
-/** A standing with the change that it was judged by: those consents alone that count. */
+/** The readiness of a change, and the change with only the consents that count. */
 export interface ProvenReadiness extends Readiness {
   proven: Change;
 }
 
 /**
- * Reads how these changes stand, in their order. Consents whose proof does not verify now do not count, as at an apply. Each read is
- * made once for all of them.
+ * Reads the readiness of changes, in their order. As at an apply, consents whose proof is not valid now do not count. Each read is
+ * made once for all changes.
  */
 export async function readReadiness(
   deps: ChangesDeps,
@@ -94,14 +94,14 @@ export async function readReadiness(
   return deps.reader ? Promise.all(readiness.map((readiness) => maskGates(deps, readiness))) : readiness;
 }
 
-/** Returns a standing whose gates name no change that the reader may not see. */
+/** Masks the changes in the texts of gates that the reader may not see. */
 async function maskGates(deps: ChangesDeps, { gates, ...readiness }: ProvenReadiness): Promise<ProvenReadiness> {
   const sentences = gates.map(({ message }) => message);
   const masked = await maskOthers(deps, sentences);
   return { ...readiness, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
 }
 
-/** Marks the consents of mandates outside of which changes lie now, as people decide on them. */
+/** Flags the consents of mandates whose bounds a change no longer meets. */
 async function flagOutsideMandates(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
@@ -142,7 +142,7 @@ async function findDisallowed(
   });
 }
 
-/** Finds what live changes still wait for in other places. */
+/** Finds the promotion rules that live changes do not meet yet. */
 async function findPromotions(
   deps: ChangesDeps,
   changes: readonly Change[],

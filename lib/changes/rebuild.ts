@@ -1,4 +1,6 @@
-/** Rebuilds mismatched records from the log, each on record; contents, which the log does not have, must be restored. */
+/**
+ * Rebuilds mismatched records from the log, with an entry for each. Contents are not in the log: only a backup can restore them.
+ */
 import type { ChangesDeps } from "./deps.ts";
 import { listIndexRows } from "./ledger/scan_records.ts";
 import { storeMandate } from "./mandates/collections.ts";
@@ -11,11 +13,11 @@ import { runTransaction } from "./transaction.ts";
 /** Records that were rebuilt, and those that could not be. */
 export interface RebuildResult {
   rebuilt: StateMismatch[];
-  /** Their content is not the one that the log tells of, or is gone: only a backup has it. */
+  /** Records whose content is missing or does not match its digest: only a backup has it. */
   left: StateMismatch[];
 }
 
-/** Rebuilds every record that does not hold. Errors: 503 `chain_broken`. */
+/** Rebuilds every record that does not match the log. Errors: 503 `chain_broken`. */
 export async function rebuildRecords(deps: ChangesDeps): Promise<RebuildResult> {
   delete deps.integrity.reconciled;
   const { mismatches } = await reconcile(deps);
@@ -42,7 +44,7 @@ const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch):
     return true;
   }) as Promise<boolean>;
 
-/** The freeze, or the last value of every KPI. */
+/** Rebuilds the stored freeze, KPIs or mandates. */
 async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Promise<boolean> {
   const latest = createLatestState(deps.store);
   for (;;) {

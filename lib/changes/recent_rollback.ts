@@ -8,10 +8,10 @@ import { canBeApprover } from "./rules/approver_name.ts";
 /** Proposals of a target that are searched for an approval; beyond them the rollback counts. */
 const MAX_PROPOSALS_SEARCHED = 500;
 
-/** A failed rollback of a plan is among the entries of a target where it took that back. */
+/** Entries that roll a target back; a failed rollback of a plan is about the targets that it restored. */
 const TAKES_BACK: ReadonlySet<string> = new Set(["change_rolled_back", "change_rollback_failed"]);
 
-/** Returns when the target was last rolled back, if in the last 24 hours and no person has approved a change of it since. */
+/** Finds when a target was last rolled back, if that is within 24 hours and no person has approved a change of it since. */
 export async function findUnapprovedRollback(
   evidence: Evidence,
   target: TargetKey,
@@ -36,7 +36,7 @@ async function isApprovedSince(evidence: Evidence, target: TargetKey, entryId: n
   return false;
 }
 
-/** One with which the change is approved: half of a quorum is not enough. */
+/** Returns true for the consent that completes a quorum; an earlier one is not enough. */
 function isApproval(text: string): boolean {
   const { decision, status, approver } = parseDetail(text);
   return decision === "approved" && status === "approved" && canBeApprover(approver ?? "");

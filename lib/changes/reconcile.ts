@@ -1,4 +1,4 @@
-/** Compares the stored changes with the log: a record that was edited without an entry shows here. */
+/** Compares all stored changes with the log, to find records that were edited without an entry. */
 import { readHead } from "../audit/chain.ts";
 import { readLaterEntries } from "../audit/page.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
@@ -17,7 +17,7 @@ declare module "../audit/integrity.ts" {
 const ENTRIES_PER_READ = 500;
 const CHANGES_PER_PAGE = 100;
 const MAX_LISTED_MISMATCHES = 100;
-/** An answer this young is given again; one that took long is kept ten times as long as it took. */
+/** Age up to which a report is returned again; a report that took long is reused for ten times its duration. */
 const FRESH_MS = 5000;
 
 /** A change whose record is not what the log says. */
@@ -29,7 +29,7 @@ export interface StateMismatch {
 
 /** Result of the comparison. */
 export interface StateReport {
-  /** Changes compared. The freeze and the KPIs are compared too, and a mismatch of them is of no change. */
+  /** Number of compared changes. A mismatch of the freeze or the KPIs has no change id. */
   compared: number;
   mismatched: number;
   /** The first hundred of them. */
@@ -40,7 +40,9 @@ export interface StateReport {
 
 type Reconciling = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity">;
 
-/** Compares every change with the log, in slices, never twice at once; a young answer is given again. */
+/**
+ * Compares every change with the log, in slices. Concurrent calls share one comparison, and a recent report is returned again.
+ */
 export function reconcile(deps: Reconciling): Promise<StateReport> {
   const { clock, integrity } = deps;
   const memory = (integrity.reconciled ??= {});

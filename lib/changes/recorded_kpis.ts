@@ -4,7 +4,7 @@ import type { KpiValue } from "./rules/kpi.ts";
 import type { Reads } from "../store/store.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** Feeds that are looked through for a KPI that the newest ones lack; beyond them the stored value is asked for its entry. */
+/** Feeds that are searched for a KPI; if they lack it, the entry named by the stored value is read. */
 const MAX_FEEDS_SEARCHED = 100;
 
 /** Sources of the feeds. */
@@ -13,7 +13,7 @@ export interface RecordedFeeds {
   evidence: Evidence;
 }
 
-/** The last value of every KPI, from the newest feed that tells of it. */
+/** Reads the last value of every KPI from the newest feed that has it. */
 export async function readRecordedKpis({ tx, evidence }: RecordedFeeds): Promise<Record<string, number>> {
   const { values: stored = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
   const recorded = new Map<string, number>();

@@ -72,7 +72,7 @@ export interface OperationRequest extends Actor {
   place_moved?: MovedLocations["now"] | undefined;
   /** The rollback restores over a value that another program set. */
   over_drift?: boolean | undefined;
-  /** It is approved in an emergency. */
+  /** The change was approved in an emergency. */
   emergency?: true | undefined;
   /** Fields in which the stored record did not match the log; the operation goes by the log. */
   mended?: readonly string[] | undefined;
@@ -140,31 +140,31 @@ export interface DayCount {
   count: number;
 }
 
-/** Reads a change's record as it is stored, valid or not; 404 `change_not_found`. */
+/** Reads the stored record of a change, valid or not. Errors: 404 `change_not_found`. */
 export async function readStoredChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const found = await reads.get("changes", changeId);
   if (!found) throw changeNotFound(changeId);
   return fromStoredChange(found);
 }
 
-/** 404 for an id that names no change, or none that the caller may see. */
+/** Creates the error 404 for an id that names no change that the caller may see. */
 export const changeNotFound = (changeId: string): AppError =>
   new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
 
-/** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
+/** Reads a change's record for display. Errors: 404 `change_not_found`, 409 `evidence_mismatch` if it is malformed. */
 export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
   const record = await readStoredChange(reads, changeId);
   if (!isRecord(record)) throw createMismatchError(changeId, ["record"]);
   return record;
 }
 
-/** A change's record; undefined where it is missing, or none. */
+/** Reads a change's record; undefined if it is missing or malformed. */
 export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | undefined> {
   const found = await reads.get("changes", changeId);
   return found && toValidRecord(found);
 }
 
-/** The records of these changes, in their order; undefined for one that is missing, or none. */
+/** Reads the records of changes, in their order; undefined for a missing or malformed one. */
 export async function readRecords(
   reads: Pick<Reads, "getMany">,
   changeIds: readonly string[],
@@ -181,22 +181,22 @@ function toValidRecord(stored: Stored<CollectionRecord<"changes">>): ChangeRecor
 /** A target of a tenant. */
 export type TargetKey = Pick<Change, "target" | "tenant_id">;
 
-/** The place of a change's tenant and target in a view by target; neither holds a line break. */
+/** Formats a target key as the beginning of ids in indexes by target; neither part has a line break. */
 export const formatTargetKey = ({ target, tenant_id }: TargetKey): string =>
   `${normalizeTarget(target)}\n${tenant_id}\n`;
 
-/** The place of a change among those of its target. */
+/** Formats the key of a change in an index by target. */
 export const formatTargetChangeKey = (change: TargetKey & Pick<Change, "change_id">): string =>
   formatTargetKey(change) + change.change_id;
 
-/** The key of an agent in a view by agent; no name holds a line break. */
+/** Formats the beginning of an agent's ids in indexes by agent; no name has a line break. */
 export const formatAgentKey = (agent: string): string => `${normalizeName(agent)}\n`;
 
-/** The key of a change among those of its agent; undefined where no agent proposed it. */
+/** Formats the key of a change in an index by agent; undefined if no agent proposed it. */
 export const formatAgentChangeKey = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>
   proposer_kind === "agent" && proposer !== null ? formatAgentKey(proposer) + change_id : undefined;
 
-/** The key of an approved change among those that apply by themselves; undefined where a person applies it. */
+/** Formats the key of a change that applies automatically; undefined if a person applies it. */
 export function formatDueApplyKey(change: Change): string | undefined {
   const due = findAutomationTime(change);
   return due === undefined ? undefined : `${due}\n${change.change_id}`;
@@ -205,7 +205,7 @@ export function formatDueApplyKey(change: Change): string | undefined {
 /** Maximum number of changes of a target that are named. */
 export const MAX_LISTED_CHANGES = 10;
 
-/** Other live changes of a tenant and target, ten at most. */
+/** Lists up to ten other live changes of a target. */
 export async function listLiveChanges(
   reads: Pick<Reads, "list">,
   target: TargetKey,

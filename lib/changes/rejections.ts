@@ -1,10 +1,10 @@
-/** Proposals that the intent forbids stand in the log, a bounded number of them. */
+/** Records proposals that the intent forbids, up to a daily limit. */
 import type { AppError } from "../kit/errors.ts";
 import { type Actor, serviceActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Anybody can be refused as often as they like; the log must not be filled with it. */
+/** Daily limit of recorded rejections, so that nobody can fill the log with them. */
 const MAX_RECORDED_PER_DAY = 100;
 
 /** Records a rejection; those beyond the daily limit of a hundred are counted, with the first rejection of a later day. */

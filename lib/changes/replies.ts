@@ -60,7 +60,7 @@ export async function verifyReply(
   reply: ReplyMembers,
   log: { evidence: Evidence; sha256: Sha256 },
 ): Promise<Replayed["replayed"]> {
-  // A dry run or a draft left nothing in the log.
+  // A dry run or a draft has no entry in the log.
   if (reply["dry_run"] === true && reply.audit_entry === null) return { ...reply, audit_entry: null };
   if (reply["state"] === "draft" && reply.audit_entry === undefined) return reply as Replayed["replayed"];
   const entry = await log.evidence.entry(reply.audit_entry);
@@ -96,7 +96,7 @@ async function matchesLog(
     const differs = (field: string) => field !== "content" || contentDigest(change!, sha256) !== left;
     if (!state || listDifferences(state, { ...state, change: change! }, sha256).some(differs)) return false;
     for (const [name, value] of Object.entries(state.change)) recorded.set(name, value);
-    // The content is the one of the digest. Of some of its fields an entry has a summary under the same name.
+    // The digest covers the content; for some of its fields the entry has a summary under the same name.
     for (const name of CONTENT_FIELDS) recorded.delete(name);
   }
   return Object.entries(members).every(([name, value]) => !recorded.has(name) || isSame(recorded.get(name), value));

@@ -1,4 +1,4 @@
-/** Restores of the cycle, under `policy.on_drift: restore`: only edits that this process saw come. */
+/** Automatic restores under `policy.on_drift: restore`: only of edits that this process saw happen. */
 import { AppError } from "../kit/errors.ts";
 import { restoreValue } from "./commands/restore.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -8,13 +8,13 @@ import { toChangeId } from "./rules/operands.ts";
 import { listAppliedOperands } from "./rules/record.ts";
 import { verifyOperand } from "./verify_location.ts";
 
-/** How long values are restored in one cycle. */
+/** Maximum time of restores in one cycle. */
 const MAX_RUN_MS = 30_000;
 
 /** Errors after which a change is not restored by the cycle: it holds its value again, or no longer owns its place. */
 const FINAL: ReadonlySet<string> = new Set(["illegal_transition", "change_not_found"]);
 
-/** Restores the values whose edit was reported by a cycle before, and returns how many. */
+/** Restores the values whose edit an earlier cycle has reported, and returns their number. */
 export async function restoreEdited(deps: ChangesDeps): Promise<number> {
   const { clock, product, log } = deps;
   const memory = findDriftMemory(deps);
@@ -30,7 +30,7 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
       restored++;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      // A freeze holds back all of them.
+      // A freeze blocks all restores.
       if (error.code === "frozen") break;
       if (FINAL.has(error.code)) memory.edited.delete(operand_id);
       else log.warn("a value could not be restored", { change_id, code: error.code, error: error.message });
@@ -39,7 +39,7 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
   return restored;
 }
 
-/** Returns true where an edit is on record and its place is not contested; otherwise the edit is reported first. */
+/** Returns true if an edit is recorded and not contested. An edit that is not recorded yet is reported first. */
 async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean> {
   const { store, clock } = deps;
   const episode = (await store.get("drift", operandId))?.value;

@@ -1,4 +1,4 @@
-/** Readings of target systems: what a place holds, for those who decide and for the apply that follows their decision. */
+/** Reads the current values of targets, for people who decide and for the apply after their decision. */
 import type { Clock, Sha256 } from "../kit/platform.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 import type { ProductAdapter, Reading } from "./operations/adapter_port.ts";
@@ -18,11 +18,11 @@ interface ReadingDeps {
 
 type ProposedChange = ChangeEntry & Pick<Content, "kind"> & { stages?: Content["stages"] };
 
-/** How long a reading may be shown again. */
+/** Time for which a reading is reused. */
 const FRESH_MS = 5000;
 const MAX_READINGS = 1000;
 
-/** The current value of a place; `problem` explains why the value of the change cannot be set there. */
+/** The current value of a target; `problem` explains why the value of the change cannot be set there. */
 interface ExaminedTarget {
   target: string;
   observed: ObservedValue;
@@ -30,7 +30,7 @@ interface ExaminedTarget {
 }
 type Readings = Map<string, TargetKey & { at: number; reading: Promise<ExaminedTarget> }>;
 
-/** The newest readings of each adapter, by place and value. */
+/** The newest readings of each adapter, by location, target and value. */
 const readings = new WeakMap<ProductAdapter, Readings>();
 
 /** Lists the targets that were read last, the newest first. */
@@ -40,31 +40,31 @@ export const listRecentlyRead = (adapter: ProductAdapter, limit: number): Target
     .reverse()
     .map(({ tenant_id, target }) => ({ tenant_id, target }));
 
-/** Has the places of a change that was just written read again: what was read before says nothing of them now. */
+/** Expires the readings of a target that was just written. */
 export function expireReadings(adapter: ProductAdapter, written: TargetKey): void {
   for (const one of readings.get(adapter)?.values() ?? []) if (isSameTarget(one, written)) one.at = -Infinity;
 }
 
-/** Lists the readers of the places of a change; empty where the system cannot be read. */
+/** Lists the readers of the locations of a change; empty if the system cannot be read. */
 function listReaders(adapter: ProductAdapter | undefined, change: ProposedChange | Change) {
   if (!adapter?.reader || !findCarrier(adapter, change)) return [];
-  // A consent is given for the recorded places: what another one holds says nothing of them.
+  // A consent is about the recorded locations; the value at another one tells nothing about them.
   if ("change_id" in change && findMove(adapter, change)) return [];
   const locations = listLocations(adapter, change) ?? [];
   return listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const { kind, stages } = change;
-    // An entry that is only recorded has no place.
+    // An entry that no target system carries has no location.
     const found = locations.find((location) => isSameTarget(location, { tenant_id, target }));
     const read = found && adapter.reader!({ tenant_id, target, value, kind, stages });
     return read ? [{ place: found.place, tenant_id, target, value, read }] : [];
   });
 }
 
-/** Counts the places of a change that can be read, each of which a consent may name a digest of. */
+/** Counts the readable locations of a change; a consent may name one digest for each. */
 export const countReadableTargets = (adapter: ProductAdapter | undefined, change: ProposedChange | Change): number =>
   listReaders(adapter, change).length;
 
-/** Reads the places of a change; undefined where none can be read. `isFresh`: reads again what was just read. */
+/** Reads the current values at the locations of a change; undefined if none can be read. `isFresh` ignores recent readings. */
 export const observeTargets = async (
   deps: ReadingDeps,
   change: ProposedChange | Change,
@@ -72,7 +72,7 @@ export const observeTargets = async (
 ): Promise<ObservedValue[] | undefined> =>
   (await examineTargets(deps, change, isFresh))?.map(({ observed }) => observed);
 
-/** Reads the places of a change, and judges its values by what they hold. */
+/** Reads the locations of a change, and judges its values by the current ones. */
 export async function examineTargets(
   deps: ReadingDeps,
   change: ProposedChange | Change,
@@ -87,7 +87,7 @@ export async function examineTargets(
   const now = clock.now();
   return Promise.all(
     readers.map(({ place: location, tenant_id, target, value, read }) => {
-      // A system may show what it holds in the terms of the value.
+      // The value is part of the key, since a system may report its current value in relation to it.
       const key = JSON.stringify([location, tenant_id, target, digestObservedValue({ value }, sha256)]);
       const last = known.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
@@ -106,7 +106,7 @@ export async function examineTargets(
   );
 }
 
-/** A reading as a consent records it: the digest in place of the value. */
+/** Converts a reading to the form that a consent records: the digest replaces the value. */
 export const toObservedValue = (
   found: Reading,
   { place: location, at, sha256 }: { place: string; at: string; sha256: Sha256 },

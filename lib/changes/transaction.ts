@@ -165,11 +165,11 @@ function createTransaction(
   { head: opened, activations, now, evidence, isBehind, mismatches, trace }: TransactionStart,
 ) {
   const at = entryTimestamp(opened, now);
-  const outline = integrity.logIndex!;
+  const logIndex = integrity.logIndex!;
   const appended: Json<AuditEntry>[] = [];
   let head = opened;
   let due = activations;
-  const indexedAfter = (): number => outline.after;
+  const indexedAfter = (): number => logIndex.after;
   const ledger = createLedger({ reads: tx, evidence, length: opened.length, indexedAfter, sha256 });
 
   const chainEntry = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
@@ -214,7 +214,7 @@ function createTransaction(
       const entry = await evidence.lastEntryOfType("loss_accepted");
       if (entry) return entry.id;
       const stored = opened.loss?.length ?? 0;
-      return stored > 0 && stored <= outline.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
+      return stored > 0 && stored <= logIndex.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
     },
     /** True if the clock is too far behind the log to date entries: they get the time of the last entry instead. */
     isBehind,
@@ -291,9 +291,9 @@ function createTransaction(
   /** Stores the new head of the chain, indexes the appended entries, and returns the head. */
   const commit = (): ChainHead => {
     if (head !== opened) tx.put("meta", "chain", json(head));
-    if (outline.tentative.head !== opened.head) outline.reset();
+    if (logIndex.tentative.head !== opened.head) logIndex.reset();
     // Stops at a gap: entries that another process wrote meanwhile are read and indexed later.
-    for (const { value } of appended) if (!outline.append(value)) break;
+    for (const { value } of appended) if (!logIndex.append(value)) break;
     return head;
   };
   return { transaction, commit };

@@ -1,4 +1,4 @@
-/** Changes that the service carries on by itself, and that lack a consent under the intent in force. */
+/** Lists changes that the service carries out automatically, but that lack a consent under the intent in force. */
 import { AppError } from "../kit/errors.ts";
 import { listRecords } from "../store/pages.ts";
 import type { Store } from "../store/store.ts";
@@ -8,7 +8,7 @@ import { requireConsented } from "./rules/state_machine.ts";
 
 const BATCH_SIZE = 100;
 
-/** A change, and the consent that it lacks in words. */
+/** A change, and a description of the missing consent. */
 export interface UnconsentedChange {
   change_id: string;
   reason: string;

@@ -1,6 +1,6 @@
 /**
- * Statements that are good for one use: what they say would happen again each time that somebody sends them. A consent needs
- * none of that, since a change takes it once.
+ * Statements for one use: without this check, sending one again would repeat its action. A consent needs no such check, since a
+ * change accepts it only once.
  */
 import type { Tx } from "../store/store.ts";
 import type { Decision } from "./rules/statement.ts";
@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** A change takes each of these once by itself. */
+/** Decisions that a change accepts only once. */
 const REPEATABLE: ReadonlySet<Decision | ServiceAction | MandateDecision> = new Set([
   "approve",
   "approve_emergency",
@@ -23,15 +23,15 @@ const REPEATABLE: ReadonlySet<Decision | ServiceAction | MandateDecision> = new 
   "review",
 ]);
 const DIGITS = 15;
-/** More than come in with each, so that they grow fewer. */
+/** Deletes more than are added with each use, so that the collection shrinks. */
 const MAX_FORGOTTEN = 2;
 
-/** Returns whether a statement of this may be used once only. */
+/** Returns true if a statement of this decision may be used only once. */
 export const isForOneUse = (decision: Decision | ServiceAction | MandateDecision): boolean => !REPEATABLE.has(decision);
 
 /**
- * Notes the use of a statement; false where it was used before. `at`: when it says it was made; none that says so before `over`
- * is taken any more, and those are forgotten, two with each that is noted.
+ * Notes the use of a statement; returns false if it was used before. `at`: the time in the statement; `over`: statements before
+ * this time are no longer accepted, so two of their notes are deleted each time. Milliseconds.
  */
 export async function noteUse(tx: Tx, hash: string, { at, over }: { at: number; over: number }): Promise<boolean> {
   const id = `${String(at).padStart(DIGITS, "0")}:${hash}`;

@@ -1,9 +1,9 @@
-/** Compares values with the schemas of an intent. The rules take it as a function, and so do without the package. */
+/** Validates values against the schemas of an intent. It is passed to the rules, which do not depend on the package. */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import type { SchemaMismatch, ValidateValue } from "./rules/value_limits.ts";
 import type { ValueSchema } from "./rules/value_schema.ts";
 
-/** The validator marks the schemas that it works on, so that it gets copies. */
+/** Validators by schema. Each gets a copy of its schema, since the validator modifies it. */
 const validators = new WeakMap<ValueSchema, Validator>();
 
 /** Keywords that only lead to a part of the value, which has a mismatch of its own. */
@@ -40,7 +40,7 @@ function describe(schema: ValueSchema, errors: readonly OutputUnit[]): SchemaMis
 
 const getMember = (within: unknown, name: string): unknown => (within as Record<string, unknown>)[name];
 
-/** The parts of a JSON pointer in a URI fragment. */
+/** Splits a JSON pointer in a URI fragment. */
 const splitPointer = (pointer: string): string[] =>
   pointer
     .split("/")

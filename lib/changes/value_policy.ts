@@ -29,7 +29,7 @@ export const valuePolicySchema = once(() =>
 );
 export type ValuePolicy = z.infer<ReturnType<typeof valuePolicySchema>>;
 
-/** A target, and whose it is. */
+/** A target, with its tenant if the limits are asked for. */
 export type ValueQuestion = Pick<Content, "target"> & {
   tenant_id?: string | undefined;
   kind?: Content["kind"] | undefined;
@@ -43,10 +43,10 @@ export async function readValuePolicy(
   const { policy } = deps.product!.intent;
   const rules = listTargetRules({ target }, policy);
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
-  // Only the scope is checked, so any value will do.
+  // Only the scope is checked, so the value does not matter.
   const example = { tenant_id, target, kind, value: null };
   const { reader } = deps;
-  // The numbers show what the target holds. An agent that reads its own changes gets them where its proposals do.
+  // The numbers reveal the current value. An agent that reads only its own changes gets them only for targets it may propose.
   if (reader && !isInAgentScope(reader.name, example, deps.product!.intent)) return { rules, limits: [] };
   const readings = await readUnownedTargets(deps, example);
   const by = { policy, at: new Date(deps.clock.now()).toISOString(), readings };

@@ -1,4 +1,4 @@
-/** Verifies one managed place: whether it holds what its change set. */
+/** Verifies one managed value: does the location hold what its change set? */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftEpisode } from "./drift.ts";
@@ -15,22 +15,22 @@ import { isPlan } from "./rules/list_entries.ts";
 import { toChangeId } from "./rules/operands.ts";
 import { runTransaction } from "./transaction.ts";
 
-/** An operand of an applied change that owns its place, and the episode that is known of it. */
+/** An operand of an applied change that owns its target, and its current episode of drift. */
 export interface Owner {
   change: Change;
   episode: DriftEpisode | undefined;
 }
 
-/** State of a place; without `state` it holds what its change set. */
+/** State of a location; without `state` it holds what its change set. */
 export interface LocationState extends Pick<DriftEpisode, "held_digest"> {
   state?: DriftEpisode["state"] | undefined;
   host: HostState;
 }
 
-/** `only_recorded`: the change is carried nowhere; `unreadable`: the place cannot be read or compared now. */
+/** `only_recorded`: no target system carries the change; `unreadable`: the location cannot be read or compared now. */
 export type LocationCheck = LocationState | "only_recorded" | "unreadable";
 
-/** Verifies a place and records the begin or end of an episode of drift. The caller holds the lock of the change. */
+/** Verifies a location and records the beginning or end of an episode of drift. The caller holds the lock of the change. */
 export async function verifyLocation(deps: ChangesDeps, owner: Owner): Promise<LocationCheck> {
   const found = await readLocation(deps, owner.change);
   if (typeof found === "string") return found;
@@ -42,7 +42,7 @@ export async function verifyLocation(deps: ChangesDeps, owner: Owner): Promise<L
   return found;
 }
 
-/** Verifies the place of an operand; an episode of another operand of its change may have raised its revision. */
+/** Verifies the location of an operand, with the current revision of its change, which other operands may have raised. */
 export async function verifyOperand(deps: ChangesDeps, operand: Change): Promise<LocationCheck> {
   const { change_id } = operand;
   const [episode, record] = await Promise.all([
@@ -74,8 +74,8 @@ async function readLocation(deps: ChangesDeps, change: Change): Promise<Location
 }
 
 /**
- * Records what a place holds. Another process may have begun an operation on it meanwhile, or have noticed the same: what the
- * host showed counts only for the change as it was before it was asked.
+ * Records the state of a location. If the change was modified since the host was asked, nothing is recorded: another process may
+ * have begun an operation or noticed the same.
  */
 const recordState = (deps: ChangesDeps, change: Change, { state, host, ...found }: LocationState): Promise<void> =>
   runTransaction<void>({ deps }, async (transaction) => {
@@ -85,7 +85,7 @@ const recordState = (deps: ChangesDeps, change: Change, { state, host, ...found 
     const current = await ignoreMismatch(transaction.change(change_id));
     if (!current) return;
     if (current.change.revision !== change.revision || (await readLease(tx, change))) return;
-    // A later change may have taken the place, with which the episode ended.
+    // If a later change owns the target now, the episode has ended.
     if ((await transaction.ledger.owner(change)) !== change_id) return;
     if (state === undefined) return tx.delete("drift", id);
     const known = (await tx.get("drift", id))?.value;
@@ -96,7 +96,7 @@ const recordState = (deps: ChangesDeps, change: Change, { state, host, ...found 
     if (!known) transaction.execute(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceActor());
   }) as Promise<void>;
 
-/** Returns the digest of what a place holds instead: the value itself is for those who may ask the host. */
+/** Reads the digest of the current value; the value itself is only for people who may read the host. */
 async function readCurrentDigest(
   { product, sha256 }: ChangesDeps,
   change: Change,

@@ -1,4 +1,4 @@
-/** Report of a verification: the chain verified against a stored head, and the changes against the chain. */
+/** Verifies the chain against an expected head, and the changes against the chain. */
 import type { ChangesDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry_hash.ts";
@@ -6,15 +6,15 @@ import { reconcile } from "./reconcile.ts";
 import type { VerifiedChain } from "../audit/integrity.ts";
 import { verifyChain } from "../audit/verify.ts";
 
-/** A stored head of the log: its length at some time, and `current_hash` of the entry that was last then. */
+/** An end of the log that the caller stored: its length, and the `current_hash` of its last entry. */
 interface ExpectedEnd {
   expected_length?: number | undefined;
   expected_head?: string | undefined;
 }
 
 /**
- * Verifies the log against what was kept of it, then the stored changes against the log. `first_invalid` is `null` also where
- * the chain holds and only the changes differ from it; `state` tells how they compare.
+ * Verifies the log against an expected end, then the stored changes against the log. If only changes differ, `first_invalid` is
+ * `null`; `state` is the comparison of the changes.
  */
 export async function verifyReport(deps: ChangesDeps, expected: ExpectedEnd) {
   const chain = await verifyChainAgainst(deps, expected);
@@ -25,11 +25,11 @@ export async function verifyReport(deps: ChangesDeps, expected: ExpectedEnd) {
   return { ...chain, valid: false, reason, state };
 }
 
-/** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
+/** Verifies the chain. A log that has grown beyond the expected end is valid; one that contradicts its anchor is not. */
 async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected_head }: ExpectedEnd) {
   const { length, head, losses, breach = deps.integrity.breach } = await verifyUntilNow(deps);
   const at = expected_length ?? length;
-  // Every log begins with nothing, so having kept that shows nothing.
+  // An expected length of 0 proves nothing, since every log begins empty.
   const hasLength = expected_length !== undefined && at > 0;
   const hasHead = expected_head !== undefined && at > 0;
   const report = {
@@ -65,7 +65,7 @@ async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected
   );
 }
 
-/** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
+/** Verifies the chain up to its current end: a shared pass may have begun before the newest entry. */
 async function verifyUntilNow(deps: ChangesDeps): Promise<VerifiedChain> {
   const now = (await readHead(deps.store))?.length ?? 0;
   const shared = await verifyChain(deps);

@@ -1,4 +1,4 @@
-/** One change as it is shown, and pages of the log. */
+/** Views of one change and of pages of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
 import { readAuditPage, type AuditQuery, type AuditPageText, readEntriesById } from "../audit/page.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -16,15 +16,15 @@ import { canRead } from "./rules/reader.ts";
 import { type Signer, listSigners } from "./rules/signers.ts";
 import { type Readiness, readReadiness } from "./readiness.ts";
 
-/** A change with everything that a decision on it needs. */
+/** A change with everything that is needed to decide on it. */
 export interface ChangeView extends Change, Readiness {
   audit_entries: AuditEntry[];
   signers: Signer[];
-  /** Acts of the reader, where the view is for one. */
+  /** Actions that the reader may take, if the view is for one. */
   caller?: Offers;
 }
 
-/** Returns one change with its entries, its allowed actions, what blocks it and the acts of a reader; 404 `change_not_found`. */
+/** Reads one change with its entries, readiness, and the actions that a reader may take. Errors: 404 `change_not_found`. */
 export async function readChangeView(deps: ChangesDeps, changeId: string, reader?: Actor): Promise<ChangeView> {
   const { store } = deps;
   const records = await previewExpiry(deps, [await findVisibleChange(deps, changeId)]);
@@ -49,13 +49,13 @@ export async function readChangeView(deps: ChangesDeps, changeId: string, reader
   };
 }
 
-/** Returns the revision that is shown; undefined while the expiry that is shown has yet to be recorded. */
+/** Returns the revision of a view; undefined if the view shows an expiry that is not recorded yet. */
 export function findRecordedRevision({ revision, resolution, audit_entries }: ChangeView): number | undefined {
   if (resolution !== "expired" && resolution !== "lapsed") return revision;
   return audit_entries.some(({ detail }) => parseDetail(detail).decision === resolution) ? revision : undefined;
 }
 
-/** Returns a page of the log; with `change_id`, of the entries about that change. A reader sees no entry about a change of others. */
+/** Reads a page of the log, or of the entries about one change. A reader sees no entry about the changes of others. */
 export async function readLogPage(
   deps: ChangesDeps,
   { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
@@ -65,7 +65,10 @@ export async function readLogPage(
   return readAuditPage(deps, { ...query, ids: record && canRead(deps.reader, record.change) ? record.audit : [] });
 }
 
-/** Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected proposal. */
+/**
+ * Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected
+ * proposal.
+ */
 function createVisibilityFilter(deps: ChangesDeps): Pick<AuditQuery, "select"> {
   const { reader, store } = deps;
   if (reader === undefined) return {};

@@ -1,6 +1,6 @@
 /**
- * Accepts that the end of the log is lost: after a failover that lost commits, a rewind, or an older backup. A person states
- * the log as it is now, and the log states what is lost.
+ * Accepts that the end of the log is lost, after a failover that lost commits, a rewind, or an older backup. A person confirms the
+ * current end of the log, and the entry says what is lost.
  */
 import type { Integrity, LostEnd } from "../../audit/integrity.ts";
 import { longestKnownEnd } from "../../audit/known_end.ts";
@@ -78,7 +78,7 @@ function freeze({ tx, at, append }: Transaction, note: string): void {
   tx.put("meta", "freeze", { ...facts, at, entry: entry.value.id });
 }
 
-/** Returns the longest end that a process knew before: the one that another process stored, or this process knows. */
+/** Finds the longest end that was known before: the one that another process stored, or the one that this process knows. */
 function findLongestKnownEnd(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
   const ends: LostEnd[] = [stored?.known, longestKnownEnd(integrity)].flatMap((end) =>
     end ? [{ length: end.length, head: end.head }] : [],

@@ -7,7 +7,7 @@ import type { LateItem } from "../rules/change.ts";
 import { makeLateNote } from "../rules/late_note.ts";
 import { type CommandResult, runTransaction } from "../transaction.ts";
 
-/** A late note, its author and its change. */
+/** A late note, with its author and its change. */
 export interface LateNoteInput extends ProofInput {
   change_id: string;
   actor?: string | undefined;
@@ -22,7 +22,7 @@ export const addLateNote = (
 ): Promise<CommandResult | Replayed> =>
   runTransaction(caller, async (transaction) => {
     const before = await transaction.change(change_id);
-    // The transition is checked before the person.
+    // The state of the change is checked before the person.
     makeLateNote(before.change, { item, note }, transaction.product.intent);
     const claimed = requireNamedActor(caller, "note", actor);
     const { actor: name } = claimed;

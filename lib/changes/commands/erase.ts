@@ -22,7 +22,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** Copies that are still to be removed. */
+/** Copies of an erased content that are still to be removed. */
 export interface ErasureDue {
   entry: number;
   /** Milliseconds since the epoch. */
@@ -35,7 +35,7 @@ export interface ErasureDue {
   kept: boolean;
 }
 
-/** Longest time from the erasure until the last copy is removed. */
+/** Maximum time from the erasure until the last copy is removed. */
 const REMOVAL_LIMIT_MS = 24 * 3600 * 1000;
 
 /** The change, the caller and the reason. */

@@ -27,7 +27,10 @@ export interface KpiResult extends Receipt {
   at: string;
 }
 
-/** Returns who feeds KPIs, with the facts of a signature. Errors: 403 `not_permitted`, 400 `invalid_field`, those of a signature. */
+/**
+ * Authorizes a feed of KPIs and returns its actor with the facts of the signature. Errors: 403 `not_permitted`, 400
+ * `invalid_field`, those of a signature.
+ */
 async function findFeeder(
   transaction: Transaction,
   caller: Caller,
@@ -47,7 +50,7 @@ async function findFeeder(
 export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFeed): Promise<KpiResult | Replayed> {
   const { deps, identity } = caller;
   const result = await runTransaction(caller, async (transaction) => {
-    // A program that no proxy names may state a name.
+    // A program without a name from the proxy may state its own.
     requirePerson(
       { deps, identity: identity && { ...identity, person: identity.person || undefined } },
       "actor",

@@ -1,4 +1,4 @@
-/** Takes samples of a rollout: the newest totals of steps and KPIs. */
+/** Stores samples of a rollout: the newest totals for each step and KPI. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { findFormProblem, findImpossibleCell, type ArmMaximums, type SampleRow } from "../../rollout/samples.ts";
 import type { Caller } from "../caller.ts";
@@ -18,7 +18,7 @@ export interface SampleFeed {
   rows: readonly SampleRow[];
 }
 
-/** Samples that were taken; they leave no entry of their own. */
+/** Accepted samples; they have no entry of their own. */
 export interface SampleResult extends Result {
   entry: null;
   change_id: string;
@@ -26,11 +26,11 @@ export interface SampleResult extends Result {
   step: number;
 }
 
-/** How far ahead of the service's clock totals may say to be. */
+/** Maximum lead of `as_of` over the service's clock. */
 const MAX_AHEAD_MS = 5 * 60_000;
 
 /**
- * Takes all rows or none, and requests a cycle, which decides by them. Errors: 403 `agent_may_not`, 400 `illegal_transition`,
+ * Stores all rows or none, and requests a cycle, which judges the rollout. Errors: 403 `agent_may_not`, 400 `illegal_transition`,
  * `invalid_field`, `impossible_sample`, which is recorded and holds the rollout.
  */
 export async function feedSamples(caller: Caller, { change_id, rows }: SampleFeed): Promise<SampleResult> {
@@ -90,7 +90,7 @@ function requireFeeder({ identity }: Caller, { stages, change_id }: Change): str
   throw new AppError("agent_may_not", `${feeder}, with its own secret as Authorization: Bearer`, { change_id });
 }
 
-/** Explains why a row cannot be; throws where it has no meaning. */
+/** Explains why the numbers of a row are impossible. Errors: 400 `invalid_field` for a row that does not fit the rollout. */
 function findImpossibility(
   { now }: Transaction,
   { exposure, stages }: Change,
@@ -113,7 +113,7 @@ function findImpossibility(
 
 const NO_SAMPLES = { n: 0, sum: 0 };
 
-/** A row of which only impossible numbers came. */
+/** Creates a row without valid totals, for one that came only with impossible numbers. */
 const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: string }): StoredRow => ({
   step,
   kpi,
@@ -124,7 +124,7 @@ const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: st
   largest: { treated: 0, control: 0 },
 });
 
-/** Returns true for a row of which possible numbers came. */
+/** Returns true for a row that has valid totals. */
 const isFed = ({ impossible, largest }: StoredRow): boolean =>
   impossible === undefined || largest.treated + largest.control > 0;
 
@@ -138,7 +138,7 @@ function saveRows({ tx }: Transaction, changeId: string, rows: ReadonlyMap<strin
   tx.put("samples", changeId, { rows: sorted });
 }
 
-/** Records impossible numbers once, until the rollout holds for another reason. */
+/** Rejects impossible numbers, and holds the rollout with an entry unless it is on hold already. */
 function rejectImpossible(
   transaction: Transaction,
   record: ChangeRecord,

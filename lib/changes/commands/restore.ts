@@ -1,4 +1,4 @@
-/** Restores the value of an applied change that was changed outside the service: no new consent, and nothing else moves. */
+/** Restores the value of an applied change after an edit outside the service. Needs no new consent, and changes nothing else. */
 import { AppError } from "../../kit/errors.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
@@ -38,7 +38,7 @@ interface EndedRestore {
   run: RestoreRun;
 }
 
-/** Verifies the places of a change, judges the restore, takes its leases, runs and records it. */
+/** Verifies the locations of a change, judges the restore, takes its leases, runs and records it. */
 export async function restoreValue(caller: Caller, input: RestoreInput): Promise<OperationResult | Replayed> {
   const { deps } = caller;
   const { change_id } = input;
@@ -60,7 +60,7 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
   });
 }
 
-/** Verifies the places of the operands that are left of a change. The edit that a restore undoes is on record before it. */
+/** Verifies the locations of the applied operands of a change. This records the edit before the restore undoes it. */
 async function verifyLocations(deps: Caller["deps"], { change_id, operand_id }: RestoreInput): Promise<LocationStates> {
   const found = new Map<string, LocationCheck>();
   const record = await readRecord(deps.store, change_id);
@@ -86,7 +86,7 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Unanswered) return { ok: false, error: message, left: "unanswered" };
-    // The value may be set all the same: the fault can have come after the write.
+    // The value may be set nevertheless: the fault may have come after the write.
     const found = await runWithTimeLimit((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(
       () => "open",
     );
@@ -95,7 +95,7 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
   }
 }
 
-/** Records the values that were set, whatever their targets hold by now; a restore that set nothing leaves no entry. */
+/** Records the values that were set; a restore that set nothing has no entry. */
 const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<OperationResult | Replayed> =>
   runTransaction(
     caller,
@@ -136,7 +136,7 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
     { ignoresClockLag: true },
   );
 
-/** Shows what was set, without what it replaced; of a plan by target. */
+/** Shows the results without the replaced values; for a plan, by target. */
 function showResult(change: Change, restored: readonly RestoredOperand[]): object {
   const all = restored.map(({ operand: { tenant_id, target }, adapter: { name, result } }) => ({
     ...(isPlan(change) && { tenant_id, target }),

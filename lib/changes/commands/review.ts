@@ -5,7 +5,7 @@ import type { Replayed } from "../replies.ts";
 import type { ReviewVerdict } from "../rules/change.ts";
 import { type CommandResult, runTransaction } from "../transaction.ts";
 
-/** The verdict on an emergency consent, and whose it is. */
+/** The verdict on an emergency consent, with the reviewer. */
 export interface ReviewInput extends ProofInput {
   change_id: string;
   approver: string;
@@ -13,7 +13,7 @@ export interface ReviewInput extends ProofInput {
   note?: string | undefined;
 }
 
-/** Records whether an emergency consent was right. */
+/** Records the verdict on an emergency consent. */
 export const recordReview = (
   caller: Caller,
   { change_id, approver, verdict, note = "", proof, at }: ReviewInput,

@@ -1,4 +1,4 @@
-/** Acts of a person on a rollout: hold it, resume it, or advance a step that waits for a person. */
+/** Actions of a person on a rollout: hold it, resume it, or advance a step that waits for a person. */
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import {
   listOtherLeases,
@@ -26,17 +26,17 @@ import { readSamples, toFedTotals } from "../rollouts/samples.ts";
 import type { OperationResult } from "../operations/start.ts";
 import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 
-/** An act on a rollout, and whose it is. */
+/** An action on a rollout, with its actor. */
 export interface StageInput extends ProofInput {
   change_id: string;
-  /** The step where the rollout stands; of a hold any step reached so far. */
+  /** The current step of the rollout; for a hold, any step reached so far. */
   step: number;
   action: StageAction;
   actor: string;
   note?: string | undefined;
 }
 
-/** Records an act on a rollout. A hold stops advances alone; the rule still takes back. */
+/** Records an action on a rollout. A hold stops only advances; the rule may still roll back. */
 export async function changeStage(caller: Caller, input: StageInput): Promise<OperationResult | Replayed> {
   const { change_id, action, step, note = "" } = input;
   const { deps } = caller;
@@ -59,7 +59,7 @@ export async function changeStage(caller: Caller, input: StageInput): Promise<Op
       },
       { ignoresClockLag: action === "hold" },
     );
-  // Only an advance asks a target system: nothing keeps a hold waiting.
+  // Only an advance uses a target system, so a hold never waits for the lock.
   if (action === "advance") await resolveLeases(deps, change_id);
   const run = async () => {
     const acted = await runAction();
@@ -68,16 +68,16 @@ export async function changeStage(caller: Caller, input: StageInput): Promise<Op
   return action === "advance" ? deps.mutex(change_id, run) : run();
 }
 
-/** An act with its actor, the facts of a signature, and the process that takes a lease for it. */
+/** An authorized action: actor, facts of the signature, and the process that takes a lease for it. */
 interface AuthorizedAction extends Actor {
   note: string;
   signed: object;
   owner: string;
 }
 
-/** An act that the rollout allows now, before its caller is judged. */
+/** An action that the rollout allows now, before its caller is authorized. */
 interface PreparedAction {
-  /** Requires that nothing which holds an apply back holds the act. Errors: as of an apply. */
+  /** Requires that nothing blocks the action which would block an apply. Errors: those of an apply. */
   requireFree?(): Promise<void>;
   execute(runAction: AuthorizedAction): CommandResult | OrderedAdvance;
 }

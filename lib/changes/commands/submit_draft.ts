@@ -17,7 +17,7 @@ export interface DraftRecord {
   markStored(tx: Tx, changeId: string): void;
 }
 
-/** Records a model's draft once: a proposal that is never minor and waits for people. */
+/** Records a model's draft once, as a proposal that is never minor and waits for people. */
 export async function submitDraft(
   deps: ChangesDeps,
   input: ProposeInput & { proposer: `llm:${string}` },

@@ -25,7 +25,7 @@ export interface VerifiedRecord {
   fields: Mismatch;
 }
 
-/** Errors of all its members: `LogNotIndexed`, for the transaction to be run again when more of the log was read. */
+/** Verified reads. Each of them may throw `LogNotIndexed`: `runWithLog` then reads the log and starts again. */
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Creates the ledger of one transaction or one request. The owner of a target is found only once. */

@@ -78,18 +78,18 @@ function hasEntry(
   changeId: string,
 ): boolean {
   if (entry?.id !== id || entry.change_id !== changeId || !hasValidHash(entry, sha256)) return false;
-  const { logIndex: outline } = integrity;
-  return !outline || id <= outline.after || id > outline.tentative.length || outline.hasEntry(entry);
+  const { logIndex } = integrity;
+  return !logIndex || id <= logIndex.after || id > logIndex.tentative.length || logIndex.hasEntry(entry);
 }
 
 /** Returns true if an indexed entry up to `end` is about the change and not among `ids`. */
 async function isIncomplete(
-  { store, integrity: { logIndex: outline } }: ReadDeps,
+  { store, integrity: { logIndex } }: ReadDeps,
   changeId: string,
   ids: readonly number[],
   end: number,
 ): Promise<boolean> {
-  const found = outline ? [...outline.find(nameQuery(changeId), end, 0)] : [];
+  const found = logIndex ? [...logIndex.find(nameQuery(changeId), end, 0)] : [];
   const others = found.filter((id) => !ids.includes(id));
   if (others.length === 0) return false;
   // Two changes may have the same hash in the index.

@@ -1,4 +1,4 @@
-/** All of a store as the lines of a file. */
+/** Exports all records of a store as the lines of a file. */
 import { createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { copyWhole } from "../../store/move/copy_whole.ts";
 import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts";
@@ -7,7 +7,7 @@ import { describeMark } from "../../store/whole.ts";
 import { type MoveSource, endMove, fenceStore } from "./fence.ts";
 import { formatNow, type MoveDeps, createMoveDeps } from "./load.ts";
 
-/** A `backup` leaves the store in use; an `export` fences it, so that its log goes on elsewhere only. */
+/** A `backup` leaves the store in use; an `export` fences it, so that its log continues only elsewhere. */
 export interface ExportOptions {
   kind: "export" | "backup";
   /** The file's location; the errors of the fenced store name it. */

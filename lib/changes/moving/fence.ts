@@ -1,4 +1,4 @@
-/** The source of a move: fenced before anything is copied, so that its log goes on in one place only. */
+/** Fences the source of a move before anything is copied, so that its log continues in only one store. */
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import { describeMark, type Mark, type Whole } from "../../store/whole.ts";
 import { formatNow, type MoveDeps } from "./load.ts";

@@ -1,4 +1,4 @@
-/** The destination of a move: loaded while it takes no writes, verified, and opened with the entry that records the move. */
+/** Loads the destination of a move while it takes no writes, verifies it, and opens it with the entry that records the move. */
 import { type ChainHead, entryKey, nextEntry, readHead, entryTimestamp, findClockProblem } from "../../audit/chain.ts";
 import { createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../../kit/platform.ts";
@@ -33,7 +33,7 @@ export interface MoveResult {
   log: ChainHead | undefined;
 }
 
-/** How a store came to be where it is, for the log. */
+/** The origin of a store, for the log. */
 export interface MoveOrigin {
   how: "migrate" | "import" | "restore";
   from: string;
@@ -134,7 +134,7 @@ export async function openLoaded(
     { ...HEAD_RECORD, revision: chain.revision + 1, json: json(head) },
   ];
   await whole.commit(writes, { from: marker, to: undefined }).catch(async (error: unknown) => {
-    // When only the answer was lost, the entry is there.
+    // If only the answer of the store was lost, the entry is there.
     const found = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
     if (found?.value.current_hash !== entry.current_hash) throw error;
   });

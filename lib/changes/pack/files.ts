@@ -1,4 +1,4 @@
-/** An auditor's pack as files: what the log says, what it is about, what proves it, and how that is checked. */
+/** An auditor's pack as files: entries, contents, intents, certificates, and a README that says how to check them. */
 import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { entryLine } from "../../audit/entry.ts";
 import { type WitnessDeps, readWitnessStates, appendCosignatures } from "../../audit/request_cosignatures.ts";
@@ -33,13 +33,13 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
     yield { name: `contents/${id}${change.erased ? ".erased" : ""}.json`, text: canonicalContent(change) };
     yield certificateFile(id, await certificate(recorded).catch(toReportedError));
   }
-  // Last: it covers everything before it.
+  // Read last, so that it covers all entries before it.
   const { note } = await readCheckpoint(deps);
   yield { name: "checkpoint.txt", text: appendCosignatures(note, await readWitnessStates(deps)) };
   return undefined;
 }
 
-/** A reason takes the place of a missing certificate, since the rest of the pack is useful without it. */
+/** Returns the reason for a missing certificate; the rest of the pack is useful without it. */
 function toReportedError(error: unknown): Error {
   if (error instanceof AppError) return error;
   throw error;
@@ -50,5 +50,5 @@ const certificateFile = (id: string, certificate: string | Error): PackFile =>
     ? { name: `certificates/${id}.certificate`, text: certificate }
     : { name: `certificates/${id}.none.txt`, text: `${certificate.message}\n` };
 
-/** Ids of this service fit a file name; one that came from elsewhere is made to. */
+/** Makes an id a valid file name; ids of this service are valid already. */
 const fileName = (changeId: string): string => changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60);

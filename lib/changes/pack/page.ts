@@ -15,7 +15,7 @@ import { capitalize, joinParts } from "../../wording/part.ts";
 import { VERIFICATION_COMMANDS, packTitle } from "./readme.ts";
 import { readScopeChanges, readScopeEntries, listIntents, type Scope } from "./scope.ts";
 
-/** The style sheet; its hash goes into the policy that lets it in and nothing else. */
+/** The style sheet; the page's content security policy allows only its hash. */
 export const PACK_STYLE = `
 :root { color-scheme: light; font: 10.5pt/1.45 Georgia, "Times New Roman", serif; color: #1a1a1a; background: #fff; }
 body { margin: 0 auto; padding: 1.5rem; max-width: 50rem; }
@@ -140,7 +140,7 @@ type EntryFacts = Readonly<Record<string, unknown>>;
 const parseFacts = ({ detail }: AuditEntry): EntryFacts => parseDetail(detail) as EntryFacts;
 const escapeText = (value: unknown): string => (typeof value === "string" ? escapeHtml(value) : "");
 
-/** Who stands behind an entry. */
+/** Finds the name of the person or agent behind an entry. */
 const findActorName = (facts: EntryFacts): string =>
   escapeText(facts["approver"]) || escapeText(facts["actor"]) || escapeText(facts["proposer"]);
 

@@ -11,7 +11,7 @@ import { parseDetail } from "../rules/event.ts";
 /** `from` belongs to the period, `to` does not; RFC 3339 in UTC with milliseconds. */
 export type Scope = { change_id: string } | { from: string; to?: string | undefined };
 
-/** An entry with its JSON text, as it is kept. */
+/** An entry with its stored JSON text. */
 export interface ScopedEntry {
   text: string;
   entry: AuditEntry;
@@ -21,7 +21,7 @@ const PAGE_SIZE = 100;
 /** Changes that are read together: of 64 KB each, a megabyte or so. */
 const CHANGES_PER_READ = 20;
 
-/** The entries that a pack tells of, in order, page by page. */
+/** Yields the entries of a pack in order, page by page. */
 export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenerator<ScopedEntry[], undefined> {
   if ("change_id" in scope) {
     const { audit } = await findChange(store, scope.change_id);
@@ -41,7 +41,7 @@ const isInScope = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
 
 const parseRow = ({ text }: { text: string }): ScopedEntry => ({ text, entry: JSON.parse(text) as AuditEntry });
 
-/** The changes that the entries name, each once, in their current state, with all their entries. */
+/** Yields each change that the entries name, once, in its current state and with all its entries. */
 export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenerator<RecordedChange, undefined> {
   let begin: number | undefined;
   for await (const page of readScopeEntries(store, scope)) {
@@ -53,7 +53,7 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
     for (let at = 0; at < ids.length; at += CHANGES_PER_READ)
       for (const recorded of await readRecordedChanges(store, ids.slice(at, at + CHANGES_PER_READ))) {
         const { change, entries } = recorded;
-        // An accepted clock steps back, so what lies between entries of a period need not be in it.
+        // After an accepted clock, timestamps go back: an entry between two entries of a period need not be in it.
         const isBefore = ({ id }: AuditEntry): boolean => begin! <= id && id < first.get(change.change_id)!;
         if (!entries.some((entry) => isBefore(entry) && isInScope(entry, scope))) yield recorded;
       }
@@ -61,7 +61,7 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
   return undefined;
 }
 
-/** Reads the records of those changes that have one. */
+/** Reads the changes that have a record, with their entries. */
 async function readRecordedChanges(store: Store, ids: readonly string[]): Promise<RecordedChange[]> {
   const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
   const entries = await readEntriesById(store, [...new Set(records.flatMap(({ audit }) => audit))]);
@@ -69,6 +69,6 @@ async function readRecordedChanges(store: Store, ids: readonly string[]): Promis
   return records.map(({ change, audit }) => ({ change, entries: audit.flatMap((id) => byId.get(id) ?? []) }));
 }
 
-/** The hashes of the intents that entries name. */
+/** Lists the hashes of the intents that entries name. */
 export const listIntents = (page: readonly ScopedEntry[]): string[] =>
   page.flatMap(({ entry }) => parseDetail(entry.detail).manifest_hash ?? []);

@@ -1,4 +1,4 @@
-/** Files as one: POSIX ustar, which every system opens. A file is whole in memory, the archive never is. */
+/** Writes files as a POSIX ustar archive, of which only one file at a time is in memory. */
 
 /** A file of text. Its name has at most 100 characters of ASCII. */
 export interface PackFile {
@@ -8,7 +8,7 @@ export interface PackFile {
 
 const BLOCK_SIZE = 512;
 
-/** The archive, piece by piece; `mtime` in milliseconds since the epoch. */
+/** Yields the archive file by file; `mtime` in milliseconds since the epoch. */
 export async function* writeTar(files: AsyncIterable<PackFile>, mtime: number): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder();
   for await (const { name, text } of files) {
