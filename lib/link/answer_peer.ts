@@ -1,4 +1,4 @@
-/** Answers of this node to an authenticated peer. */
+/** Answers requests of authenticated peers. */
 import type * as z from "zod";
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry_hash.ts";
@@ -65,7 +65,7 @@ const ANSWERS: Record<Message, AnswerFunction> = {
   }),
 };
 
-/** Answers a request of a peer. A message it does not know is an answer of 400, not the end of the connection. */
+/** Answers a request of a peer. An unknown message is answered with 400; the connection stays open. */
 export async function answerPeer(
   deps: AnswerDeps,
   peer: PeerIdentity,
@@ -76,7 +76,7 @@ export async function answerPeer(
   return ANSWERS[message as Message](deps, peer, body);
 }
 
-/** An answer that says no: `{ error, code }`. */
+/** Makes an answer with an error: `{ error, code }`. */
 export const errorAnswer = (status: number, code: string, error: string): PeerAnswer => ({
   status,
   body: { error, code },
@@ -118,7 +118,7 @@ async function readCheckpointAnswer(
   };
 }
 
-/** The last accepted loss of the log's end, where its entry is among the first `length`. */
+/** Finds the last accepted loss of the log's end, if its entry is among the first `length`. */
 async function findLoss(store: AnswerDeps["store"], chain: ChainHead, length: number): Promise<AcceptedLoss | null> {
   const id = chain.loss?.length ?? Infinity;
   const entry = id <= length ? (await store.get("audit", entryKey(id)))?.value : undefined;

@@ -33,7 +33,7 @@ export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>
   change.kpi === null ? null : peerEvidence(change, await listInsights(store));
 
-/** The evidence on a change, or `null` without any: insights of the same kind and KPI, weighed by trust. */
+/** Computes the evidence for a change from insights of the same kind and KPI, weighed by trust; `null` without such insights. */
 export function peerEvidence(
   change: Pick<Change, "kind" | "target" | "kpi">,
   insights: readonly Insight[],
@@ -63,10 +63,10 @@ export function peerEvidence(
   };
 }
 
-/** `limits.uploads` is a sibling of `limits.downloads`; a target of one part has none. */
+/** Returns true for targets with the same parent, as `limits.uploads` and `limits.downloads`; a target of one part has no siblings. */
 const isSibling = (a: string, b: string): boolean => parentTarget(a) !== "" && parentTarget(a) === parentTarget(b);
 
-/** The target up to and with its last separator; empty when it has none. */
+/** Returns a target up to and including its last separator; empty without a separator. */
 const parentTarget = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";
 
 function countVerdicts(insights: readonly Insight[]): Record<Insight["verdict"], number> {

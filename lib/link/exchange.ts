@@ -15,7 +15,7 @@ export interface Contact {
   ask: AskPeer;
 }
 
-/** The dealings of the node `self`. */
+/** Creates the exchange of the node `self`. */
 export function createExchange(deps: ProjectionDeps, self: PeerIdentity) {
   const { store, clock, log } = deps;
   const mutex = createKeyedMutex();
@@ -42,14 +42,14 @@ export function createExchange(deps: ProjectionDeps, self: PeerIdentity) {
   };
 
   return {
-    /** Syncs with one peer; rejects when it does not answer. */
+    /** Syncs with one peer; rejects when the peer does not answer. */
     syncOne: (contact: Contact): Promise<SyncResult> => sync(contact, []),
-    /** Brings the own insights up to date, then syncs with each peer. A peer that fails is reported, not thrown. */
+    /** Updates this node's insights, then syncs with each peer. Failures of peers are reported, not thrown. */
     async syncAll(contacts: readonly Contact[]): Promise<SyncReport> {
       const changed = await mutex("insights", makeInsights);
       return { shared: changed.length, peers: await Promise.all(contacts.map((contact) => report(contact, changed))) };
     },
-    /** Asks; a peer that does not answer becomes status 503 or 504. */
+    /** Sends a query; a peer that does not answer gets status 503 or 504. */
     async question(contact: Contact, query: Query): Promise<PeerAnswer> {
       try {
         if (query === "share_evolution_insight") return await share(contact);

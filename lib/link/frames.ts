@@ -1,6 +1,6 @@
-/** Frames: a u32 (big-endian) that counts what follows it, a u8 type, a body. */
+/** Frames: the length of the rest (u32, big-endian), a type (u8) and a body. */
 
-/** A peer broke the protocol. The message is for this node's own log; the other end gets none. */
+/** A peer violated the protocol. The message is for this node's log and is not sent to the peer. */
 export class ProtocolViolation extends Error {
   override readonly name = "Violation";
 }
@@ -12,7 +12,7 @@ export const LENGTH_BYTES = 4;
 /** The bytes before the body. */
 export const HEADER_BYTES = LENGTH_BYTES + 1;
 
-/** Limit of the length field, in bytes: before the peer has proved itself, and after. */
+/** Limits of the length field: before the peer has proved that it knows the secret, and after. */
 export const MAX_UNPROVEN_BYTES = 1024;
 export const MAX_PROVEN_BYTES = 256 * 1024;
 
@@ -23,7 +23,7 @@ export interface Frame {
   bytes: Uint8Array;
 }
 
-/** A frame around a body. */
+/** Makes a frame with a body. */
 export function makeFrame(type: number, body: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES + body.length);
   writeHeader(bytes, type);
@@ -37,12 +37,12 @@ export function writeHeader(bytes: Uint8Array, type: number): void {
   bytes[LENGTH_BYTES] = type;
 }
 
-/** Cuts a stream of bytes into frames. Holds one unfinished frame at most. */
+/** Splits a stream of bytes into frames, and buffers at most one unfinished frame. */
 export type FrameReader = ReturnType<typeof frameReader>;
 
-/** A reader at the start of a stream. */
+/** Creates a reader at the start of a stream. */
 export function frameReader() {
-  /** Room for what is being read: a length first, then the whole frame that it announces. */
+  /** Buffer for the current read: first a length, then the complete frame. */
   let buffer = new Uint8Array(LENGTH_BYTES);
   let filled = 0;
   let chunk: Uint8Array = new Uint8Array();
@@ -56,15 +56,15 @@ export function frameReader() {
   };
 
   return {
-    /** How many bytes of an unfinished frame have room here. */
+    /** Number of bytes that are allocated for an unfinished frame. */
     get buffered() {
       return buffer.length > LENGTH_BYTES ? buffer.length : filled;
     },
-    /** Hands over the next bytes; what was handed over before must have been read. */
+    /** Adds the next bytes; all earlier frames must have been read. */
     push: (bytes: Uint8Array): void => void (chunk = bytes),
     /**
-     * The next whole frame, if there is one. A length outside 1 to `limit` is a `Violation` as soon as its four bytes are
-     * there, before any room is made for it.
+     * Returns the next complete frame, if there is one. Throws `ProtocolViolation` for a length outside 1 to `limit`, as soon as
+     * its four bytes have arrived and before a buffer is allocated.
      */
     next(limit: number): Frame | undefined {
       if (!isFull()) return undefined;

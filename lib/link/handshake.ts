@@ -1,4 +1,4 @@
-/** The two opening frames: who each end is, and a nonce that was never used before. */
+/** The two opening frames, which contain the identity of each end and a new nonce. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { line } from "../kit/fields.ts";

@@ -7,7 +7,7 @@ import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 /** Names the protocol in every derivation, so that no other use of the same secret yields the same bytes. */
 export const PROTOCOL = utf8ToBytes("countersign-link/1");
 
-/** Derived from a shared secret: the key `K`, and a short name by which the other end finds it. */
+/** The key `K` of a shared secret, and a short id by which the other end finds the secret. */
 export interface SecretKey {
   kid: string;
   key: Uint8Array;
@@ -34,7 +34,7 @@ export const clientProof = (key: Uint8Array, transcript: Uint8Array): Uint8Array
 export const serverProof = (key: Uint8Array, transcript: Uint8Array, client: Uint8Array): Uint8Array =>
   hmac(sha256, key, concatBytes(utf8ToBytes("server"), transcript, client));
 
-/** One key a direction, new with every handshake: both nonces are in the transcript. */
+/** Derives one key for each direction, different in every handshake, since the transcript contains both nonces. */
 export function sessionKeys(key: Uint8Array, transcript: Uint8Array): { client: Uint8Array; server: Uint8Array } {
   const derive = (info: string) => hkdf(sha256, key, transcript, utf8ToBytes(info), 32);
   return { client: derive("client to server"), server: derive("server to client") };
@@ -43,13 +43,13 @@ export function sessionKeys(key: Uint8Array, transcript: Uint8Array): { client: 
 /** HMAC-SHA256 under a key that is set up once; a platform's own is faster than the portable one. */
 export type Mac = (key: Uint8Array) => (data: Uint8Array) => Uint8Array;
 
-/** HMAC-SHA256 without a platform. */
+/** HMAC-SHA256 in JavaScript, for every platform. */
 export const portableMac: Mac = (key) => {
   const fresh = hmac.create(sha256, key);
   return (data) => fresh.clone().update(data).digest();
 };
 
-/** Compares without telling by time where two values differ. */
+/** Compares bytes in constant time. */
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
   for (let i = 0; i < a.length; i++) difference |= a[i]! ^ (b[i] ?? 0);

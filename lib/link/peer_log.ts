@@ -1,6 +1,6 @@
 /**
- * A node's stored state of a peer's audit log, and its judgement of a newer one. A log can only grow: a node that stores
- * a checkpoint of it notices when it was cut or rewritten.
+ * Compares the reported state of a peer's audit log with the state that this node stored. A log can only grow, so a stored
+ * checkpoint shows when the log was shortened or rewritten.
  */
 import { parseCheckpoint } from "../audit/checkpoint.ts";
 import { hexBytes } from "../audit/merkle.ts";
@@ -11,7 +11,7 @@ import type { AcceptedLoss, CheckpointAnswer } from "./messages.ts";
 export const LOG_STATES = ["consistent", "lost", "rewritten", "unknown"] as const;
 export type LogState = (typeof LOG_STATES)[number];
 
-/** The newest account of a peer's log that was accepted. */
+/** The newest accepted state of a peer's log. */
 export interface StoredLog {
   origin: string;
   length: number;
@@ -23,8 +23,8 @@ export interface StoredLog {
 }
 
 /**
- * `keep` is what to verify the next account against: a rewritten log leaves it as it was. `lost`: the log does not continue
- * what was stored, and states itself that a person accepted the loss of those entries.
+ * Result of a comparison. `reference` is the state to compare the next report with; it does not change when the log was rewritten.
+ * `lost`: the log does not continue the stored state, and records that a person accepted the loss of those entries.
  */
 export interface Judgement {
   log: LogState;
@@ -32,7 +32,7 @@ export interface Judgement {
   reference: StoredLog | null;
 }
 
-/** Compares a peer's account of its log with the stored one; without anything to compare the result is not `consistent`. */
+/** Compares the reported state of a peer's log with the stored one; without a stored state the result is `unknown`. */
 export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, at: string): Judgement {
   const judgeUnproven = (reason: string): Judgement => ({ log: "unknown", reason, reference: stored });
   const note = reported.checkpoint === null ? null : parseCheckpoint(reported.checkpoint);
@@ -74,7 +74,7 @@ export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, a
   return { log: "unknown", reason: "the log grew, and the peer does not tell its earlier head", reference: newer };
 }
 
-/** The sentence that the log itself states about the loss of what was stored; undefined where it states no such loss. */
+/** Explains a loss of the stored entries that the log itself records; undefined where it records no such loss. */
 function explainLoss({ length, head }: StoredLog, { loss, length: now }: CheckpointAnswer): string | undefined {
   if (!loss || loss.entry > now || !coversLength(loss, length)) return undefined;
   if (loss.known === length && loss.known_head !== null && loss.known_head !== head) return undefined;

@@ -1,4 +1,4 @@
-/** Stored records of this node's name and of each peer, so that a restart knows its peers and the data it has of them. */
+/** Stores this node's name and a record of each peer, so that they survive a restart. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Store, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
 }
 
 const COLLECTION = "peers";
-/** The longest unseen go first. */
+/** Maximum number of stored peers; beyond it the peer that was seen least recently is removed. */
 const MAX_PEERS = 200;
 
 /** `peers/<peer_id>` */
@@ -22,24 +22,24 @@ export interface PeerRecord extends PeerIdentity {
   /** Address that was dialled, or that it came from. */
   address: string;
   last_seen_at: string;
-  /** The number of its last insight that was read. */
+  /** Number of the last insight that was read from the peer. */
   cursor: number;
   kept_log: StoredLog | null;
   log: LogState;
   log_reason: string | null;
 }
 
-/** All kept peers, at most 200. */
+/** Lists the stored peers, at most 200. */
 export async function listPeers(store: Store): Promise<PeerRecord[]> {
   return (await store.list(COLLECTION, { limit: MAX_PEERS })).map(({ value }) => value);
 }
 
-/** One peer's record. */
+/** Finds the record of a peer. */
 export async function findPeer(reader: Pick<Store | Tx, "get">, peerId: string): Promise<PeerRecord | undefined> {
   return (await reader.get(COLLECTION, peerId))?.value;
 }
 
-/** The longest account that any peer gave of the log of this origin, and whose it is. */
+/** Finds the longest stored state of a log by its origin, and the instance that reported it. */
 export async function describePeerLog(
   store: Store,
   origin: string,
@@ -49,10 +49,10 @@ export async function describePeerLog(
     .sort((a, b) => b.kept.length - a.kept.length)[0];
 }
 
-/** A peer that changed one of these is read again: its insights name them, and trust depends on them. */
+/** When one of these changes, the insights of the peer are read again: insights contain them, and trust depends on them. */
 const NAME_FIELDS = ["instance_id", "product_id", "product_type"] as const;
 
-/** Keeps what is new of a peer; a peer met for the first time may push out the longest unseen. */
+/** Saves changed fields of a peer; a new peer may replace the one that was seen least recently. */
 export async function savePeer(tx: Tx, peer: PeerIdentity & Partial<PeerRecord>): Promise<void> {
   const stored = await findPeer(tx, peer.peer_id);
   const defaults = {
@@ -73,7 +73,7 @@ export async function savePeer(tx: Tx, peer: PeerIdentity & Partial<PeerRecord>)
   tx.delete(COLLECTION, others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b)).id);
 }
 
-/** The node's name on the link: random, made once and kept with the store, so that two nodes with default names stay two. */
+/** Reads this node's id on the link, or creates a random one, so that nodes with default names stay distinct. */
 export function openPeerId(store: Store): Promise<string> {
   return store.transact(async (tx) => {
     const stored = (await tx.get("meta", "peer_id"))?.value.peer_id;

@@ -1,4 +1,4 @@
-/** The co-evolution registry: what peers of the same product or product type have learnt. */
+/** The co-evolution registry: insights from peers of the same product or product type. */
 import { addNotice } from "../projections/activity_log.ts";
 import type { LinkDeps } from "./deps.ts";
 import type { Reads, Tx } from "../store/store.ts";
@@ -17,12 +17,12 @@ declare module "../store/store.ts" {
 }
 
 const COLLECTION = "co_evolution";
-/** How many insights are kept. */
+/** Maximum number of stored insights. */
 export const MAX_INSIGHTS = 500;
-/** Each insight that comes may push out another. */
+/** Insights stored in one transaction; each may replace another. */
 const SLICE = 20;
 
-/** Result of a message's insights. `unrelated`: the peer's product is none of ours, nothing of it is kept. */
+/** Result for the insights of a message. `unrelated`: the peer has another product and product type, so nothing is stored. */
 export interface Acceptance {
   kept: number;
   updated: number;
@@ -31,7 +31,7 @@ export interface Acceptance {
   refused: { insight_id: string | null; reason: string }[];
 }
 
-/** `meta/co_evolution`: what was not kept, over the life of the store. */
+/** `meta/co_evolution`: counts of insights that were not stored, over the life of the store. */
 export interface RejectedCounts {
   unrelated: number;
   refused: number;
@@ -98,13 +98,13 @@ async function storeSlice(
   return results;
 }
 
-/** Kept insights, the last received first. */
+/** Lists stored insights, the last received first. */
 export const listInsights = async (reads: Pick<Reads, "list">): Promise<Insight[]> =>
   (await reads.list(COLLECTION, { limit: MAX_INSIGHTS * 2 }))
     .map(({ value }) => value)
     .sort((a, b) => b.received_at.localeCompare(a.received_at));
 
-/** The registry as it is read: its newest `limit` insights, the peers, and as many of the insights that this node shares. */
+/** Returns the newest `limit` insights, the peers, and the newest `limit` insights that this node shares. */
 export async function coEvolutionView({ store, link }: LinkDeps, limit: number) {
   const insights = await listInsights(store);
   return {
@@ -119,7 +119,7 @@ export async function coEvolutionView({ store, link }: LinkDeps, limit: number) 
 export const readRejectedCounts = async (reads: Pick<Reads, "get">): Promise<RejectedCounts> =>
   (await reads.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
 
-/** A peer speaks for itself only. */
+/** Explains why an insight is not from the peer that sent it; peers may send only their own insights. */
 function findOriginProblem(insight: SharedInsight, peer: PeerIdentity): string | undefined {
   if (insight.origin_instance_id !== peer.instance_id)
     return "origin_instance_id is not the sender's: nothing is relayed";
@@ -139,7 +139,7 @@ async function storeInsight(tx: Tx, received: SharedInsight, own: ReceivedFields
   return before ? "updated" : "kept";
 }
 
-/** Who holds most loses its oldest first, so that no peer pushes out the others. */
+/** Removes the oldest insights of the peer with the most, so that no peer displaces the others. */
 async function forgetOldest(tx: Tx): Promise<void> {
   const stored = await listInsights(tx);
   while (stored.length > MAX_INSIGHTS) {

@@ -1,6 +1,6 @@
 /**
- * One end of one connection, as a state machine: bytes in, bytes and events out. It knows no socket, clock or timer.
- * After a violation it is over: it takes nothing in and gives nothing out.
+ * One end of a connection as a state machine: it receives bytes and returns bytes to send and events. It uses no socket, clock
+ * or timer. After a violation it ignores all input and returns nothing.
  */
 import {
   FRAME,
@@ -46,7 +46,7 @@ export interface Step {
 export interface SessionOptions {
   role: Role;
   self: PeerIdentity;
-  /** A client uses the first, a server accepts any. */
+  /** Shared secrets: a client uses the first, a server accepts any. */
   keys: readonly SecretKey[];
   /** 32 bytes, never used before. */
   nonce: Uint8Array;
@@ -62,7 +62,7 @@ type Seal = ReturnType<typeof sealer>;
 const EMPTY = new Uint8Array();
 const MAX_PAYLOAD_BYTES = MAX_PROVEN_BYTES - SEAL_BYTES;
 
-/** An end before its first byte. */
+/** Creates an end before its first byte. */
 export function createSession({ role, self, keys, nonce, mac = portableMac }: SessionOptions) {
   const reader = frameReader();
   const ownKey = keys[0]!;
@@ -131,7 +131,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
   let stage: Stage = role === "client" ? awaitChallenge : awaitHello;
 
   return {
-    /** True if the other end has named a secret that is shared; it may not have proved it yet. */
+    /** True when the other end has named a shared secret; it may not have proved yet that it knows it. */
     get greeted() {
       return greeted;
     },
@@ -142,7 +142,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
     get buffered() {
       return reader.buffered;
     },
-    /** First messages of the client; nothing for a server. */
+    /** Returns the first frames to send; none for a server. */
     open: () => (role === "client" ? [hello] : []),
     receive(chunk: Uint8Array): Step {
       const step: Step = { send: [], events: [] };

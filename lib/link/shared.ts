@@ -1,4 +1,4 @@
-/** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
+/** This node's own insights, made from outcomes of applied changes and numbered in the order of their updates. */
 import type { ProjectionDeps } from "../projections/projection.ts";
 import { outcomes } from "../projections/outcomes.ts";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
@@ -21,15 +21,15 @@ declare module "../store/store.ts" {
 }
 
 const COLLECTION = "insights_shared";
-/** How many own insights are kept, and how many of the newest outcomes are looked at. */
+/** Maximum number of own insights that are stored, and of newest outcomes that are checked. */
 export const MAX_SHARED_INSIGHTS = 500;
-/** Each that changed moves to a new number, and may push out another. */
+/** Insights stored in one transaction; each moves to a new number and may replace another. */
 const SLICE = 15;
 
 /** `insights_shared/<number>`; a change has one of them, and an update moves it to a new number. */
 interface SharedRecord {
   change_id: string;
-  /** The outcome was frozen; it is not looked at again. */
+  /** True when the outcome is final and is not checked again. */
   final: boolean;
   insight: SharedInsight;
 }
@@ -49,12 +49,12 @@ export async function readShared(store: Store, self: PeerIdentity, after: number
   };
 }
 
-/** The newest own insights, the newest first. */
+/** Lists the newest own insights, newest first. */
 export async function listNewestShared(store: Store, limit: number): Promise<SharedInsight[]> {
   return (await store.list(COLLECTION, { limit, reverse: true })).map(({ value }) => value.insight);
 }
 
-/** An own insight under today's names: they may have changed with a restart, and a peer takes it only from whom it names. */
+/** Updates instance, product and type of an own insight: they may change with a restart, and peers accept only insights that name their sender. */
 export const updateOrigin = (
   { instance_id, product_id, product_type }: PeerIdentity,
   insight: SharedInsight,
@@ -135,7 +135,7 @@ async function findChangedInsights(
   });
 }
 
-/** A name that is the same every time and tells nothing of the change. */
+/** Makes the id of an insight: always the same for a change, and without information about it. */
 const makeInsightId = (self: PeerIdentity, changeId: string, sha256: Sha256): string =>
   `ins_${sha256(`countersign-insight/1\n${self.peer_id}\n${changeId}`).slice(0, 32)}`;
 

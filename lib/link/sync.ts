@@ -1,4 +1,4 @@
-/** Learning from one peer: its insights since the last time, and whether its log still holds. */
+/** Syncs with one peer: exchanges new insights and checks the audit log of the peer. */
 import type * as z from "zod";
 import type { Store } from "../store/store.ts";
 import type { LinkDeps } from "./deps.ts";
@@ -21,7 +21,7 @@ import { MAX_SHARED_INSIGHTS } from "./shared.ts";
 
 type SyncDeps = Pick<LinkDeps, "store" | "clock"> & { self: PeerIdentity };
 
-/** More pages than a peer keeps insights for: it counts wrongly, and the rest waits for the next cycle. */
+/** Maximum number of pages in one sync; a peer stores no more insights. */
 const MAX_PAGES = MAX_SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;
 
 /** Result of a sync with one peer. */
@@ -47,7 +47,7 @@ export async function syncPeer(
   return result;
 }
 
-/** Hands insights to a peer that keeps them; to any other nothing goes. The answer to the last message, if one was sent. */
+/** Sends insights to a related peer; others get nothing. Returns the answer to the last message, if one was sent. */
 export async function shareInsights(
   self: PeerIdentity,
   peer: PeerIdentity,
@@ -107,8 +107,8 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
 }
 
 /**
- * Holds a peer's account of its log against what was kept; undefined where it keeps none. A new name does not make a log
- * another one: where another peer reported the same log before, it is verified against that.
+ * Compares the reported state of a peer's log with the stored one; undefined for a peer without a log. A peer with a new name
+ * may have a known log: it is then compared with the state that another peer reported for the same origin.
  */
 async function judgePeerLog(
   store: Store,

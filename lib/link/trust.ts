@@ -1,4 +1,4 @@
-/** How two nodes that both dial agree, without a word, on one connection and on what they are to each other. */
+/** Rules by which two nodes agree on one connection and on their relation without exchanging messages. */
 import type { PeerIdentity } from "./handshake.ts";
 
 export const RELATIONS = ["same_product", "same_product_type", "other"] as const;

@@ -1,15 +1,15 @@
 /**
- * How much a model is asked: a few calls at a time, each within a time limit, and so many an hour, since the bill is the owner's.
- * Counted in this process: nothing waits for a store before it may ask, and the bound holds for each process that is started.
+ * Limits the calls of a model: concurrent calls, the time of each, and calls an hour, which limits the owner's costs. Calls are
+ * counted in this process, so a call waits for no store, and each process has limits of its own.
  */
 import type { Clock } from "../kit/platform.ts";
 import { runWithTimeLimit } from "../kit/time_limit.ts";
 import { type Llm, LlmFailed, type LlmRequest, type LlmUse, abortError } from "./port.ts";
 
-/** Calls an hour where nothing else is said: some fifty replies with their tools. */
+/** Default number of calls an hour: about fifty replies with their tools. */
 export const CALLS_PER_HOUR = 300;
 
-/** Upper bound of that setting: the start of each is remembered for the hour. */
+/** Maximum of that setting, since the start of each call is stored for an hour. */
 export const MAX_CALLS_PER_HOUR = 100_000;
 
 /** The default time limit of one call, in seconds. */
@@ -31,7 +31,7 @@ interface Bounds {
   limits?: Partial<typeof LIMITS>;
 }
 
-/** The model, asked within bounds. Errors: `LlmFailed` also where a call is not made, which says nothing of the model. */
+/** Returns the model with limits. Errors: `LlmFailed`, also for a call that was not made because of a limit. */
 export function limitLlm(
   llm: Llm,
   { clock, callsPerHour = CALLS_PER_HOUR, timeoutSeconds = CALL_TIMEOUT_S, limits = {} }: Bounds,
@@ -44,10 +44,10 @@ export function limitLlm(
   let started: number[] = [];
   const waiting = new Set<() => void>();
 
-  /** Why no call may be started now, and from when on one may. */
+  /** Explains why no call may be started now, and when the next one may; null where one may. */
   const findBudgetProblem = (): string | null => {
     const now = clock.now();
-    // One that lies ahead is of a clock that was set back since.
+    // A start in the future was recorded before the clock was set back.
     started = started.filter((at) => at > now - HOUR_MS && at <= now);
     if (started.length < callsPerHour) return null;
     const until = new Date(started[started.length - callsPerHour]! + HOUR_MS).toISOString();
@@ -62,7 +62,7 @@ export function limitLlm(
     if (reason !== null) throw countRejection("budget", reason);
   };
 
-  /** A place among those under way; resolves when there is one. */
+  /** Resolves when there is a free slot for a call. */
   const acquireSlot = (signal: AbortSignal): Promise<void> | void => {
     if (underWay < atOnce) return void underWay++;
     const busy = "too many ask it at once";
@@ -73,7 +73,7 @@ export function limitLlm(
         clearTimeout(timer);
         signal.removeEventListener("abort", end);
       };
-      // The place of the one that ended passes on: `underWay` stays.
+      // The slot of the ended call passes to this one, so `underWay` does not change.
       const start = (): void => (stopWaiting(), resolve());
       const end = (): void => (stopWaiting(), reject(abortError(signal)));
       const timer = setTimeout(() => (stopWaiting(), reject(countRejection("busy", busy))), waitMs);
@@ -96,7 +96,7 @@ export function limitLlm(
       requireBudget();
       await acquireSlot(signal);
       try {
-        // It may have ended just after there was a place for it, when it no longer tells.
+        // The signal may have aborted between the free slot and this line.
         requireWanted(signal);
         requireBudget();
         started.push(clock.now());
@@ -114,7 +114,7 @@ function requireWanted(signal: AbortSignal): void {
   if (signal.aborted) throw abortError(signal);
 }
 
-/** Ends with the signal and at the time limit, also when the model does not: an abandoned call must not hold a place. */
+/** Completes a request; rejects when the signal aborts and at the time limit, even if the model does not, to free the slot. */
 async function completeWithin(llm: Llm, request: LlmRequest, limitMs: number): ReturnType<Llm["complete"]> {
   const { signal } = request;
   const ending = new AbortController();

@@ -1,4 +1,4 @@
-/** The port to a language model. What it answers is text and wishes; nothing happens unless a tool here does it. */
+/** The port to a language model. The model returns text and calls of tools; only the tools of this service act. */
 
 /** A tool as the model sees it; `parameters` is JSON Schema of an object. */
 export interface ToolSpec {
@@ -7,7 +7,7 @@ export interface ToolSpec {
   parameters: Record<string, unknown>;
 }
 
-/** The model's wish to use a tool; `input` is whatever it sent, held to nothing yet. */
+/** A call of a tool by the model; `input` is not validated yet. */
 export interface ToolCall {
   id: string;
   name: string;
@@ -64,11 +64,11 @@ export class LlmFailed extends Error {
   override readonly name = "LlmFailed";
 }
 
-/** Why a call was ended that the model had not answered. */
+/** Returns the error of a call that was aborted before the model answered. */
 export const abortError = ({ reason }: AbortSignal): LlmFailed =>
   reason instanceof LlmFailed ? reason : new LlmFailed("no answer in time");
 
-/** Nobody waits for the answer any more, which says nothing of the model. */
+/** The client no longer waits for the answer; the model did not fail. */
 export class LlmUnwanted extends LlmFailed {}
 
 /** The tools of one reply: their descriptions, and the one way to use them. */

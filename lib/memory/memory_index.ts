@@ -6,7 +6,7 @@ import { memoryBasis, type Memory, type MemoryKind } from "../projections/memory
 import { type Hit, type Search, createSearchIndex } from "./search_index.ts";
 import { textTerms } from "./tokens.ts";
 
-/** How much more a kind matters than another, 0 to 1. */
+/** Importance of each kind, 0 to 1. */
 const IMPORTANCE: Record<MemoryKind, number> = {
   decision: 1,
   outcome: 1,
@@ -19,19 +19,19 @@ const IMPORTANCE: Record<MemoryKind, number> = {
   chat: 0.2,
 };
 
-/** A record ranks before talk if its share is at least this part of the best talk's share: one common word is not enough. */
+/** A record ranks before statements if its share of the query is at least this part of the best statement's share. */
 const MIN_RELATIVE_SHARE = 0.2;
 
-/** An empty index. */
+/** The index of memories. */
 export type MemoryIndex = ReturnType<typeof createMemoryIndex>;
 
-/** Searches records and what was said: records that fit, then what was said, then the other records. */
+/** Creates an empty index. Results are relevant records first, then statements of people, then the other records. */
 export function createMemoryIndex() {
   const records = createSearchIndex();
   const statements = createSearchIndex();
   return {
     add(id: string, { kind, text, author = null, at, ...memory }: Memory): void {
-      // A message without a conversation is nobody's, so that nobody finds it.
+      // A message without a conversation is stored under an empty name, which no search uses.
       const conversation = kind === "chat" ? (memory.conversation ?? "") : undefined;
       const document = { id, text, at: Date.parse(at), importance: IMPORTANCE[kind], conversation };
       if (memoryBasis(kind) === "record") records.add(document);
@@ -40,7 +40,7 @@ export function createMemoryIndex() {
     drop(id: string): void {
       for (const index of [records, statements]) index.drop(id);
     },
-    /** `known`: terms that are no news; only what was said with another term is found. */
+    /** Searches both indexes. `known`: only statements with a term that is not among these are found. */
     search({ known, ...search }: Search): Hit[] {
       const recordHits = records.search(search);
       const statementHits = statements.search({ ...search, known: known ?? new Set(textTerms(search.query)) });
@@ -49,7 +49,7 @@ export function createMemoryIndex() {
       const rest = recordHits.filter(({ share }) => share < least);
       const ranked = [...relevant, ...statementHits, ...rest];
       if (known || ranked.length >= search.limit) return ranked.slice(0, search.limit);
-      // A memory in the query's own words says nothing new, so it comes last.
+      // Statements that only repeat the words of the query come last.
       const all = [...ranked, ...statements.search(search)];
       return [...new Map(all.map((hit) => [hit.id, hit])).values()].slice(0, search.limit);
     },
