@@ -1,4 +1,4 @@
-/** Who asks, and whether they may: what stands before a request's body is read. */
+/** Identifies and admits the caller of a request before its body is read. */
 import type { Identity } from "../changes/caller.ts";
 import { createOwnReadsError } from "../changes/read_scope.ts";
 import { AppError } from "../kit/errors.ts";
@@ -11,7 +11,7 @@ import { delayAnswer } from "./wrong_tokens.ts";
 /** Requirements of an endpoint for its callers. */
 export interface Terms {
   method: "GET" | "POST";
-  /** A POST that is judged as a read: who may read may ask, whatever else an agent's secret opens there. */
+  /** A POST that counts as a read: all who may read may send it. */
   reads?: true;
   /** Part of the product runtime: 503 without an intent. */
   product?: boolean;
@@ -51,7 +51,7 @@ export async function admit(request: Request, deps: HttpDeps, terms: Terms): Pro
   }
 }
 
-/** A refusal that is no judgement of who asks: it must not be a quicker way to guess either. */
+/** Rejects a request for a reason other than its caller; a wrong token delays this answer too, so that guessing is no quicker. */
 export async function rejectRequest(request: Request, deps: HttpDeps, error: AppError): Promise<never> {
   if (hasWrongToken(request, deps)) await delayAnswer(deps, request);
   throw error;
@@ -70,10 +70,10 @@ async function identifyCaller(request: Request, deps: HttpDeps, terms: Terms): P
     return { agent: name, readsOwn, person: undefined, personSource: describePersonSource(deps), hasToken: false };
   }
   if (write && !terms.open) rejectAnonymousWrites(deps);
-  // The answers of chat are reads.
+  // Chat endpoints answer with data, so they count as reads.
   if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
-  // Data in the answer must not make guessing a token quicker.
+  // An answer with data must not make guessing a token quicker either.
   else if (terms.token && hasWrongToken(request, deps)) await delayAnswer(deps, request);
   const person = terms.ignoresPerson ? undefined : findPerson(deps, request);
   if (write && terms.product && !terms.personOptional) requireNamed(person, request, deps);

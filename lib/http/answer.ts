@@ -35,10 +35,10 @@ export function splice(object: object, base?: Json<object>): string {
   return `{${members.join(",")}}`;
 }
 
-/** From here on, bytes that are made once cost less than a text that each response makes its own of. */
+/** Length in characters from which bytes encoded once are cheaper than text encoded by each response. */
 const MIN_SHARED_CHARACTERS = 16 * 1024;
 
-/** An answer that many are given: a long one has its bytes made once. */
+/** Prepares an answer for several callers: the bytes of a long one are encoded once. */
 export const shareAnswer = (shared: Answer): Answer =>
   shared.text.length < MIN_SHARED_CHARACTERS ? shared : { ...shared, bytes: new TextEncoder().encode(shared.text) };
 
@@ -60,7 +60,7 @@ export const toResponse = (
   return new ResponseType(null, { status, headers: all });
 };
 
-/** A response of another type than JSON, which nobody keeps and nobody guesses at. */
+/** A response of another type than JSON, without caching or content sniffing. */
 export const plainResponse = (text: string, headers: Record<string, string> = {}, status = 200): Response =>
   new Response(text, {
     status,
@@ -72,7 +72,7 @@ export const plainResponse = (text: string, headers: Record<string, string> = {}
     },
   });
 
-/** A file that is made while it is read; a HEAD makes none. */
+/** A download that is produced while it is read; a HEAD produces none. */
 export const download = (
   { method }: Pick<Request, "method">,
   body: () => ReadableStream<Uint8Array>,

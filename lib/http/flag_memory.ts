@@ -1,17 +1,17 @@
 /**
- * Evaluated flags, in the memory of this process until the log grows: an evaluation then costs one look at its head. They are
- * what the log said at that head, so an edit of stored records changes none of them.
+ * Caches evaluated flags in this process until the log grows: a repeated evaluation only reads the log's head. The values are
+ * those of the log at that head, so an edit of stored records does not change them.
  */
 import { type ChainHead, readHead } from "../audit/chain.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { ERASED_PROBLEM, type GovernedValue, type WithheldValue } from "../operations/values.ts";
 import type { Store } from "../store/store.ts";
 
-/** Bytes of values that are remembered at a head, about. */
+/** Approximate limit of cached values at a head, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const BYTES_OF_A_VALUE = 1000;
 
-/** An evaluation; `isCertain`: the same would come of it until the log grows. */
+/** An evaluation; `isCertain`: its result is valid until the log grows. */
 export interface Evaluation<T> {
   result: T;
   bytes: number;
@@ -31,7 +31,7 @@ interface Memory extends Position {
 
 const memories = new WeakMap<Store, Memory>();
 
-/** Wraps what was evaluated of values; of a withheld one the next request may find that it matches the log again. */
+/** Creates an evaluation of values; it is uncertain where one is withheld, which may match the log again later. */
 export const createEvaluation = <T>(
   { behind }: { behind: number },
   values: readonly (readonly (GovernedValue | WithheldValue)[])[],
@@ -46,7 +46,7 @@ export const createEvaluation = <T>(
   };
 };
 
-/** Returns what was evaluated under a key at the present head of the log; otherwise evaluates it. */
+/** Returns the cached result for a key at the log's current head; otherwise evaluates it. */
 export async function evaluateOnce<T>(
   deps: ChangesDeps,
   key: string,

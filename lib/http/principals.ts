@@ -7,7 +7,7 @@ import { hasStatedPerson, findTokenProblem } from "./identity.ts";
 
 type Agent = NonNullable<HttpDeps["agents"]>[number];
 
-/** The scheme wherever a header, or several that were joined, may have it, and not as a part of another word. */
+/** The scheme `bearer` as a word, anywhere in a header or in several joined headers. */
 const ODD_BEARER = /(?:^|,)\s*bearer(?![\w!#$%&'*+.^`|~-])/i;
 
 /**
@@ -21,7 +21,7 @@ export const readBearer = (request: Request): string | undefined => {
   return ODD_BEARER.test(header) ? header : undefined;
 };
 
-/** A bearer means something here: there are agents, or a read token. */
+/** Returns true where bearer tokens are in use: there are agents, or a read token. */
 const hasBearers = ({ agents = [], readToken }: HttpDeps): boolean => agents.length > 0 || Boolean(readToken);
 
 /**
@@ -37,7 +37,7 @@ export function findAgent(request: Request, deps: HttpDeps): Agent | undefined {
   throw unknownCallerError();
 }
 
-/** Every one is compared, so that time does not tell which is near. */
+/** Finds an agent by its secret; compares all, so that the time reveals nothing about them. */
 function findAgentByBearer(bearer: string, { agents = [], sha256 }: HttpDeps): Agent | undefined {
   const digest = sha256(bearer);
   return agents.filter(({ token_sha256 }) => isSameText(digest, token_sha256))[0];
@@ -49,7 +49,7 @@ export function requireReader(request: Request, deps: HttpDeps): void {
   throw unknownCallerError();
 }
 
-/** The same for one who sends nothing and one who sends what is wrong. */
+/** The error of a missing and of a wrong credential: the same, so that it reveals nothing. */
 const unknownCallerError = (): AppError =>
   new AppError(
     "unauthorized",
@@ -83,7 +83,7 @@ export function hasWrongToken(request: Request, deps: HttpDeps): boolean {
   return bearer !== undefined && !isRead && findAgentByBearer(bearer, deps) === undefined;
 }
 
-/** 403 `agent_may_not`: whatever else the request carries, with an agent's secret it is the agent's. */
+/** 403 `agent_may_not`: a request with an agent's secret is the agent's, whatever other credentials it has. */
 export const agentMayNotError = (agent: string): AppError =>
   new AppError("agent_may_not", `${agent} is an agent: it may propose, withdraw what it proposed, and read`, { agent });
 

@@ -1,12 +1,12 @@
 /**
- * Streams answers that read the whole log: one such read at a time, piece by piece, with a turn of the event loop before
- * each piece, so that other requests are answered meanwhile and governed writes go first.
+ * Streams answers that read the complete log, one at a time, in chunks. Between chunks other requests are answered, and governed
+ * writes go first.
  */
 import { AppError } from "../kit/errors.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { letWritesPass } from "./write_priority.ts";
 
-/** The pieces of an answer, each made in a few milliseconds. */
+/** The chunks of an answer, each produced within a few milliseconds. */
 export type Chunks = AsyncGenerator<string | Uint8Array, unknown>;
 
 /** A reader that takes nothing for this long is dropped. */
@@ -14,7 +14,7 @@ const IDLE_MS = 30_000;
 
 const reading = new WeakSet<object>();
 
-/** Streams an answer that reads the whole log of these deps. Errors: 503 `reads_busy` while another one is read. */
+/** Streams an answer that reads the complete log of a service. Errors: 503 `reads_busy` while another such answer is streamed. */
 export function streamLog(deps: object, makeChunks: () => Chunks): ReadableStream<Uint8Array> {
   if (reading.has(deps))
     throw new AppError(
@@ -27,7 +27,7 @@ export function streamLog(deps: object, makeChunks: () => Chunks): ReadableStrea
   return streamChunks(deps, makeChunks, () => void reading.delete(deps));
 }
 
-/** Streams an answer with a turn of the event loop before each piece; governed writes go first. */
+/** Streams an answer and yields to other requests before each chunk; governed writes go first. */
 export function streamChunks(
   deps: object,
   makeChunks: () => Chunks,
@@ -41,13 +41,13 @@ export function streamChunks(
   return createSteppedStream(makeChunks(), { before, end });
 }
 
-/** Work around the pieces: `before` each of them, and once at the end. */
+/** Callbacks: `before` each chunk, and `end` once at the end. */
 interface Steps {
   before: () => Promise<void>;
   end: () => void;
 }
 
-/** Streams pieces; a reader that goes away, or takes nothing for 30 s, ends it. */
+/** Streams chunks; ends when the reader goes away or reads nothing for 30 s. */
 export function createSteppedStream(chunks: Chunks, { before, end }: Steps): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let idle: ReturnType<typeof setTimeout> | undefined;

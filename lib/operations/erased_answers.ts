@@ -1,13 +1,13 @@
-/** Answers that are kept to be given again, without contents that were erased since. */
+/** Removes erased contents from stored answers to idempotent requests. */
 import type { Change } from "../changes/rules/change.ts";
 import { ERASED_FIELDS } from "../changes/rules/erasure.ts";
 import { type ChangeEntry, listEntries } from "../changes/rules/list_entries.ts";
 import { isSameTarget } from "../changes/rules/target_key.ts";
 
-/** Changes as they are now, by their ids: what they do not hold any more is erased. */
+/** Changes with erased content in their current state, by id. */
 export type ErasedChanges = ReadonlyMap<string, Change>;
 
-/** The JSON text of an answer with what is left of the contents, and without previews of what their targets held. */
+/** Returns the JSON text of an answer without erased contents, and without previews of values of their targets. */
 export function removeErasedContent(text: string, erased: ErasedChanges): string {
   const answer: unknown = JSON.parse(text);
   const changed = redact(answer, erased);
@@ -16,7 +16,7 @@ export function removeErasedContent(text: string, erased: ErasedChanges): string
 
 type Members = Record<string, unknown>;
 
-/** The same object where nothing is to be taken out of it. */
+/** Redacts erased contents in a JSON value; returns the same object where there are none. */
 function redact(value: unknown, erased: ErasedChanges): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
@@ -29,7 +29,7 @@ function redact(value: unknown, erased: ErasedChanges): unknown {
   return removePreview(redactChange(object, erased), erased);
 }
 
-/** A change, or a part of one, as it is now. */
+/** Replaces erased fields of a change by their current values. */
 function redactChange(object: Members, erased: ErasedChanges): Members {
   const change = erased.get(String(object["change_id"]));
   const erasedFields = ERASED_FIELDS.filter(
@@ -43,7 +43,7 @@ function redactChange(object: Members, erased: ErasedChanges): Members {
   };
 }
 
-/** A dry run shows the value of the target, which may come from an erased change. */
+/** Removes the preview of a dry run, which may show the value of an erased change. */
 function removePreview(object: Members, erased: ErasedChanges): Members {
   const { adapter, change } = object as { adapter?: Members | null; change?: Partial<Change> };
   if (!adapter || !("preview" in adapter) || !change) return object;

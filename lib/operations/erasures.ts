@@ -1,6 +1,6 @@
 /**
- * Removes copies of erased contents: from every collection that may hold one, from files, and from what the store keeps of
- * deleted records. Sweeps twice, since an answer under way may have stored a copy after the first sweep.
+ * Removes copies of erased contents: from every collection that may have one, from files, and from deleted records that the store
+ * has not removed yet. Sweeps twice, since a request under way may have stored a copy after the first sweep.
  */
 import { memories } from "../projections/memory.ts";
 import { forgetMemory } from "../projections/memory.ts";
@@ -17,7 +17,7 @@ import { type ErasedChanges, removeErasedContent } from "./erased_answers.ts";
 import { rewriteErasedFiles } from "./erased_files.ts";
 import { readRecords } from "../changes/records.ts";
 
-/** Most erasures that one cycle handles. */
+/** Maximum number of erasures that one cycle handles. */
 const MAX_PER_CYCLE = 1000;
 /** Records that one transaction writes. */
 const WRITES = 50;
@@ -26,13 +26,13 @@ const ADAPTER_MS = 10_000;
 /** Time of the second sweep: requests that began before the erasure have ended by then. */
 const SECOND_SWEEP_MS = 10 * 60 * 1000;
 const MAX_SWEEPS = 2;
-/** A store removes what is left of deleted records twice a day at most: that may cost a pass over all of it. */
+/** A store removes deleted records at most twice a day, since that may cost a pass over all records. */
 const EXPUNGE_EVERY_MS = 12 * 3600 * 1000;
 const LATE_MS = 24 * 3600 * 1000;
 
 type Due = Stored<ErasureDue>;
 
-/** Removes copies of the contents that were erased, and returns how many erasures are done. */
+/** Removes copies of erased contents, and returns the number of completed erasures. */
 export async function finishErasures(deps: OperationsDeps): Promise<number> {
   const { store, clock, log } = deps;
   await rewriteErasedFiles(deps);
@@ -43,7 +43,7 @@ export async function finishErasures(deps: OperationsDeps): Promise<number> {
   const ready = due.filter(
     ({ value: { looked, at } }) => looked === 0 || (looked < MAX_SWEEPS && isOver(at, now, SECOND_SWEEP_MS)),
   );
-  // Projections forget by themselves, and must have done so before the store is swept.
+  // Projections remove erased contents themselves, and must have done so before the sweep.
   if (ready.length > 0 && (await isProjected(deps, ready))) {
     const removed = await sweep(deps, ready);
     await updateErasures(deps, ready, ({ looked, kept: storedAnswer, ...one }) => ({
@@ -55,10 +55,10 @@ export async function finishErasures(deps: OperationsDeps): Promise<number> {
   return due.length === 0 ? 0 : expunge(deps, now);
 }
 
-/** Returns true when the time is over. A time that far ahead was noted by a wrong clock, and counts as over too. */
+/** Returns true when a time has elapsed. A start that far in the future came from a wrong clock, and counts too. */
 const isOver = (since: number, now: number, ms: number): boolean => Math.abs(now - since) >= ms;
 
-/** Has the store remove what is left of deleted records, if that is due, and returns how many erasures are then done. */
+/** Has the store remove deleted records if that is due, and returns the number of completed erasures. */
 async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   const { store } = deps;
   const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
@@ -79,7 +79,7 @@ async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   return done.length;
 }
 
-/** Stores erasures as `as` returns them; undefined removes one, since it is done. */
+/** Updates erasures; those for which `update` returns undefined are removed as completed. */
 async function updateErasures(
   { store }: OperationsDeps,
   due: readonly Due[],
@@ -153,7 +153,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
   return removed;
 }
 
-/** Has the target system forget the content. A target that no system covers any more delays no other erasure. */
+/** Asks the target system to forget a content. A target that no system covers any more delays no other erasure. */
 async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): Promise<void> {
   try {
     await product?.adapter?.forget?.(operand, AbortSignal.timeout(ADAPTER_MS));
@@ -164,7 +164,7 @@ async function forgetOnHost({ product, log }: OperationsDeps, operand: Change): 
   }
 }
 
-/** Escapes JSON text as it is inside of a JSON string. */
+/** Escapes JSON text as part of a JSON string. */
 const escapeJson = (json: string): string => JSON.stringify(json).slice(1, -1);
 
 /** Runs a transaction for each record whose text contains one of the marks; it gets the record as it is then. */

@@ -1,4 +1,4 @@
-/** How far a reader of the service's events has come: over audit entries, growth rows, notices and ticks. */
+/** Position of a reader in the service's events: audit entries, activity rows, notices and ticks. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { findNewestFixedRow, listStoredRows } from "../projections/activity_log.ts";
@@ -6,7 +6,7 @@ import type { ActivityRow } from "../projections/activity.ts";
 import { firstSequence } from "../projections/buffer.ts";
 import type { Store } from "../store/store.ts";
 
-/** The last entry, row, notice and tick that were seen. Notices have no entry, so they come in an order of their own. */
+/** Numbers of the last entry, row, notice and tick that were read. Notices have no entry, so they have their own order. */
 export interface EventCursor {
   audit: number;
   growth: number;
@@ -14,7 +14,7 @@ export interface EventCursor {
   tick: number;
 }
 
-/** One thing that happened, and the cursor after it. */
+/** An event, and the cursor after it. */
 export type StreamEvent = { cursor: EventCursor } & (
   | { type: "audit"; data: AuditEntry }
   | { type: "growth"; data: ActivityRow }
@@ -25,7 +25,7 @@ export type StreamEvent = { cursor: EventCursor } & (
 export const cursorText = ({ audit, growth, notice, tick }: EventCursor): string =>
   `${audit}.${growth}.${notice}.${tick}`;
 
-/** Reads a cursor's text; undefined where it is none. */
+/** Parses a cursor's text; undefined for any other text. */
 export function parseCursor(text: string): EventCursor | undefined {
   const parts = /^(\d{1,15})\.(\d{1,16})\.(\d{1,16})\.(\d{1,15})$/.exec(text);
   if (!parts) return undefined;
@@ -33,7 +33,7 @@ export function parseCursor(text: string): EventCursor | undefined {
   return { audit, growth, notice, tick };
 }
 
-/** The cursor of a reader who has seen everything so far. */
+/** Reads the cursor of a reader who has read everything so far. */
 export async function readPresentCursor(store: Store): Promise<EventCursor> {
   const [head, growth, notices, tick] = await Promise.all([
     readHead(store),
@@ -45,8 +45,8 @@ export async function readPresentCursor(store: Store): Promise<EventCursor> {
 }
 
 /**
- * Returns the cursor from which a reader continues. One of a longer log, as after a restore, would wait for rows it has seen:
- * it continues from the present. Rows that are being rebuilt it has seen.
+ * Returns the cursor from which a reader continues. A cursor of a longer log, as after a restore, continues from the present end.
+ * Rows that are being rebuilt count as read.
  */
 export function resumeCursor(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
   const known = audit <= present.audit && growth < firstSequence(present.audit + 1);

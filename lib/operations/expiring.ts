@@ -1,4 +1,4 @@
-/** Changes whose time runs out: the growth log, and so notifications, tell of each once, when a quarter of it is left. */
+/** Announces each change once in the activity log, and so in notifications, when a quarter of its time is left. */
 import { addNotice } from "../projections/activity_log.ts";
 import type { Notice } from "../projections/activity.ts";
 import { readProjection } from "../projections/snapshot.ts";
@@ -11,7 +11,7 @@ import { listPages } from "../store/pages.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    /** The last change that was announced, by status: `<since> <change_id>`. Those that waited before it were announced, too. */
+    /** Sort key of the last announced change, by status: `<since> <change_id>`. Earlier ones are announced too. */
     expiring: AnnouncedChanges;
   }
 }
@@ -34,7 +34,7 @@ const NOTICES_PER_TRANSACTION = 10;
 /** Maximum number of announced changes in a cycle. */
 const MAX_ANNOUNCED = 200;
 
-/** Leaves a notice for each change that came into the last quarter of its time. */
+/** Adds a notice for each change that entered the last quarter of its time. */
 export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
   const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
   const now = await readCertainTime(deps);
@@ -50,7 +50,7 @@ export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
   }
 }
 
-/** Returns changes that were not announced, in the order of their expiry. */
+/** Lists changes in their last quarter that were not announced, in order of expiry. */
 async function listDue(
   deps: ChangesDeps,
   status: WaitingStatus,
@@ -68,14 +68,14 @@ async function listDue(
       const sortKey = expiringKey(since, id);
       if (since <= latest && sortKey > announced) due.push({ id, sortKey, expiresAt: since + ttl });
     }
-    // Pending ones stand in the order in which they began to wait.
+    // Pending changes are in the order in which they began to wait.
     const last = page.at(-1);
     if (status === "pending_consent" && last && parseWait(last.value).since > latest) break;
   }
   return due.sort((a, b) => (a.sortKey < b.sortKey ? -1 : 1));
 }
 
-/** In one transaction with the key of the last, so that none is announced twice by concurrent processes. */
+/** Adds notices in one transaction with the last sort key, so that concurrent processes announce none twice. */
 const announce = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: readonly Due[]): Promise<void> =>
   store.transact(async (tx) => {
     const announced = (await tx.get("meta", "expiring"))?.value ?? {};

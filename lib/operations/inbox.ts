@@ -1,5 +1,5 @@
 /**
- * Items that wait for a person: changes for consent and for their apply, emergencies for review, and what the host shows no more.
+ * Items that wait for a person: changes for consent or apply, emergencies for review, and drifted changes.
  */
 import * as z from "zod";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
@@ -25,10 +25,10 @@ import { bytesOfText } from "../store/engine/write_set.ts";
 import { dueMandate, listMandatesDue } from "./mandates_due.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
 
-/** Maximum number of changes of a list that are sorted, the oldest; later ones are counted. */
+/** Maximum number of changes of a list that are sorted, oldest first; newer ones are only counted. */
 export const MAX_SORTED = 5000;
 const PAGE = 500;
-/** Five lists make an answer. A list ends with the item that reaches this, wherever its limit is. */
+/** Maximum size of each of the five lists, whatever its limit. */
 const LIST_BYTES = PAGE_BYTES / 5;
 /** Number of items built concurrently. */
 const ITEMS_PER_BATCH = 25;
@@ -110,12 +110,12 @@ export const inboxSchema = z.object({
 export type Inbox = z.infer<typeof inboxSchema>;
 type Item = z.infer<typeof inboxItem>;
 
-/** A row to sort: there are thousands of them, so it has no large field that only an apply needs. */
+/** A change without its value, which may be large: thousands are sorted. */
 interface SortRow {
   change: Omit<Change, "value">;
 }
 
-/** Everything that waits, for a person where one is named; `limit` items a list. */
+/** Builds the inbox, of a person if one is given; each list has at most `limit` items. */
 export const buildInbox = (deps: ChangesDeps, query: { person: string | null; limit: number }): Promise<Inbox> =>
   runWithScanLimit(deps.store, () => gatherInbox(deps, query));
 
@@ -201,7 +201,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
   };
 }
 
-/** The changes in a status, the oldest first, as many as are put in order, and how many there are. */
+/** Lists the changes in a status, oldest first, up to the maximum that is sorted, and their total. */
 async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["start"]>, status: WaitingStatus) {
   if (deps.reader) return listOwnWaiting(deps, status);
   const prefix = waitingPrefix(status);
@@ -210,7 +210,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
   for (let after = prefix; !ended && rows.length < MAX_SORTED; await yieldToEventLoop()) {
     const page = await read.list("waiting", { prefix, after, limit: PAGE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
-    // The view may be a moment older than the records.
+    // The projection may be a moment older than the records.
     for (const record of await readRecordsWithExpiry(deps, ids))
       if (record.change.status === status) rows.push(toSortRow(record));
     after = page.at(-1)?.id ?? after;
@@ -219,7 +219,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
   return { rows, ended, total: ended ? rows.length : Math.max(read.state.counts[status] ?? 0, rows.length) };
 }
 
-/** The changes of a reader in a status. */
+/** Lists a reader's own changes in a status. */
 async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
   const ids = (await listIds(deps, (change) => change.status === status)).reverse();
   const records = await readRecordsWithExpiry(deps, ids.slice(0, MAX_SORTED));
@@ -245,10 +245,10 @@ function toSortRow({ change: { value: _, ...change } }: { change: Change }): Sor
   return { change };
 }
 
-/** The items of what is shown, each made once. */
+/** Items by row, each built once for all lists. */
 type ItemCache = Map<SortRow, Promise<Item | undefined>>;
 
-/** Gives the items, and makes those that are not made yet; one that has moved on since it was looked at is none. */
+/** Returns the items of rows, building those that are missing; undefined for a change whose status has changed meanwhile. */
 function makeItems(
   deps: ChangesDeps,
   rows: readonly SortRow[],
@@ -265,7 +265,7 @@ function makeItems(
   return Promise.all(rows.map((one) => cache.get(one)));
 }
 
-/** Items from the records as they are now. */
+/** Builds items from the current records. */
 async function readItems(
   deps: ChangesDeps,
   rows: readonly SortRow[],
@@ -312,6 +312,6 @@ const findSince = ({ status, created_at, decided_at, applied_at }: Change): stri
 
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Sorts riskier changes first, then those that reach more people; an unstated number counts as the most. */
+/** Compares by risk, highest first, then by affected users; an unstated number counts as the highest. */
 const compareWeight = (a: Change, b: Change): number =>
   RISKS.indexOf(b.risk) - RISKS.indexOf(a.risk) || compare(b.affected_users ?? Infinity, a.affected_users ?? Infinity);

@@ -1,4 +1,4 @@
-/** Sends items one after the other and in order, for as long as the process lives. They never stand in a request's way. */
+/** Sends items in order, one at a time, for as long as the process lives, without delaying requests. */
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { FailedAttempt } from "./notify/post.ts";
 
@@ -6,12 +6,12 @@ import type { FailedAttempt } from "./notify/post.ts";
 export interface SendTimes {
   /** How long a receiver may take to answer. */
   timeout: number;
-  /** The wait after the first failure, and the longest one; each failure doubles it, and chance shortens it. */
+  /** The first and the longest pause after a failure. Each failure doubles the pause; a random factor shortens it. */
   firstRetry: number;
   longestRetry: number;
-  /** No receiver is left alone for longer than this, whatever it asks for. */
+  /** Maximum pause that a receiver may request. */
   longestPause: number;
-  /** A store that other processes write to is looked at this often. */
+  /** Interval at which commits of other processes are looked for. */
   poll: number;
 }
 
@@ -27,11 +27,11 @@ export const SEND_TIMES: SendTimes = {
 export interface Sender<T> {
   /** Why nothing gets through at present; `null` when it does. */
   problem(): string | null;
-  /** Tries once to hand an item over; resolves with nothing when it was taken. */
+  /** Tries once to deliver an item; resolves with undefined when it was accepted. */
   attempt(item: T): Promise<FailedAttempt | undefined>;
   /** Hands the next items to `deliver` and moves the cursor over what it has delivered; false when there is no more to do. */
   sendNext(deliver: (item: T) => Promise<boolean>): Promise<boolean>;
-  /** Notes that the store failed it. */
+  /** Called when the store failed. */
   storeFailed(error: unknown): void;
 }
 
@@ -43,7 +43,7 @@ export interface Sending {
   stop(): Promise<void>;
 }
 
-/** The wait after so many failures: chance shortens it, and the receiver's own wish lengthens it. */
+/** Returns the pause after a number of failures: randomly shortened, but at least the pause that the receiver requests. */
 export function retryDelay(failed: FailedAttempt, failures: number, times: SendTimes, random: () => number): number {
   const doubled = Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30));
   return Math.max(random() * doubled, Math.min(failed.after ?? 0, times.longestPause));
@@ -61,7 +61,7 @@ export function startSending<T>(
 
   const pause = (ms: number): Promise<unknown> => never.wait(0, ms, ended.signal);
 
-  /** Resolves when the receiver has it, or when everything ends: false. */
+  /** Resolves with true when the receiver has the item, and with false when sending was stopped. */
   const deliver = async (item: T): Promise<boolean> => {
     for (let failures = 0; !ended.signal.aborted; failures++) {
       const failed = await attempt(item);
@@ -83,7 +83,7 @@ export function startSending<T>(
         storeFailed(error);
         await pause(times.firstRetry);
       }
-      // A failure is tried again; else there is nothing to send until somebody commits.
+      // After a failure try again; otherwise there is nothing to send until the next commit.
       while (!(await commits.wait(count, times.poll, ended.signal)) && !failed);
     }
   };

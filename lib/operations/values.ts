@@ -20,10 +20,10 @@ import { gather, PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 
-/** The tenant whose values hold for every tenant that has none of its own. */
+/** The tenant whose values apply to every tenant without its own. */
 export const EVERY_TENANT = "*";
 
-/** A target with its value, or with why none is returned. */
+/** A target with its value, or with the reason why none is returned. */
 export const valueSchema = once(() => {
   const from = {
     tenant_id: z.string().describe("Its tenant; `*`: all without their own value."),
@@ -54,13 +54,13 @@ export const valueSchema = once(() => {
 });
 export type Value = z.infer<ReturnType<typeof valueSchema>>;
 
-/** A value that is consented to. */
+/** A value that was consented to and applied. */
 export type GovernedValue = Extract<Value, { state: "governed" }>;
 
 /** A target whose value is not returned. */
 export type WithheldValue = Pick<Extract<Value, { state: "withheld" }>, "state" | "tenant_id" | "target" | "problem">;
 
-/** Withholds the value of a target that the log has one for, and the store none. */
+/** Withholds the value of a target for which the log has a value and the store has none. */
 export const withholdMissing = (place: TargetKey): WithheldValue => ({
   ...place,
   state: "withheld",
@@ -70,10 +70,10 @@ export const withholdMissing = (place: TargetKey): WithheldValue => ({
 /** Returns the share of a rollout that has the value. */
 export const readExposure = ({ exposure }: GovernedValue): Exposure | undefined => exposure as Exposure | undefined;
 
-/** Returns the value of everybody outside of the share of a rollout; null where there was none. */
+/** Returns the value of users outside the share of a rollout; null where there was none. */
 export const readControl = ({ before }: GovernedValue): Value | null => (before ?? null) as Value | null;
 
-/** Which values are asked for. */
+/** Filters and position of a page of values. */
 export interface ValueQuery {
   tenant_id?: string | undefined;
   target?: string | undefined;
@@ -91,11 +91,11 @@ export interface ValuePage {
 }
 
 const MAX_SCANNED_PER_PAGE = 5000;
-/** Values of which the changes are verified together. */
+/** Number of values whose changes are verified together. */
 const VALUES_PER_BATCH = 100;
 const MAX_TRIES = 3;
 
-/** A page of values by tenant and target, 1 MiB of them at most; with a target alone at most 5,000 are looked at. */
+/** Reads a page of values by tenant and target, at most 1 MiB; with a target and no tenant at most 5,000 values are scanned. */
 export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }: ValueQuery): Promise<ValuePage> =>
   runWithStableValues(deps, async (read, readValues) => {
     const position = { as_of: read.as_of, behind: read.behind };
@@ -129,7 +129,7 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
     return { values: rows.map(({ value }) => value!), next, ...position };
   });
 
-/** A page of the values that a reader's own changes set. */
+/** Reads a page of the values that a reader's own changes set. */
 async function readOwnPage(
   deps: ChangesDeps,
   read: Snapshot<null>,
@@ -172,22 +172,22 @@ function parsePosition(after: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** The source of a value, and its place. */
+/** The stored source of a value, and its key. */
 interface Source {
   key: string;
   source: ValueSource;
 }
 
-/** Gives values with their changes, in the same order. */
+/** Reads the values of sources, in the same order. */
 export type ReadValues = (sources: readonly Source[]) => Promise<Value[]>;
 
-/** Returns true where the log has a value of a target that is not stored. */
+/** Returns true where the log has a value of a target and the store has none. */
 export type IsMissing = (place: TargetKey) => Promise<boolean>;
 
-/** Something was applied or rolled back between a look at the values and one at their changes. */
+/** A change was applied or rolled back between the read of the values and the read of their changes. */
 class ValuesMoved extends Error {}
 
-/** Runs what reads values until nothing moved meanwhile, three times at most: what moved then is withheld. */
+/** Runs a read of values again if a change moved one meanwhile, at most three times; then withholds that value. */
 export async function runWithStableValues<T>(
   deps: ChangesDeps,
   run: (read: Snapshot<null>, readValues: ReadValues, isMissing: IsMissing) => Promise<T>,
@@ -224,10 +224,10 @@ const MOVED = Symbol("moved");
 const NOT_OWNER =
   "the log tells of another change that holds the target, or of none: what follows it is behind, or was edited";
 
-/** Says that a value went with its content. */
+/** Problem of a value whose content was erased. */
 export const ERASED_PROBLEM = "its content was erased";
 
-/** Returns a value; while it is rolled out, with the value before it. */
+/** Reads a value; during a rollout with the value before it. */
 async function readValueInRollout(
   { deps, read }: { deps: ChangesDeps; read: Snapshot<null> },
   one: Source,
@@ -251,7 +251,7 @@ async function findEarlierSource(read: Snapshot<null>, { key: place, source }: S
   return earlier && { key: place, source: earlier.value };
 }
 
-/** `over`: a later change that is known to hold the target. */
+/** Reads the value of a verified change; `laterChange` may have set the target after it. */
 async function readValue(
   deps: ChangesDeps,
   one: Source,
@@ -294,13 +294,13 @@ async function isSetByChange(deps: ChangesDeps, place: TargetKey): Promise<boole
   return verified.some((one) => "problem" in one || (setsTarget(one.change, place) && one.change.status === "applied"));
 }
 
-/** The value of a change that the reader may not see. */
+/** Withholds the value of a change that the reader may not see. */
 function withholdUnreadable({ key: place }: Source): object {
   const [tenant_id, target] = place.split("\n");
   return { tenant_id, target, state: "withheld", problem: "it is of a change that this agent may not read" };
 }
 
-/** Names a value by its place: its record is not trusted. */
+/** Withholds a value; its tenant and target come from its key, since its record is not trusted. */
 function withholdValue({ key: place, source }: Source, problem: string): Value {
   const [tenant_id = "", target = ""] = place.split("\n");
   return { tenant_id, target, ...source, state: "withheld", problem };

@@ -1,4 +1,4 @@
-/** A notification in one sentence that says who, what and for whom, whose word is missing, and until when. */
+/** Words a notification in one sentence: who did what, whose consent is missing, and until when. */
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
@@ -14,7 +14,7 @@ import { capitalize, type ForeignText, joinParts, type Part } from "../../wordin
 import type { NotificationType } from "./notification.ts";
 import { describeMissing, joinNames, quoteName, formatTime, countPeople, quoteProse } from "./words.ts";
 
-/** Parts of a sentence. */
+/** Facts of a sentence. */
 export interface NotificationFacts {
   type: NotificationType;
   /** The change as it is now. */
@@ -30,7 +30,7 @@ export interface NotificationFacts {
   values?: { consented: unknown; current: { value: unknown } | null } | undefined;
   /** Milliseconds since the epoch. */
   now?: number | undefined;
-  /** `of_entry`: the words are all ours. */
+  /** `of_entry`: no word of it was written by a user. */
   notice?: (Pick<ActivityRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
 }
 
@@ -38,13 +38,13 @@ const MAX_LENGTH = 1200;
 /** Characters of a value that are shown. */
 const MAX_VALUE_LENGTH = 200;
 
-/** The sentence. */
+/** Words a notification in one sentence. */
 export function describeNotification(facts: NotificationFacts): string {
   const { change } = facts;
   return `${shorten(change ? describeForChange(facts, change) : describeForService(facts), MAX_LENGTH)}.`;
 }
 
-/** Parts as text; what others wrote cannot call a channel or turn the direction of what follows. */
+/** Joins parts; text of users can neither mention a channel nor change the direction of the text after it. */
 const joinText = (parts: readonly Part[]): string =>
   joinParts(parts, ({ given, quoted }: ForeignText) => (quoted ? quoteProse(given) : quoteName(given)));
 
@@ -91,7 +91,7 @@ function describeEntry(entry: Described, change: Change, { expires_at, values, n
   return `${joinText(capitalize(what))}: ${nameSubject(change)}${proposed}${isGrave ? describeWeight(change, now) : ""}${cause}${describeBothValues(values)}${describeNextStep(event_type, change, expires_at)}`;
 }
 
-/** The consented value and the one that is there instead. */
+/** Describes the consented value and the current one. */
 function describeBothValues(values: NotificationFacts["values"]): string {
   if (!values) return "";
   const shown = (value: unknown): string => quoteProse(shorten(JSON.stringify(value), MAX_VALUE_LENGTH));
@@ -141,7 +141,7 @@ const nameSubject = (change: Change): string => joinText(nameChange(change));
 const proposerName = (change: Change): string => joinText(nameProposer(change));
 const untilText = (at: string | null): string => (at === null ? "" : ` until ${formatTime(at).replace("on ", "")}`);
 
-/** The gravity of a change, as its proposer stated it. */
+/** Describes risk, reversibility and reach of a change as its proposer stated them. */
 function describeWeight(change: Change, now: number | undefined): string {
   const { risk, reversible, affected_users: reached, sets_nothing, status } = change;
   const parts = [
@@ -168,6 +168,6 @@ const listEmergencyApprovers = ({ approvals }: Change): string =>
 const endedStatus = ({ status, resolution }: Change): string =>
   resolution ?? (status === "pending_consent" ? "pending" : status.replace("_", " "));
 
-/** Words of ours, without the stop at their end. */
+/** Removes the full stop at the end of a sentence. */
 const removeFullStop = (words: string): string => toOneLine(words).replace(/\.$/, "");
 const lowerFirst = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);

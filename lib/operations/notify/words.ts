@@ -1,6 +1,6 @@
 /**
- * The words of a notification that are not ours. They stand on one line, in quotation marks that nothing in them closes,
- * bounded, and where they are written from right to left they do not reorder the text around them.
+ * Formats words of users in a notification: on one line, of limited length, in quotation marks that the text cannot close.
+ * Right-to-left text is isolated, so that it does not reorder the text around it.
  */
 import type { MissingConsent } from "../../changes/rules/missing.ts";
 import { label, quote } from "../../kit/quote.ts";
@@ -11,19 +11,19 @@ const MAX_RULES = 3;
 
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
-/** One word that is no plain name: it would be read as a link, or as a call to a whole channel. */
+/** A name that chat programs would read as a link or as a mention of a channel. */
 const LINK_OR_MENTION = /^@|\/\//;
 
 const isolateDirection = (text: string): string => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
 
-/** Prose that somebody wrote. */
+/** Quotes prose of a user. */
 export const quoteProse = (text: string): string => isolateDirection(quote(text, MAX_QUOTED_LENGTH));
 
-/** The name of a person, a tenant or a target. */
+/** Formats the name of a person, a tenant or a target. */
 export const quoteName = (name: string): string =>
   isolateDirection(LINK_OR_MENTION.test(name) ? quote(name, MAX_QUOTED_LENGTH) : label(name));
 
-/** Names in a row: `ana, bo and cy`; of many the first, and how many more. */
+/** Joins names: `ana, bo and cy`; of many the first ones and the number of the others. */
 export function joinNames(names: readonly string[], last = "and"): string {
   const shown = names.slice(0, MAX_NAMES).map(quoteName);
   const more = names.length - shown.length;
@@ -38,7 +38,7 @@ export const countPeople = (count: number): string =>
 /** `on 2026-11-24 at 18:00 UTC`. */
 export const formatTime = (time: string): string => `on ${time.slice(0, 10)} at ${time.slice(11, 16)} UTC`;
 
-/** Whose consent each rule lacks, by name as far as the intent names them. */
+/** Describes whose consent each rule lacks, by name where the intent names them. */
 export function describeMissing(missing: readonly MissingConsent[]): string {
   const rules = missing.slice(0, MAX_RULES).map(describeMissingRule);
   const more = missing.length - rules.length;
