@@ -1,7 +1,7 @@
 /** Pages of the log. The cost of a page does not depend on the log's length. */
 import { gather } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 import { Json } from "../store/json.ts";
 import type { Store, Text } from "../store/store.ts";
 import { entryKey, readCurrentHead } from "./chain.ts";
@@ -88,7 +88,8 @@ function hideUnselected(select: AuditQuery["select"], read: ReadRows): ReadRows 
 
 const idOf = ({ id }: Text): number => Number(id);
 
-const addSizes = (rows: readonly Text[]): Row[] => rows.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
+const addSizes = (rows: readonly Text[]): Row[] =>
+  rows.map(({ id, text }) => ({ id, text, size: countTextBytes(text) }));
 
 const listInOrder =
   (store: Store, from: number, reverse: boolean) =>

@@ -1,7 +1,7 @@
 /** Reads the complete log in pages of a few hundred entries, and yields to other requests between them. */
 import { gather } from "../kit/gather.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 import type { Store, Text } from "../store/store.ts";
 import { entryKey } from "./chain.ts";
 import { entryLine } from "./entry.ts";
@@ -19,7 +19,7 @@ export async function* readLogRows(store: Pick<Store, "texts">): AsyncGenerator<
   for (let last: Row | undefined, ended = false; !ended;) {
     const read = async (after: Row | undefined, limit: number): Promise<Row[]> => {
       const texts = await store.texts("audit", { after: (after ?? last)?.id ?? entryKey(0), limit });
-      return texts.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
+      return texts.map(({ id, text }) => ({ id, text, size: countTextBytes(text) }));
     };
     const page = await gather<Row>({ limit: ENTRIES_PER_PAGE, looked: ENTRIES_PER_PAGE, read });
     if (page.rows.length > 0) yield page.rows;

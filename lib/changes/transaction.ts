@@ -16,7 +16,7 @@ import { rememberEnd, requireContinued } from "../audit/known_end.ts";
 import { adoptStoredBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
 import { currentTrace, type Trace } from "../kit/trace.ts";
-import { frozen, Json, json } from "../store/json.ts";
+import { freezeDeep, Json, json } from "../store/json.ts";
 import { type Prefetch, StoreUnavailable, type Tx } from "../store/store.ts";
 import { noteFailedWrite } from "../store/write_proof.ts";
 import { listTargetChangeKeys } from "./target_index.ts";
@@ -266,7 +266,7 @@ function createTransaction(
       const state = evolve(before, { ...entry.value, detail });
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
       const change = json(toChange(state, content));
-      const record = Object.freeze({ ...frozen(state), change: change.value });
+      const record = Object.freeze({ ...freezeDeep(state), change: change.value });
       const stored = toStoredChange(record);
       tx.put("changes", change_id, new Json(JSON.stringify(stored), stored), before ? undefined : 0);
       if (isLive(before?.change.status) !== isLive(record.change.status)) updateLiveIndexes(tx, record.change);

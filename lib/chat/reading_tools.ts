@@ -6,7 +6,7 @@ import { MAX_QUERY_LENGTH, parseQuery } from "../find/parse.ts";
 import { runQuery } from "../find/run.ts";
 import { changeId, freeText, line, time, integer, word } from "../kit/fields.ts";
 import { queryEvents } from "./event_query.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 import { findChange, computeKpiEffect } from "./facts.ts";
 import { type Tool, createTool } from "./tool.ts";
 
@@ -24,7 +24,9 @@ const PAGE_BYTES = 14_000;
 /** The first rows that an answer has room for, at least one; where some are left out, `next` leads to the first of those. */
 function fitPage<R extends { change_id: string }>(rows: readonly R[], next: string | null) {
   let bytes = 0;
-  const shown = rows.filter((row, index) => (bytes += bytesOfText(JSON.stringify(row))) <= PAGE_BYTES || index === 0);
+  const shown = rows.filter(
+    (row, index) => (bytes += countTextBytes(JSON.stringify(row))) <= PAGE_BYTES || index === 0,
+  );
   return { rows: shown, next: shown.length < rows.length ? shown.at(-1)!.change_id : next };
 }
 

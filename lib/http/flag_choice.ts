@@ -10,7 +10,7 @@ import {
   readExposure,
   type WithheldValue,
 } from "../operations/values.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 import type { FlagUser, Failure, Success } from "./ofrep_schemas.ts";
 
 type Value = GovernedValue | WithheldValue;
@@ -144,7 +144,7 @@ function joinOutcomes(outcomes: readonly (Outcome | undefined)[], sha256: Sha256
   const shown = outcomes.filter((outcome) => outcome !== undefined);
   shown.sort((a, b) => (a.flag.key < b.flag.key ? -1 : 1));
   const list = `[${shown.map(({ text }) => text).join()}]`;
-  if (bytesOfText(list) > PAGE_BYTES) return undefined;
+  if (countTextBytes(list) > PAGE_BYTES) return undefined;
   return { flags: shown.map(({ flag }) => flag), text: `{"flags":${list}}`, tag: `"${sha256(list)}"` };
 }
 

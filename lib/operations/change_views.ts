@@ -26,7 +26,7 @@ import { parseRecord } from "../changes/rules/stored_record.ts";
 import { DAY_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { listReviewsDue } from "../changes/reviews_due.ts";
 import { listIds } from "../find/change_index.ts";
@@ -95,7 +95,7 @@ async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[
   const shown = (await previewExpiry(deps, records.filter(isRecord))).values();
   return texts.map(({ id, text }, index) => ({
     id,
-    size: bytesOfText(text),
+    size: countTextBytes(text),
     record: isRecord(records[index]) ? shown.next().value : undefined,
   }));
 }

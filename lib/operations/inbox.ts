@@ -21,7 +21,7 @@ import { listIds } from "../find/change_index.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 import { dueMandate, listMandatesDue } from "./mandates_due.ts";
 import { listWorseKpis, pick } from "./change_views.ts";
 
@@ -150,7 +150,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
       for (const item of await makeItems(deps, part, cache, { person, findHolds })) {
         if (!item) continue;
         shown.push(item);
-        bytes += bytesOfText(JSON.stringify(item));
+        bytes += countTextBytes(JSON.stringify(item));
         if (shown.length === limit || bytes >= LIST_BYTES) return shown;
       }
     }

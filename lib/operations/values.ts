@@ -18,7 +18,7 @@ import { invalidField } from "../kit/errors.ts";
 import { listIds } from "../find/change_index.ts";
 import { gather, PAGE_BYTES } from "../kit/gather.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
+import { countTextBytes } from "../store/engine/write_set.ts";
 
 /** The tenant whose values apply to every tenant without its own. */
 export const EVERY_TENANT = "*";
@@ -120,7 +120,7 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
           const found = await readValues(wanted.map(({ id, value }) => ({ key: id, source: value })));
           return rows.map((row) => {
             const value = found[wanted.indexOf(row)];
-            return { key: row.id, value, size: value ? bytesOfText(JSON.stringify(value)) : 0 };
+            return { key: row.id, value, size: value ? countTextBytes(JSON.stringify(value)) : 0 };
           });
         },
       });
@@ -154,7 +154,7 @@ async function readOwnPage(
     for (const value of await readValues(sources.slice(page.length, Math.min(page.length + VALUES_PER_BATCH, limit))))
       if (bytes < PAGE_BYTES) {
         page.push(value);
-        bytes += bytesOfText(JSON.stringify(value));
+        bytes += countTextBytes(JSON.stringify(value));
       }
   const last = page.length < sources.length ? sources[page.length - 1] : undefined;
   return { values: page, next: last ? toBase64Url(new TextEncoder().encode(last.key)) : null };

@@ -15,8 +15,8 @@ export { type Key, makeReads, type Row, type Version, type View } from "./engine
 export { Json } from "./json.ts";
 export {
   type ListOptions,
-  MOST_BYTES,
-  MOST_WRITES,
+  MAX_BYTES_PER_DECISION,
+  MAX_WRITES_PER_DECISION,
   OutcomeUnknown,
   type Prefetch,
   type Reads,

@@ -12,7 +12,7 @@ export class Json<T = unknown> {
   }
 
   get value(): T {
-    return (this.#value ??= frozen(JSON.parse(this.text) as T));
+    return (this.#value ??= freezeDeep(JSON.parse(this.text) as T));
   }
 }
 
@@ -23,21 +23,21 @@ export class Json<T = unknown> {
  */
 export function json<T>(value: T, name = "value"): Json<T> {
   const walk: Walk = { freeze: true, exact: true };
-  refuse(name, visit(value, walk, 0));
+  rejectFlaw(name, visit(value, walk, 0));
   return new Json(JSON.stringify(value), walk.exact ? value : undefined);
 }
 
 /** As `json` for a value that stays its owner's, named in errors; one that was made already is taken as it is. */
 export function toJson(value: unknown, name: string): Json {
   if (value instanceof Json) return value;
-  refuse(name, visit(value, { freeze: false, exact: true }, 0));
+  rejectFlaw(name, visit(value, { freeze: false, exact: true }, 0));
   return new Json(JSON.stringify(value));
 }
 
 /** Freezes a JSON value with all in it. */
-export function frozen<T>(value: T): T {
+export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
-  for (const member of Object.values(value)) if (typeof member === "object") frozen(member);
+  for (const member of Object.values(value)) if (typeof member === "object") freezeDeep(member);
   return Object.freeze(value);
 }
 
@@ -57,7 +57,7 @@ interface Flaw {
 
 const flaw = (reason: string): Flaw => ({ reason, path: [] });
 
-function refuse(name: string, found: Flaw | undefined): void {
+function rejectFlaw(name: string, found: Flaw | undefined): void {
   if (!found) return;
   const place = found.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
   throw new TypeError(`${name}${place} cannot be stored: ${found.reason}`);

@@ -60,8 +60,8 @@ export interface Text {
 }
 
 /** Limits of the writes of one decision: records, each put or deleted, and bytes of JSON text. */
-export const MOST_WRITES = 99;
-export const MOST_BYTES = 1_000_000;
+export const MAX_WRITES_PER_DECISION = 99;
+export const MAX_BYTES_PER_DECISION = 1_000_000;
 
 /** Reads of records. Outside a transaction they show durable data; several records may be a moment apart. */
 export interface Reads {

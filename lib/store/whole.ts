@@ -65,11 +65,11 @@ export class MarkChanged extends Error {
     readonly found: Mark | undefined,
     expected: Mark | undefined,
   ) {
-    super(whyChanged(found, expected));
+    super(describeChange(found, expected));
   }
 }
 
-function whyChanged(found: Mark | undefined, expected: Mark | undefined): string {
+function describeChange(found: Mark | undefined, expected: Mark | undefined): string {
   if (expected?.state === "loading") return "another move has taken over the store that this one loads";
   if (found) return `the store is ${found.state} by another move (${found.move})`;
   return expected?.state === "held"

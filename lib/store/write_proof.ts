@@ -73,7 +73,7 @@ async function attempt(store: Store, now: number): Promise<string | null> {
     return null;
   } catch (error) {
     const shown = error instanceof StoreUnavailable ? error.shown : undefined;
-    const what = error instanceof StoreUnreadable ? "cannot be read" : "cannot be written";
-    return `the store ${what}${shown ? `: ${shown}` : ""}; see the service's log`;
+    const problem = error instanceof StoreUnreadable ? "cannot be read" : "cannot be written";
+    return `the store ${problem}${shown ? `: ${shown}` : ""}; see the service's log`;
   }
 }

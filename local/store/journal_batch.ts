@@ -1,5 +1,5 @@
 /** Batches of commits, each written as one line of the journal and synced once. */
-import { inner, type Version } from "../../lib/store/engine/view.ts";
+import { getInnerMap, type Version } from "../../lib/store/engine/view.ts";
 import { type createLineWriter, operationText } from "./journal_format.ts";
 
 /** A version, and its offset in the line of its batch. */
@@ -38,7 +38,7 @@ export function newBatch(sequences: readonly string[]): Batch {
     add(writes) {
       commits++;
       for (const version of writes) {
-        const byId = inner(changed, version.collection);
+        const byId = getInnerMap(changed, version.collection);
         const before = byId.get(version.id);
         // New records of the collection must still begin above the revision of the replaced deletion.
         if (before && !before.json)

@@ -1,6 +1,6 @@
 /** Maps from ids to locations that need little memory for a million records: no object for each record. */
 import { sequenceId } from "../../lib/store/collections.ts";
-import { behindPrefix } from "../../lib/store/engine/sorted_map.ts";
+import { findPrefixEnd } from "../../lib/store/engine/sorted_map.ts";
 import type { ListOptions } from "../../lib/store/store.ts";
 
 /** Locations by id, in order of ids. `set` and `delete` return the former location. */
@@ -149,7 +149,7 @@ export function createLocationMap(): LocationMap {
     },
     page({ after, limit, reverse = false, prefix = "" }) {
       const found: [string, number][] = [];
-      const behind = behindPrefix(prefix);
+      const behind = findPrefixEnd(prefix);
       const step = reverse ? -1 : 1;
       const from = reverse ? minDefined(after, behind) : after !== undefined && after >= prefix ? after : prefix;
       let at = from === undefined ? blocks.length - 1 : Math.max(0, findBlock(from));
@@ -243,7 +243,7 @@ export function createSequenceMap(): LocationMap {
       throw new Error(`${id} is in a sequence, of which nothing is deleted`);
     },
     page({ after, limit, reverse = false, prefix = "" }) {
-      const behind = behindPrefix(prefix);
+      const behind = findPrefixEnd(prefix);
       /** Counts the ids before a text; `inclusive`: also an equal one. */
       const before = (text: string, inclusive = false): number =>
         SEQUENCE_ID.test(text)

@@ -1,5 +1,5 @@
 /** Caches the records that were read from files last. */
-import { inner, type Key, type Version } from "../../lib/store/engine/view.ts";
+import { getInnerMap, type Key, type Version } from "../../lib/store/engine/view.ts";
 
 /** A cache of records. */
 export interface RecentRecords {
@@ -39,7 +39,7 @@ export function newRecent(maxCharacters: number): RecentRecords {
   const add: RecentRecords["add"] = (version) => {
     const { length } = version.json?.text ?? "";
     if (length > maxCharacters * MAX_RECORD_SHARE) return remove(version);
-    inner(young.versions, version.collection).set(version.id, version);
+    getInnerMap(young.versions, version.collection).set(version.id, version);
     young.characters += length + RECORD_CHARACTERS;
     if (young.characters < maxCharacters / 2) return;
     old = young;

@@ -1,7 +1,14 @@
 /** Views of the store's records: the durable ones, and those with accepted writes that are not durable yet. */
 import { createTransientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
-import { allThere, type Awaitable, type Key, onceThere, type Version, type View } from "../../lib/store/engine/view.ts";
+import {
+  awaitAll,
+  type Awaitable,
+  type Key,
+  mapAwaitable,
+  type Version,
+  type View,
+} from "../../lib/store/engine/view.ts";
 import { mergeList } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
@@ -38,7 +45,7 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: HotRecords, re
 
   return {
     version,
-    versions: (keys) => allThere(keys.map(({ collection, id }) => version(collection, id))),
+    versions: (keys) => awaitAll(keys.map(({ collection, id }) => version(collection, id))),
     list(collection, options) {
       const hotRecords = hot.get(collection);
       if (hotRecords) return hotRecords.page(options).map(([, version]) => version);
@@ -101,10 +108,11 @@ export function newAccepted(
 
   return {
     versions: (keys) =>
-      allThere(
+      awaitAll(
         keys.map((key) =>
-          onceThere(accepted.get(key.collection)?.get(key.id) ?? durable.version(key.collection, key.id), (version) =>
-            version?.json ? version : absent(key),
+          mapAwaitable(
+            accepted.get(key.collection)?.get(key.id) ?? durable.version(key.collection, key.id),
+            (version) => (version?.json ? version : absent(key)),
           ),
         ),
       ),

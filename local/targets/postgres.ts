@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from "pg";
 import { once } from "../../lib/kit/once.ts";
 import { Unanswered } from "../../lib/kit/time_limit.ts";
-import { isRefusal } from "../../lib/store/postgres/errors.ts";
+import { isServerRejection } from "../../lib/store/postgres/errors.ts";
 import { isEqual } from "../../lib/targets/entry.ts";
 import {
   type Entry,
@@ -164,7 +164,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
       });
     } catch (error) {
       const { message, cause } = error as Error;
-      if (isRefusal(cause)) return { done: false, rejected: message };
+      if (isServerRejection(cause)) return { done: false, rejected: message };
       throw isCommitting ? new Unanswered(UNKNOWN_OUTCOME, { cause }) : error;
     }
   };
@@ -239,7 +239,7 @@ function describeError(error: unknown): Error {
   if (error instanceof TargetRejected) return error;
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   if (!(first instanceof Error)) return new Error("Postgres failed", { cause: error });
-  const code = isRefusal(first) ? ` (${first.code})` : "";
+  const code = isServerRejection(first) ? ` (${first.code})` : "";
   return new Error(`Postgres: ${first.message || first.name}${code}`, { cause: error });
 }
 

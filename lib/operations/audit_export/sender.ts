@@ -12,7 +12,7 @@ import { once } from "../../kit/once.ts";
 import { readRetryDelay } from "../../kit/retry_delay.ts";
 import { runUntilStopped } from "../../kit/time_limit.ts";
 import { version } from "../../kit/version.ts";
-import { bytesOfText } from "../../store/engine/write_set.ts";
+import { countTextBytes } from "../../store/engine/write_set.ts";
 import type { OperationsDeps } from "../deps.ts";
 import { startSending, SEND_TIMES, type Sender, type Sending, type SendTimes } from "../send_loop.ts";
 import type { FailedAttempt } from "../notify/post.ts";
@@ -134,7 +134,7 @@ async function readBatch({ store, clock, integrity }: OperationsDeps, after: num
     const count = Math.min(records.length || FIRST_READ, limit - records.length);
     for (const entry of await readLaterEntries(store, after + records.length, count)) {
       const record = logRecord(entry, clock.now(), findTrace(integrity, entry));
-      bytes += bytesOfText(record) + 1;
+      bytes += countTextBytes(record) + 1;
       if (bytes > MAX_BYTES && records.length > 0) return batch();
       records.push(record);
     }

@@ -6,16 +6,16 @@ import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
 import { recordName as nameOfKey } from "../engine/view.ts";
 import { OutcomeUnknown } from "../store.ts";
-import { findAbsent, advance, after, type Head, isInHead, headName, readHead, findRecord } from "./head.ts";
-import { checkSize, operationFor } from "./items.ts";
+import { findAbsent, advance, nextHead, type Head, isInHead, formatHead, readHead, findRecord } from "./head.ts";
+import { requireStorableSize, createWriteOperation } from "./items.ts";
 import { write } from "./requests.ts";
-import { tableView } from "./table_view.ts";
+import { createTableView } from "./table_view.ts";
 
 /** Limits of one request apart from the head: 100 operations with it, and 4 MB with all that goes around the texts. */
-const MOST = { writes: 99, bytes: 3_500_000 };
+const COMMIT_LIMITS = { writes: 99, bytes: 3_500_000 };
 
 /** Nobody queues for the head of a table: with twenty at it five tries of six fail. So many take some five seconds. */
-const TRIES = 24;
+const MAX_ATTEMPTS = 24;
 
 /** The engine over a table. */
 export interface DynamoDbEngine extends Engine {
@@ -30,14 +30,14 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoD
   let own = 0;
 
   return {
-    most: MOST,
-    tries: TRIES,
-    check: checkSize,
+    most: COMMIT_LIMITS,
+    tries: MAX_ATTEMPTS,
+    check: requireStorableSize,
     untouched: (key) => (known && !isInHead(key) ? { found: findAbsent(known, key) } : undefined),
     begin: (last) =>
       beginBatch(client, {
         findOut,
-        last: known && headName(known) === last ? known : undefined,
+        last: known && formatHead(known) === last ? known : undefined,
         learnt: (head) => void (known = head),
         committed(head) {
           known = head;
@@ -58,39 +58,39 @@ interface Terms {
 
 function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }: Terms): Attempt {
   const reading = last ? Promise.resolve(last) : readHead(client).then((head) => (learnt(head), head));
-  const { versions, list } = tableView(client);
-  const moved = (): Contended => new Contended(`${client.place}: another process was faster`);
+  const { versions, list } = createTableView(client);
+  const headMovedError = (): Contended => new Contended(`${client.place}: another process was faster`);
 
   return {
-    head: reading.then(headName),
+    head: reading.then(formatHead),
     async versions(keys) {
-      const apart = keys.filter((key) => !isInHead(key));
-      const [found, head] = await Promise.all([apart.length > 0 ? versions(apart) : [], reading]);
-      const known = new Map(apart.map((key, index) => [nameOfKey(key), found[index]]));
+      const itemKeys = keys.filter((key) => !isInHead(key));
+      const [found, head] = await Promise.all([itemKeys.length > 0 ? versions(itemKeys) : [], reading]);
+      const known = new Map(itemKeys.map((key, index) => [nameOfKey(key), found[index]]));
       return keys.map((key) => findRecord(head, key) ?? known.get(nameOfKey(key)) ?? findAbsent(head, key));
     },
     list,
     async commit(writes) {
       const head = await reading;
       if (writes.length === 0) {
-        if (headName(await readHead(client)) !== headName(head)) throw moved();
-        return headName(head);
+        if (formatHead(await readHead(client)) !== formatHead(head)) throw headMovedError();
+        return formatHead(head);
       }
       const { table } = client;
       const token = crypto.randomUUID();
-      const next = after(head, writes, token);
+      const next = nextHead(head, writes, token);
       const items = writes.filter((write) => !isInHead(write));
       const operations = [
         advance(table, head, next),
-        ...(await Promise.all(items.map((one) => operationFor(table, one)))),
+        ...(await Promise.all(items.map((one) => createWriteOperation(table, one)))),
       ];
-      const kept = await write(client, operations, { token, patience: findOut }).catch((error: unknown) => {
+      const isStored = await write(client, operations, { token, patience: findOut }).catch((error: unknown) => {
         if (!(error instanceof NoAnswer)) throw error;
         throw new OutcomeUnknown(`no answer to a commit, which may have been kept: ${error.message}`, { cause: error });
       });
-      if (!kept) throw moved();
+      if (!isStored) throw headMovedError();
       committed(next);
-      return headName(next);
+      return formatHead(next);
     },
     abandon: () => Promise.resolve(),
   };

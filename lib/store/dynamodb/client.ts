@@ -78,7 +78,7 @@ export function dynamoDbClient(
     const response = await askAws(request, keys, send, signingKeys);
     const text = await response.text();
     if (response.ok) return JSON.parse(text);
-    throw refusalOf(place, response.status, text);
+    throw parseError(place, response.status, text);
   };
 
   return {
@@ -94,17 +94,17 @@ export function dynamoDbClient(
         try {
           return (await ask(operation, text)) as T;
         } catch (error) {
-          const refused = error instanceof DynamoDbError && !mayPass(error);
+          const isRejected = error instanceof DynamoDbError && !isRetryable(error);
           // After a lost answer a refusal is about this asking, and the first may yet be carried out; only a condition that
           // does not hold is one for both.
-          if (refused && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
+          if (isRejected && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
           lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseMs(tries, random);
-          const again = (!refused || error.code === CANCELLED) && clock.now() + pause < end();
+          const again = (!isRejected || error.code === CANCELLED) && clock.now() + pause < end();
           if (again) await clock.sleep(pause);
           // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
           if (!again || clock.now() >= end())
-            throw new (lost ? NoAnswer : StoreBusy)(`${place}: ${operation} found no answer: ${sentenceOf(error)}`, {
+            throw new (lost ? NoAnswer : StoreBusy)(`${place}: ${operation} found no answer: ${describeError(error)}`, {
               cause: error,
             });
         }
@@ -114,23 +114,23 @@ export function dynamoDbClient(
 }
 
 /** Returns whether the same request may succeed when it is made again. */
-function mayPass({ code, reasons }: DynamoDbError): boolean {
+function isRetryable({ code, reasons }: DynamoDbError): boolean {
   if (code !== CANCELLED) return THROTTLED.test(code) || UNSURE.test(code);
   const named = reasons.filter((reason) => reason !== "None");
   return named.length > 0 && named.every((reason) => THROTTLED.test(reason));
 }
 
-interface Refusal {
+interface ErrorBody {
   __type?: string;
   message?: string;
   Message?: string;
   CancellationReasons?: { Code?: string }[];
 }
 
-function refusalOf(place: string, status: number, text: string): DynamoDbError {
-  let body: Refusal = {};
+function parseError(place: string, status: number, text: string): DynamoDbError {
+  let body: ErrorBody = {};
   try {
-    body = JSON.parse(text) as Refusal;
+    body = JSON.parse(text) as ErrorBody;
   } catch {
     // A proxy may answer without JSON; its status is enough.
   }
@@ -140,7 +140,7 @@ function refusalOf(place: string, status: number, text: string): DynamoDbError {
 }
 
 /** `fetch` keeps the reason of a lost connection one level deeper. */
-function sentenceOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof DynamoDbError) return `${error.code}: ${error.answer}`;
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -8,11 +8,11 @@ import { type Key, recordName as nameOfKey, type Version } from "../engine/view.
 import { Json } from "../json.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { DynamoDbClient } from "./client.ts";
-import { type Attribute, binary, type Item, type Operation } from "./items.ts";
+import { type Attribute, bytesAttribute, type Item, type Operation } from "./items.ts";
 import { getItem } from "./requests.ts";
 
 /** The key of its item. */
-export const HEAD: Item = { pk: { S: "head" }, sk: binary(Uint8Array.of(0)) };
+export const HEAD: Item = { pk: { S: "head" }, sk: bytesAttribute(Uint8Array.of(0)) };
 
 /** How tables are written by this version. */
 const FORMAT = 1;
@@ -53,12 +53,12 @@ export async function readHead(client: DynamoDbClient): Promise<Head> {
 /** Reads the head from its item. */
 export function parseHead({ commits, name, deleted, records }: Item): Head {
   const floors = Object.entries(deleted?.M ?? {}).map(([name, { N }]): [string, number] => [name, Number(N)]);
-  const kept = Object.entries(records?.M ?? {}).map(([name, attribute]) => versionIn(IN_HEAD[name]!, attribute));
+  const stored = Object.entries(records?.M ?? {}).map(([name, attribute]) => versionIn(IN_HEAD[name]!, attribute));
   return {
     commits: Number(commits?.N ?? 0),
     name: name?.S ?? "",
     deleted: new Map(floors),
-    records: new Map(kept.map((version) => [nameOfKey(version), version])),
+    records: new Map(stored.map((version) => [nameOfKey(version), version])),
   };
 }
 
@@ -68,20 +68,20 @@ function versionIn({ collection, id }: Key, { M = {} }: Attribute): Version {
 }
 
 /** Tells heads apart. */
-export const headName = ({ commits, name }: Head): string => `${commits} ${name}`;
+export const formatHead = ({ commits, name }: Head): string => `${commits} ${name}`;
 
 /** The revision above which a record of a collection begins that is not there, so that none restarts. */
-export const lastRevision = ({ deleted }: Head, collection: string): number => deleted.get(collection) ?? 0;
+export const lastDeletedRevision = ({ deleted }: Head, collection: string): number => deleted.get(collection) ?? 0;
 
 /** Returns the version of an absent record, if the head has one. */
 export function findAbsent(head: Head, key: Key): Version | undefined {
-  const revision = lastRevision(head, key.collection);
+  const revision = lastDeletedRevision(head, key.collection);
   return revision > 0 ? { ...key, revision, json: undefined } : undefined;
 }
 
 /** The head after a commit of this name. */
-export function after(
-  { commits, deleted: before, records: kept }: Head,
+export function nextHead(
+  { commits, deleted: before, records: stored }: Head,
   writes: readonly Version[],
   name: string,
 ): Head {
@@ -89,7 +89,7 @@ export function after(
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));
   const written = writes.filter(isInHead).map((version) => [nameOfKey(version), version] as const);
-  return { commits: commits + 1, name, deleted, records: new Map([...kept, ...written]) };
+  return { commits: commits + 1, name, deleted, records: new Map([...stored, ...written]) };
 }
 
 /** Moves the head on by one commit, if it still stands where it stood. */

@@ -2,7 +2,7 @@
 import type { Write } from "../engine/attempt.ts";
 import { parseId, sortKey } from "../engine/record_key.ts";
 import type { Key, Row, Version } from "../engine/view.ts";
-import { bytesOfText } from "../engine/write_set.ts";
+import { countTextBytes } from "../engine/write_set.ts";
 import { deflate, inflate } from "../../kit/deflate.ts";
 import { Json } from "../json.ts";
 
@@ -40,17 +40,18 @@ export interface Update {
 }
 
 /** The most bytes that a record's JSON may have: an item holds 400 KB, with its names and keys. */
-export const LARGEST_VALUE = 396 * 1024;
+export const MAX_VALUE_BYTES = 396 * 1024;
 
 /** Bytes as an attribute. */
-export function binary(bytes: Uint8Array): Attribute {
-  const pieces = [];
-  for (let at = 0; at < bytes.length; at += PIECE) pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
-  return { B: btoa(pieces.join("")) };
+export function bytesAttribute(bytes: Uint8Array): Attribute {
+  const chunks = [];
+  for (let at = 0; at < bytes.length; at += BYTES_PER_CHUNK)
+    chunks.push(String.fromCharCode(...bytes.subarray(at, at + BYTES_PER_CHUNK)));
+  return { B: btoa(chunks.join("")) };
 }
 
 /** As many arguments as a call takes for certain. */
-const PIECE = 8192;
+const BYTES_PER_CHUNK = 8192;
 
 const bytesOf = ({ B = "" }: Attribute = {}): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(B), (character) => character.charCodeAt(0));
@@ -61,11 +62,11 @@ export const partitionKey = (collection: string): string => `record/${collection
 /** The key of a record's item. */
 export const itemKey = ({ collection, id }: Key): Item => ({
   pk: { S: partitionKey(collection) },
-  sk: binary(sortKey(id)),
+  sk: bytesAttribute(sortKey(id)),
 });
 
 /** Tells keys apart in a map. */
-export const itemName = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
+export const formatItemKey = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 
 /** A record as its item has it; its id alone when no more of the item was read. */
 export async function readRow(collection: string, { sk, revision, json, deflated }: Item): Promise<Row> {
@@ -79,7 +80,7 @@ export async function readRow(collection: string, { sk, revision, json, deflated
  * Writes a version over the one that was read, or where none was: a transaction's items come to be seen one by one, so that
  * the head may be seen moved and the item not yet.
  */
-export async function operationFor(
+export async function createWriteOperation(
   TableName: string,
   { collection, id, revision, json, before }: Write,
 ): Promise<Operation> {
@@ -96,19 +97,19 @@ export async function operationFor(
 }
 
 /** Writes are billed by the kilobyte: a text longer than this, in bytes with its overhead, is stored deflated. */
-const LONGEST_PLAIN = 850;
+const MAX_PLAIN_BYTES = 850;
 
 async function textOf({ text }: Json): Promise<Item> {
-  if (text.length <= LONGEST_PLAIN) return { json: { S: text } };
+  if (text.length <= MAX_PLAIN_BYTES) return { json: { S: text } };
   const bytes = await deflate(text);
-  return bytes.length < bytesOfText(text) ? { deflated: binary(bytes) } : { json: { S: text } };
+  return bytes.length < countTextBytes(text) ? { deflated: bytesAttribute(bytes) } : { json: { S: text } };
 }
 
 /** Refuses a record that no item can hold. */
-export function checkSize({ collection, id, json }: Version): void {
-  const bytes = json ? bytesOfText(json.text) : 0;
-  if (bytes > LARGEST_VALUE)
+export function requireStorableSize({ collection, id, json }: Version): void {
+  const bytes = json ? countTextBytes(json.text) : 0;
+  if (bytes > MAX_VALUE_BYTES)
     throw new RangeError(
-      `${collection}/${id} has ${bytes} bytes as JSON; a record in DynamoDB may have ${LARGEST_VALUE}`,
+      `${collection}/${id} has ${bytes} bytes as JSON; a record in DynamoDB may have ${MAX_VALUE_BYTES}`,
     );
 }

@@ -1,11 +1,11 @@
 /** The four requests that the store makes, each until it has all that was asked for. */
 import { type DynamoDbClient, DynamoDbError } from "./client.ts";
-import { binary, type Item, itemName, type Operation } from "./items.ts";
+import { bytesAttribute, type Item, formatItemKey, type Operation } from "./items.ts";
 import { Contended } from "../engine/attempt.ts";
 import type { Bounds } from "../engine/record_key.ts";
 import type { ListOptions } from "../store.ts";
 
-const MOST_KEYS = 100;
+const MAX_KEYS_PER_REQUEST = 100;
 
 /** One item. */
 export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promise<Item | undefined> {
@@ -16,10 +16,11 @@ export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promi
 /** The items with these keys, in their order; what there is not is `undefined`. */
 export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<(Item | undefined)[]> {
   // A function may have the right to get one and no batch of them; and a request that names a key twice is refused.
-  const asked = new Map(keys.map((key) => [itemName(key), key]));
-  const items = asked.size === 1 ? [await getItem(client, keys[0]!)] : await batchGet(client, [...asked.values()]);
-  const found = new Map(items.map((item) => [item && itemName(item), item]));
-  return keys.map((key) => found.get(itemName(key)));
+  const requested = new Map(keys.map((key) => [formatItemKey(key), key]));
+  const items =
+    requested.size === 1 ? [await getItem(client, keys[0]!)] : await batchGet(client, [...requested.values()]);
+  const found = new Map(items.map((item) => [item && formatItemKey(item), item]));
+  return keys.map((key) => found.get(formatItemKey(key)));
 }
 
 interface BatchAnswer {
@@ -31,10 +32,10 @@ interface BatchAnswer {
 async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]): Promise<Item[]> {
   const items: Item[] = [];
   for (let left = keys; left.length > 0;) {
-    const RequestItems = { [table]: { Keys: left.slice(0, MOST_KEYS), ConsistentRead: true } };
+    const RequestItems = { [table]: { Keys: left.slice(0, MAX_KEYS_PER_REQUEST), ConsistentRead: true } };
     const { Responses, UnprocessedKeys } = await call<BatchAnswer>("BatchGetItem", { RequestItems });
     items.push(...(Responses?.[table] ?? []));
-    left = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...left.slice(MOST_KEYS)];
+    left = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...left.slice(MAX_KEYS_PER_REQUEST)];
   }
   return items;
 }
@@ -53,7 +54,7 @@ export async function query(
       TableName: table,
       ConsistentRead: true,
       KeyConditionExpression: "pk = :pk and sk between :from and :to",
-      ExpressionAttributeValues: { ":pk": { S: partition }, ":from": binary(from), ":to": binary(to) },
+      ExpressionAttributeValues: { ":pk": { S: partition }, ":from": bytesAttribute(from), ":to": bytesAttribute(to) },
       ...(keysOnly && { ProjectionExpression: "sk" }),
       ScanIndexForward: !reverse,
       ...(limit - items.length < 100_000 && { Limit: limit - items.length }),

@@ -6,7 +6,7 @@ import { makeReads } from "../engine/view.ts";
 import type { Store } from "../store.ts";
 import { dynamoDbEngine } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
-import { tableView } from "./table_view.ts";
+import { createTableView } from "./table_view.ts";
 import { dumpItems, storedVersion } from "./whole.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
@@ -27,7 +27,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
   const commits = groupCommit(enforceMark(engine, pacing.clock), pacing);
   return {
-    ...makeReads(tableView(client)),
+    ...makeReads(createTableView(client)),
     ...commits,
     async others() {
       // In line with its own commits: none of them is counted in the head and not yet here.

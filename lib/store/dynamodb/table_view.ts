@@ -9,7 +9,7 @@ import { itemKey, partitionKey, readRow } from "./items.ts";
 import { getItem, getItems, query } from "./requests.ts";
 
 /** A view of the table; the records that lie in the head are read from there. */
-export function tableView(client: DynamoDbClient): View {
+export function createTableView(client: DynamoDbClient): View {
   return {
     async versions(keys) {
       const items = await getItems(

@@ -5,9 +5,9 @@
  */
 import { type Store, StoreBusy } from "../store.ts";
 import type { Engine } from "./attempt.ts";
-import { type Pacing, withRetries } from "./pacing.ts";
+import { type Pacing, retryContended } from "./pacing.ts";
 import { prefetch } from "./prefetch.ts";
-import { type Job, queued } from "./queue.ts";
+import { type Job, createQueue } from "./queue.ts";
 import { createReadCache, type ReadCache } from "./read_cache.ts";
 import { type BatchResult, runBatch } from "./run.ts";
 
@@ -28,13 +28,13 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
     holdMs: 0,
     readsAll: false,
   };
-  return queued(async (queue) => {
+  return createQueue(async (queue) => {
     const jobs: Job[] = [];
     /** Number of decisions at the first attempt. */
     let first = 0;
     const takeMore = (): void => void jobs.push(...queue.splice(0, MAX_DECISIONS_PER_BATCH - jobs.length));
     try {
-      const { ends } = await withRetries(
+      const { ends } = await retryContended(
         () => {
           takeMore();
           first ||= jobs.length;

@@ -12,14 +12,14 @@ export const MARK_KEY: Key = { collection: "", id: "mark" };
 export const readMark = (version: Version | undefined): Mark | undefined => version?.json?.value as Mark | undefined;
 
 /** The record of a mark, after the one that was there. */
-export const markVersion = (mark: Mark | undefined, before: Version | undefined): Version => ({
+export const createMarkVersion = (mark: Mark | undefined, before: Version | undefined): Version => ({
   ...MARK_KEY,
   revision: (before?.revision ?? 0) + 1,
   json: mark && json(mark),
 });
 
 /** The mark that is valid at a moment: a hold expires, since its holder may be gone. */
-export const standing = (mark: Mark | undefined, now: number): Mark | undefined =>
+export const findActiveMark = (mark: Mark | undefined, now: number): Mark | undefined =>
   mark?.state === "held" && Date.parse(mark.until) <= now ? undefined : mark;
 
 /** Returns whether both are of one move, and say the same. */
@@ -27,23 +27,23 @@ export const isSame = (a: Mark | undefined, b: Mark | undefined): boolean =>
   a?.state === b?.state && a?.move === b?.move;
 
 /** Errors: `MarkChanged`. */
-export function expectMark(found: Mark | undefined, expected: Mark | undefined): void {
+export function requireMark(found: Mark | undefined, expected: Mark | undefined): void {
   if (!isSame(found, expected)) throw new MarkChanged(found, expected);
 }
 
 /** Returns the error of a decision on a store with this mark. */
-export function markError(mark: Mark | undefined): StoreBusy | StoreUnavailable | undefined {
+export function createMarkError(mark: Mark | undefined): StoreBusy | StoreUnavailable | undefined {
   switch (mark?.state) {
     case "held":
       return new StoreBusy(`the store is being copied, until ${mark.until} at the latest`);
     case "moving":
     case "moved": {
       const to = isAddress(mark.to) ? mark.to : "another store";
-      const what =
+      const explanation =
         mark.state === "moved"
           ? `it moved to ${to} at ${mark.at}, where its log goes on; it is read-only for good`
           : `it is being moved to ${to} since ${mark.at}; it is read-only until the move is given up: countersign unfence`;
-      return new StoreMoved(`the store takes no writes: ${describeMark(mark)}`, { shown: what });
+      return new StoreMoved(`the store takes no writes: ${describeMark(mark)}`, { shown: explanation });
     }
     case "loading": {
       const shown = "a move into it has not ended";
@@ -65,14 +65,14 @@ const isAddress = (to: string): boolean => /^[a-z]+:\/\//.test(to);
  */
 export async function clearLoaded({ dump, commit }: Pick<Whole, "dump" | "commit">, loading: Loading): Promise<void> {
   const move = crypto.randomUUID();
-  const mine = (): Loading => ({ ...loading, move, at: new Date(systemClock.now()).toISOString() });
-  const from = mine();
+  const createOwnMark = (): Loading => ({ ...loading, move, at: new Date(systemClock.now()).toISOString() });
+  const from = createOwnMark();
   await commit([], { from: loading, to: from });
   for await (const page of dump()) {
     const live = page.filter(({ json: value }) => value);
     await commit(
       live.map((version) => ({ ...version, json: undefined })),
-      { from, to: mine() },
+      { from, to: createOwnMark() },
     );
   }
   await commit([], { from, to: undefined });

@@ -1,7 +1,7 @@
 /** The floors of the collections of a store that was loaded (see `floors.ts`), where many processes write to it. */
 import type { Key, Version } from "../version.ts";
 import type { Attempt, Engine } from "./attempt.ts";
-import { overFloor } from "./floors.ts";
+import { applyFloor } from "./floors.ts";
 
 /** An engine for which what is not there begins above what was deleted before the store was loaded. */
 export function overFloors(engine: Engine): Engine {
@@ -9,10 +9,10 @@ export function overFloors(engine: Engine): Engine {
   let floors = new Map<string, number>();
   let head: string | undefined;
   /** The collections in which something was put as new: their floors are asked for with the first that is read. */
-  const putInto = new Set<string>();
+  const collectionsWithNewRecords = new Set<string>();
 
   const over = (key: Key, version: Version | undefined, known = floors): Version | undefined =>
-    overFloor(key, version, known.get(key.collection) ?? 0);
+    applyFloor(key, version, known.get(key.collection) ?? 0);
   const begin = (last?: string): Attempt => {
     const attempt = engine.begin(last);
     const readNumber = async (): Promise<string> => {
@@ -26,8 +26,8 @@ export function overFloors(engine: Engine): Engine {
       async versions(keys) {
         // An answer that comes when the head is another by then is none of that one.
         const known = floors;
-        const asked = [...keys.map(({ collection }) => collection), ...putInto];
-        const unknown = new Set(asked.filter((name) => !known.has(name)));
+        const collections = [...keys.map(({ collection }) => collection), ...collectionsWithNewRecords];
+        const unknown = new Set(collections.filter((name) => !known.has(name)));
         const names = [...unknown];
         const found = await attempt.versions([...keys, ...names.map((collection) => ({ collection, id: "" }))]);
         names.forEach((name, index) => known.set(name, found[keys.length + index]?.revision ?? 0));
@@ -44,7 +44,7 @@ export function overFloors(engine: Engine): Engine {
     ...engine,
     begin,
     untouched(key) {
-      putInto.add(key.collection);
+      collectionsWithNewRecords.add(key.collection);
       return floors.has(key.collection) ? { found: over(key, undefined) } : undefined;
     },
   };

@@ -19,16 +19,20 @@ export const systemPacing: Pacing = {
 const MAX_CONTENDED_MS = 5_000;
 
 /** Number of attempts for work that conflicts with others. */
-const TRIES = 8;
+const MAX_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 1000;
 
 /** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
 export const pauseMs = (tries: number, random: Pacing["random"]): number =>
-  Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
+  Math.floor(random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
 /** Does the work again while it is contended. Errors: `StoreBusy` after so many tries or 5 s; any other of the work. */
-export async function withRetries<T>(work: () => Promise<T>, { clock, random }: Pacing, most = TRIES): Promise<T> {
+export async function retryContended<T>(
+  work: () => Promise<T>,
+  { clock, random }: Pacing,
+  maxTries = MAX_ATTEMPTS,
+): Promise<T> {
   const end = clock.now() + MAX_CONTENDED_MS;
   for (let tries = 1; ; tries++) {
     try {
@@ -37,7 +41,7 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random }: 
       if (!(error instanceof Contended)) throw error;
       const pause = pauseMs(tries, random);
       // A process that was suspended during its first try has learned nothing yet, so it tries once more.
-      if (tries === most || (tries > 1 && clock.now() + pause >= end))
+      if (tries === maxTries || (tries > 1 && clock.now() + pause >= end))
         throw new StoreBusy(`contended after ${tries} tries: ${error.message}`, { cause: error });
       await clock.sleep(pause);
     }

@@ -10,7 +10,7 @@ export interface Job {
 }
 
 /** `transact` and `close` over a queue. `carry` takes jobs from its front and brings them to an end; it never rejects. */
-export function queued(carry: (queue: Job[]) => Promise<void>): Pick<Store, "transact" | "close"> {
+export function createQueue(carry: (queue: Job[]) => Promise<void>): Pick<Store, "transact" | "close"> {
   const queue: Job[] = [];
   let running: Promise<void> | undefined;
   let closed = false;

@@ -1,6 +1,6 @@
 /** Cache of a shared store: records and pages as of one commit, valid until another process makes the next. */
 import type { ListOptions } from "../store.ts";
-import { inner, type Key, recordName, type Row, type Version } from "./view.ts";
+import { getInnerMap, type Key, recordName, type Row, type Version } from "./view.ts";
 
 /** A page of a collection. */
 export interface Page {
@@ -9,7 +9,7 @@ export interface Page {
 }
 
 /** A record that was read, or its absence. */
-export type Found = Version | undefined;
+export type CachedVersion = Version | undefined;
 export type Rows = readonly Row[];
 
 /** Limit of cached records, and of cached pages, between two batches; characters of text. */
@@ -22,9 +22,9 @@ export interface ReadCache {
   /** The commit whose state is cached; undefined while nothing is cached. */
   readonly head: string | undefined;
   /** Returns the cached version of a record; undefined where none is known. */
-  version(key: Key): { readonly found: Found } | undefined;
+  version(key: Key): { readonly found: CachedVersion } | undefined;
   rows(page: Page): Rows | undefined;
-  add(key: Key, found: Found): void;
+  add(key: Key, found: CachedVersion): void;
   addPage(page: Page, rows: Rows): void;
   /** Empties the cache: another process made this commit, and may have changed any record. */
   reset(head: string): void;
@@ -36,7 +36,7 @@ export interface ReadCache {
 
 /** Creates an empty cache. */
 export function createReadCache(): ReadCache {
-  const versions = new Map<string, { found: Found }>();
+  const versions = new Map<string, { found: CachedVersion }>();
   const pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>();
   let head: string | undefined;
   let size = 0;
@@ -53,7 +53,7 @@ export function createReadCache(): ReadCache {
     size -= sizeOf(known.found);
     versions.delete(name);
   };
-  const cache = (key: Key, found: Found): void => {
+  const cache = (key: Key, found: CachedVersion): void => {
     const name = recordName(key);
     drop(name);
     versions.set(name, { found });
@@ -68,7 +68,7 @@ export function createReadCache(): ReadCache {
     rows: ({ collection, options }) => pages.get(collection)?.get(JSON.stringify(options))?.rows,
     add: cache,
     addPage({ collection, options }, rows) {
-      inner(pages, collection).set(JSON.stringify(options), { options, rows });
+      getInnerMap(pages, collection).set(JSON.stringify(options), { options, rows });
       sizeOfPages += RECORD_OVERHEAD + rows.reduce((sum, row) => sum + sizeOf(row), 0);
     },
     reset(next) {
@@ -104,12 +104,12 @@ export function createReadCache(): ReadCache {
 /** A page after a record was written; undefined where what follows its end is now in it. */
 export function replaceRow(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
   const { limit, keysOnly = false } = options;
-  const left = rows.filter(({ id }) => id !== version.id);
-  if (left.length < rows.length && !version.json && rows.length === limit) return undefined;
-  if (!version.json || !isWithin(version.id, options)) return left;
+  const others = rows.filter(({ id }) => id !== version.id);
+  if (others.length < rows.length && !version.json && rows.length === limit) return undefined;
+  if (!version.json || !isWithin(version.id, options)) return others;
   const row: Row = keysOnly ? { id: version.id } : version;
-  const place = left.findIndex(({ id }) => isBefore(version.id, id, options));
-  return left.toSpliced(place === -1 ? left.length : place, 0, row).slice(0, limit);
+  const insertAt = others.findIndex(({ id }) => isBefore(version.id, id, options));
+  return others.toSpliced(insertAt === -1 ? others.length : insertAt, 0, row).slice(0, limit);
 }
 
 const isBefore = (one: string, other: string, { reverse = false }: ListOptions<boolean>): boolean =>
@@ -118,4 +118,4 @@ const isBefore = (one: string, other: string, { reverse = false }: ListOptions<b
 const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
   id.startsWith(options.prefix ?? "") && (options.after === undefined || isBefore(options.after, id, options));
 
-const sizeOf = (found: Found | Row): number => RECORD_OVERHEAD + (found?.json?.text.length ?? 0);
+const sizeOf = (found: CachedVersion | Row): number => RECORD_OVERHEAD + (found?.json?.text.length ?? 0);

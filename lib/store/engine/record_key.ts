@@ -6,7 +6,7 @@ const encoder = new TextEncoder();
 // Without this a leading U+FEFF is taken for a byte order mark and dropped.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-const LONGEST_ID = 1000;
+const MAX_ID_BYTES = 1000;
 
 /**
  * An id as bytes that sort as the port orders ids: by UTF-16 code units. UTF-8 has that order but for one thing: what lies
@@ -67,12 +67,12 @@ const lower = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) < 0 ? a : 
 const higher = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) > 0 ? a : b);
 
 /** Refuses an id that some engine could not keep as it is: it is some text, well-formed, of 1,000 bytes at most. */
-export function checkKey({ collection, id }: Key): void {
+export function requireValidKey({ collection, id }: Key): void {
   if (collection === "" || typeof id !== "string" || id === "")
     throw new TypeError(`${collection}/${id}: a record needs a collection and an id`);
   if (!id.isWellFormed()) throw new TypeError(`${collection}/${id}: the id is not well-formed Unicode`);
-  if (id.length > LONGEST_ID / 3 && encoder.encode(id).length > LONGEST_ID)
+  if (id.length > MAX_ID_BYTES / 3 && encoder.encode(id).length > MAX_ID_BYTES)
     throw new TypeError(
-      `${collection}: an id may have ${LONGEST_ID} bytes at most, this one begins ${id.slice(0, 40)}`,
+      `${collection}: an id may have ${MAX_ID_BYTES} bytes at most, this one begins ${id.slice(0, 40)}`,
     );
 }

@@ -3,7 +3,7 @@ import type { Attempt, Engine, Write } from "./attempt.ts";
 import { fetchReads } from "./prefetch.ts";
 import type { Job } from "./queue.ts";
 import type { ReadCache } from "./read_cache.ts";
-import { inner, type Key, onceThere, recordName, type Version, type View } from "./view.ts";
+import { getInnerMap, type Key, mapAwaitable, recordName, type Version, type View } from "./view.ts";
 import { countBytes, mergeList, writeSet } from "./write_set.ts";
 
 /** Result of a batch. */
@@ -41,7 +41,7 @@ export async function runBatch(
     if (count > 0 && (count + further > most.writes || bytes + more > most.bytes)) return false;
     count += further;
     bytes += more;
-    for (const version of writes) inner(written, version.collection).set(version.id, version);
+    for (const version of writes) getInnerMap(written, version.collection).set(version.id, version);
     ends.push(end);
     return true;
   };
@@ -65,7 +65,7 @@ export async function runBatch(
     versions(keys) {
       const unknown = keys.filter((key) => !findKnown(key));
       const fetched = unknown.length > 0 ? fetch({ keys: unknown, pages: [] }, base, cache) : undefined;
-      return onceThere(fetched, () => keys.map((key) => findKnown(key)?.found));
+      return mapAwaitable(fetched, () => keys.map((key) => findKnown(key)?.found));
     },
     untouched(key) {
       const known = findKnown(key);
@@ -78,7 +78,7 @@ export async function runBatch(
       mergeList(written.get(collection), options, (below) => {
         const page = { collection, options: below };
         const fetched = cache.rows(page) ? undefined : fetch({ keys: [], pages: [page] }, base, cache);
-        return onceThere(fetched, () => cache.rows(page)!);
+        return mapAwaitable(fetched, () => cache.rows(page)!);
       }),
   });
 

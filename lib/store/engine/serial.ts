@@ -1,6 +1,6 @@
 /** Transactions over records that nobody else writes to: decisions run one after another, each over all before it. */
 import type { Store } from "../store.ts";
-import { type Job, queued } from "./queue.ts";
+import { type Job, createQueue } from "./queue.ts";
 import type { Awaitable, Version, View } from "./view.ts";
 import { writeSet } from "./write_set.ts";
 
@@ -18,7 +18,7 @@ export interface Keeper {
 }
 
 /** Sixty-four decisions that came at once took a turn of a tenth of a second, in which nothing else was answered. */
-const IN_A_TURN = 8;
+const DECISIONS_PER_TURN = 8;
 
 /** `transact`, `others` and `close` over a view. */
 export function serial(
@@ -48,13 +48,13 @@ export function serial(
     else tell();
   };
 
-  const { transact, close } = queued(async (queue) => {
+  const { transact, close } = createQueue(async (queue) => {
     const job = queue.shift()!;
     const failing = failure?.();
     const failed = failing instanceof Promise ? await failing : failing;
     if (failed) job.reject(failed);
     else await carry(job).catch(job.reject);
-    if (++carried % IN_A_TURN === 0) await nextTurn?.();
+    if (++carried % DECISIONS_PER_TURN === 0) await nextTurn?.();
   });
   return { transact, others: async () => "", close: () => close().then(() => last) };
 }

@@ -6,8 +6,16 @@ import type { Clock } from "../../kit/platform.ts";
 import type { Key, Version } from "../version.ts";
 import type { Whole } from "../whole.ts";
 import { type Attempt, Contended, type Engine } from "./attempt.ts";
-import { clearLoaded, expectMark, MARK_KEY, readMark, markVersion, markError, standing } from "./mark.ts";
-import { type Pacing, withRetries } from "./pacing.ts";
+import {
+  clearLoaded,
+  requireMark,
+  MARK_KEY,
+  readMark,
+  createMarkVersion,
+  createMarkError,
+  findActiveMark,
+} from "./mark.ts";
+import { type Pacing, retryContended } from "./pacing.ts";
 import { countBytes } from "./write_set.ts";
 
 /** An engine whose decisions know the mark of the store; it takes one write less in a commit. */
@@ -20,35 +28,35 @@ export function enforceMark(engine: Engine, clock: Clock): Engine {
     let head: string | undefined;
 
     /** Errors: `Contended` while the store is held, which is short; `StoreUnavailable` where it is not to be written to. */
-    const heed = (version: Version | undefined): void => {
-      const mark = standing(readMark(version), clock.now());
-      const refusal = markError(mark);
-      if (refusal) throw mark!.state === "held" ? new Contended(refusal.message) : refusal;
+    const requireWritable = (version: Version | undefined): void => {
+      const mark = findActiveMark(readMark(version), clock.now());
+      const error = createMarkError(mark);
+      if (error) throw mark!.state === "held" ? new Contended(error.message) : error;
     };
     const versions = async (keys: readonly Key[]): Promise<readonly (Version | undefined)[]> => {
       // Reads that began before the head was known may be older than it.
       if (head === undefined || head === known?.head) return attempt.versions(keys);
       const found = await attempt.versions([...keys, MARK_KEY]);
       const version = found[keys.length];
-      heed(version);
+      requireWritable(version);
       known = { head, version };
       return found.slice(0, keys.length);
     };
     const readHead = async (): Promise<string> => {
       const now = await attempt.head;
-      if (now === known?.head) heed(known.version);
+      if (now === known?.head) requireWritable(known.version);
       return (head = now);
     };
-    const telling = readHead();
+    const checkedHead = readHead();
     return {
-      head: telling,
+      head: checkedHead,
       versions,
       list: (collection, options) => attempt.list(collection, options),
       async commit(writes) {
-        if ((await telling) !== known?.head) await versions([]);
+        if ((await checkedHead) !== known?.head) await versions([]);
         const before = known!.version;
         // A holder that lost the hold notices it by the mark that is gone.
-        const end = before?.json && writes.length > 0 ? { ...markVersion(undefined, before), before } : undefined;
+        const end = before?.json && writes.length > 0 ? { ...createMarkVersion(undefined, before), before } : undefined;
         const next = await attempt.commit(end ? [...writes, end] : writes);
         known = { head: next, version: end ?? before };
         return next;
@@ -69,7 +77,7 @@ export function sharedWhole(
   }: Pick<Whole, "dump" | "atOneMoment"> & { stored?: (version: Version) => Version },
 ): Whole {
   const attempt = <T>(work: (attempt: Attempt) => Promise<T>): Promise<T> =>
-    withRetries(
+    retryContended(
       async () => {
         const begun = engine.begin();
         try {
@@ -84,11 +92,11 @@ export function sharedWhole(
       engine.tries,
     );
 
-  const commitPiece: Whole["commit"] = (writes, { from, to }) =>
+  const commitChunk: Whole["commit"] = (writes, { from, to }) =>
     attempt(async (begun) => {
       const [version, ...found] = await begun.versions([MARK_KEY, ...writes]);
-      expectMark(standing(readMark(version), pacing.clock.now()), from);
-      const marking = { ...markVersion(to, version), before: version };
+      requireMark(findActiveMark(readMark(version), pacing.clock.now()), from);
+      const marking = { ...createMarkVersion(to, version), before: version };
       await begun.commit([...writes.map((write, index) => ({ ...write, before: found[index] })), marking]);
     });
 
@@ -98,14 +106,14 @@ export function sharedWhole(
       attempt(async (begun) => {
         const [version] = await begun.versions([MARK_KEY]);
         await begun.abandon();
-        return standing(readMark(version), pacing.clock.now());
+        return findActiveMark(readMark(version), pacing.clock.now());
       }),
     async commit(writes, marking) {
       if (engine.check) writes.forEach(engine.check);
-      const most = { ...engine.most, writes: engine.most.writes - 1 };
-      const pieces = inPieces(writes.map(stored), most);
-      for (const piece of pieces.slice(0, -1)) await commitPiece(piece, { from: marking.from, to: marking.from });
-      await commitPiece(pieces.at(-1)!, marking);
+      const limits = { ...engine.most, writes: engine.most.writes - 1 };
+      const chunks = splitForCommits(writes.map(stored), limits);
+      for (const chunk of chunks.slice(0, -1)) await commitChunk(chunk, { from: marking.from, to: marking.from });
+      await commitChunk(chunks.at(-1)!, marking);
     },
     clear: (loading) => clearLoaded(whole, loading),
   };
@@ -113,19 +121,19 @@ export function sharedWhole(
 }
 
 /** Versions in pieces that one commit takes; one piece at least. */
-function inPieces(writes: readonly Version[], most: Engine["most"]): Version[][] {
-  const pieces: Version[][] = [[]];
+function splitForCommits(writes: readonly Version[], limits: Engine["most"]): Version[][] {
+  const chunks: Version[][] = [[]];
   let bytes = 0;
   for (const version of writes) {
     const more = countBytes([version]);
-    const piece = pieces.at(-1)!;
-    if (piece.length > 0 && (piece.length === most.writes || bytes + more > most.bytes)) {
-      pieces.push([version]);
+    const chunk = chunks.at(-1)!;
+    if (chunk.length > 0 && (chunk.length === limits.writes || bytes + more > limits.bytes)) {
+      chunks.push([version]);
       bytes = more;
     } else {
-      piece.push(version);
+      chunk.push(version);
       bytes += more;
     }
   }
-  return pieces;
+  return chunks;
 }

@@ -3,7 +3,15 @@ import { type Clock, systemClock } from "../../kit/platform.ts";
 import type { Store } from "../store.ts";
 import type { Version } from "../version.ts";
 import type { Mark, Whole } from "../whole.ts";
-import { clearLoaded, expectMark, isSame, readMark, markVersion, markError, standing } from "./mark.ts";
+import {
+  clearLoaded,
+  requireMark,
+  isSame,
+  readMark,
+  createMarkVersion,
+  createMarkError,
+  findActiveMark,
+} from "./mark.ts";
 import type { Keeper } from "./serial.ts";
 
 /** Parts of the engine. */
@@ -24,23 +32,23 @@ export interface SoleWhole {
 
 /** The mark of a store and its whole. A hold is in memory only: it ends with the process that could write. */
 export function soleWhole({ found, keep, clock = systemClock, clear, ...reading }: SoleParts): SoleWhole {
-  let kept = found;
+  let stored = found;
   let mark = readMark(found);
   let last: Promise<unknown> = Promise.resolve();
-  const now = (): Mark | undefined => (mark = standing(mark, clock.now()));
+  const now = (): Mark | undefined => (mark = findActiveMark(mark, clock.now()));
 
   const set: Whole["commit"] = async (writes, { from, to }) => {
-    expectMark(now(), from);
+    requireMark(now(), from);
     const next = to?.state === "held" ? undefined : to;
-    const isKept = isSame(readMark(kept), next);
-    const version = isKept ? undefined : markVersion(next, kept);
+    const isStored = isSame(readMark(stored), next);
+    const version = isStored ? undefined : createMarkVersion(next, stored);
     await keep(version ? [...writes, version] : writes);
-    if (version) kept = version;
+    if (version) stored = version;
     mark = to;
   };
 
   return {
-    refusal: () => markError(now()),
+    refusal: () => createMarkError(now()),
     over(transact) {
       // Under a mark no decision is run; where there is none, its turn comes after those that are under way.
       const commit: Whole["commit"] = (writes, marking) => {
@@ -53,7 +61,7 @@ export function soleWhole({ found, keep, clock = systemClock, clear, ...reading 
         mark: async () => now(),
         commit,
         async clear(loading) {
-          expectMark(now(), loading);
+          requireMark(now(), loading);
           await (clear ? clear(loading) : clearLoaded(whole, loading));
         },
       };

@@ -17,7 +17,7 @@ export interface SortedMap<V> {
 }
 
 /** The first text behind all that begin with a prefix; `undefined` when there is none. */
-export function behindPrefix(prefix: string): string | undefined {
+export function findPrefixEnd(prefix: string): string | undefined {
   for (let length = prefix.length; length > 0; length--) {
     const last = prefix.charCodeAt(length - 1);
     if (last < 0xffff) return prefix.slice(0, length - 1) + String.fromCharCode(last + 1);
@@ -44,7 +44,7 @@ export function sortedMap<V>(): SortedMap<V> {
       const found: [string, V][] = [];
       if (limit === 0) return found;
       // Index of the beginning, exclusive.
-      const behind = behindPrefix(prefix);
+      const behind = findPrefixEnd(prefix);
       const first = reverse ? lower(after, behind) : after !== undefined && after >= prefix ? after : undefined;
       for (const [key, value] of reverse ? tree.entriesReversed(first) : tree.entries(first ?? prefix)) {
         if (key === first) continue;

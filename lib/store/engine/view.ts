@@ -14,19 +14,19 @@ export type Row = Pick<Version, "id"> & Partial<Version>;
 export type Awaitable<T> = T | Promise<T>;
 
 /** Makes something of a value, at once when it is there: a promise costs as much as a record. */
-export const onceThere = <A, B>(value: Awaitable<A>, make: (there: A) => B): Awaitable<B> =>
+export const mapAwaitable = <A, B>(value: Awaitable<A>, make: (there: A) => B): Awaitable<B> =>
   value instanceof Promise ? value.then((there) => make(there)) : make(value);
 
 /** All values, immediately when they are there. */
-export const allThere = <T>(values: readonly Awaitable<T>[]): Awaitable<readonly T[]> =>
+export const awaitAll = <T>(values: readonly Awaitable<T>[]): Awaitable<readonly T[]> =>
   values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[]);
 
-type Found = readonly (Version | undefined)[];
+type FoundVersions = readonly (Version | undefined)[];
 
 /** The records that an engine has; one that is read synchronously need make no promises. */
 export interface View {
   /** The last version of each record, in the order asked for; `undefined` when it never was. */
-  versions(keys: readonly Key[]): Awaitable<Found>;
+  versions(keys: readonly Key[]): Awaitable<FoundVersions>;
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
   /** Returns the version of a record that is put as absent, where it need not be read. */
   untouched?(key: Key): { readonly found: Version | undefined } | undefined;
@@ -34,12 +34,12 @@ export interface View {
 
 /** Records that are read at one moment: what moves from one place to another meanwhile is not missed in both. */
 export interface SyncView extends View {
-  versions(keys: readonly Key[]): Found;
+  versions(keys: readonly Key[]): FoundVersions;
   list(collection: string, options: ListOptions<boolean>): readonly Row[];
 }
 
 /** The inner map of a map of maps, made when absent. */
-export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
+export function getInnerMap<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
   let map = maps.get(key);
   if (!map) maps.set(key, (map = new Map()));
   return map;
@@ -51,7 +51,7 @@ export function makeReads(view: View): Reads {
     checkList(options);
     return options.limit === 0 ? [] : view.list(collection, options);
   };
-  const versionsOf = (collection: string, ids: readonly string[]): Awaitable<Found> =>
+  const versionsOf = (collection: string, ids: readonly string[]): Awaitable<FoundVersions> =>
     view.versions(ids.map((id) => ({ collection, id })));
   return {
     async get<T>(collection: string, id: string) {

@@ -1,8 +1,23 @@
 /** The writes of one transaction, laid over what the store holds. */
 import { type Json, toJson } from "../json.ts";
-import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
-import { checkKey } from "./record_key.ts";
-import { type Awaitable, inner, type Key, onceThere, makeReads, type Row, type Version, type View } from "./view.ts";
+import {
+  type ListOptions,
+  MAX_BYTES_PER_DECISION,
+  MAX_WRITES_PER_DECISION,
+  RevisionConflict,
+  type Tx,
+} from "../store.ts";
+import { requireValidKey } from "./record_key.ts";
+import {
+  type Awaitable,
+  getInnerMap,
+  type Key,
+  mapAwaitable,
+  makeReads,
+  type Row,
+  type Version,
+  type View,
+} from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -38,20 +53,20 @@ interface Edit {
 export function writeSet(view: View): WriteSet {
   const slots = new Map<string, Map<string, Slot>>();
   const touched: Slot[] = [];
-  let refusal: unknown;
+  let firstError: unknown;
   let ended = false;
 
-  const mustBeOpen = (): void => {
+  const requireOpen = (): void => {
     if (ended) throw new Error("this transaction has ended: await every read and make every write within the decision");
   };
 
-  const refused = (error: unknown): unknown => {
-    refusal ??= error;
+  const rememberError = (error: unknown): unknown => {
+    firstError ??= error;
     return error;
   };
 
-  const slotOf = ({ collection, id }: Key): Slot => {
-    const known = inner(slots, collection);
+  const getSlot = ({ collection, id }: Key): Slot => {
+    const known = getInnerMap(slots, collection);
     let slot = known.get(id);
     if (!slot) known.set(id, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
     return slot;
@@ -59,9 +74,9 @@ export function writeSet(view: View): WriteSet {
 
   /** `value`: absent for a delete. */
   const edit = (key: Key, expected: number | "presumed new" | undefined, value?: { put: unknown }): void => {
-    mustBeOpen();
+    requireOpen();
     try {
-      checkKey(key);
+      requireValidKey(key);
       const isPresumedNew = expected === "presumed new";
       const revision = isPresumedNew ? undefined : expected;
       const made = {
@@ -69,11 +84,11 @@ export function writeSet(view: View): WriteSet {
         isPresumedNew,
         json: value && toJson(value.put, `${key.collection}/${key.id}`),
       };
-      const slot = slotOf(key);
+      const slot = getSlot(key);
       if (!slot.edits) touched.push(slot);
       (slot.edits ??= []).push(made);
     } catch (error) {
-      throw refused(error);
+      throw rememberError(error);
     }
   };
 
@@ -86,34 +101,34 @@ export function writeSet(view: View): WriteSet {
   };
 
   /** The records as they are after their edits. */
-  const versions = (asked: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
-    asked.forEach(takeAsNew);
-    const unread = asked.filter(({ read }) => !read);
-    return onceThere(unread.length > 0 ? view.versions(unread) : [], (found) => {
+  const versions = (requested: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
+    requested.forEach(takeAsNew);
+    const unread = requested.filter(({ read }) => !read);
+    return mapAwaitable(unread.length > 0 ? view.versions(unread) : [], (found) => {
       unread.forEach((slot, index) => {
         slot.before = found[index];
         slot.read = true;
       });
       try {
-        return asked.map(edited);
+        return requested.map(applyEdits);
       } catch (error) {
-        throw refused(error);
+        throw rememberError(error);
       }
     });
   };
 
   /** Versions that the edits of some records result in, without unchanged records. */
-  const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
-    onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
+  const listWrites = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
+    mapAwaitable(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
 
   const reads = makeReads({
     versions(keys) {
-      mustBeOpen();
-      return versions(keys.map(slotOf));
+      requireOpen();
+      return versions(keys.map(getSlot));
     },
     async list(collection, options) {
-      mustBeOpen();
-      const own = await written(touched.filter((slot) => slot.collection === collection));
+      requireOpen();
+      const own = await listWrites(touched.filter((slot) => slot.collection === collection));
       const versions = new Map(own.map((version) => [version.id, version]));
       return mergeList(versions, options, (below) => view.list(collection, below));
     },
@@ -127,14 +142,14 @@ export function writeSet(view: View): WriteSet {
     },
     end: () => void (ended = true),
     async writes() {
-      if (refusal !== undefined) throw refusal;
-      return checkAmount(await written(touched));
+      if (firstError !== undefined) throw firstError;
+      return requireAllowedAmount(await listWrites(touched));
     },
   };
 }
 
 /** A record after its edits, one after another; as it was when they change nothing. Errors: `RevisionConflict`. */
-function edited({ collection, id, before, edits = [] }: Slot): Version | undefined {
+function applyEdits({ collection, id, before, edits = [] }: Slot): Version | undefined {
   let version = before;
   for (const { expected, json } of edits) {
     const live = version?.json !== undefined;
@@ -170,31 +185,35 @@ export function mergeList<P extends Awaitable<readonly Row[]>>(
     if (added.length === 0) return left.slice(0, limit);
     return [...left, ...added].sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
   };
-  return onceThere(page, (rows) => {
+  return mapAwaitable(page, (rows) => {
     const hides = rows.length === limit && rows.some(({ id }) => hidden.has(id));
-    return hides ? onceThere(below({ ...options, limit: limit + own.length }), over) : over(rows);
+    return hides ? mapAwaitable(below({ ...options, limit: limit + own.length }), over) : over(rows);
   }) as P;
 }
 
 /** How many bytes of text versions have. */
 export const countBytes = (versions: readonly Version[]): number =>
-  versions.reduce((sum, { json }) => sum + (json ? bytesOfText(json.text) : 0), 0);
+  versions.reduce((sum, { json }) => sum + (json ? countTextBytes(json.text) : 0), 0);
 
 const encoder = new TextEncoder();
 
 /** How many bytes a text has in UTF-8; Node counts them without making them. */
-export const bytesOfText = (text: string): number =>
+export const countTextBytes = (text: string): number =>
   globalThis.Buffer?.byteLength ? globalThis.Buffer.byteLength(text) : encoder.encode(text).length;
 
 /** The writes, if one decision may make so many. */
-function checkAmount(writes: readonly Version[]): readonly Version[] {
+function requireAllowedAmount(writes: readonly Version[]): readonly Version[] {
   const remedy = "divide it into several transactions";
-  if (writes.length > MOST_WRITES)
-    throw new RangeError(`a decision may write ${MOST_WRITES} records, this one writes ${writes.length}: ${remedy}`);
+  if (writes.length > MAX_WRITES_PER_DECISION)
+    throw new RangeError(
+      `a decision may write ${MAX_WRITES_PER_DECISION} records, this one writes ${writes.length}: ${remedy}`,
+    );
   // A UTF-16 code unit has three bytes in UTF-8 at most.
-  if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MOST_BYTES) return writes;
+  if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MAX_BYTES_PER_DECISION) return writes;
   const bytes = countBytes(writes);
-  if (bytes > MOST_BYTES)
-    throw new RangeError(`a decision may write ${MOST_BYTES} bytes of JSON, this one writes ${bytes}: ${remedy}`);
+  if (bytes > MAX_BYTES_PER_DECISION)
+    throw new RangeError(
+      `a decision may write ${MAX_BYTES_PER_DECISION} bytes of JSON, this one writes ${bytes}: ${remedy}`,
+    );
   return writes;
 }

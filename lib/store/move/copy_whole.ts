@@ -1,7 +1,7 @@
 /** Copies all of a store while it is used; where writes must wait for the end of the copy, they wait as short as possible. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import { LAYOUT } from "../layout.ts";
-import { inner } from "../engine/view.ts";
+import { getInnerMap } from "../engine/view.ts";
 import type { Version } from "../version.ts";
 import type { Mark, Whole } from "../whole.ts";
 
@@ -17,7 +17,7 @@ const HOLD_MS = 60_000;
 const RENEW_MS = 10_000;
 
 /** The mark of a store that is copied. */
-export const holding = (move: string, now: number): Mark => ({
+export const createHold = (move: string, now: number): Mark => ({
   state: "held",
   move,
   until: new Date(now + HOLD_MS).toISOString(),
@@ -36,18 +36,18 @@ export async function* copyWhole(
 ): AsyncGenerator<readonly Version[]> {
   if (source.atOneMoment) return yield* source.dump();
   const copied: Copied = { revisions: new Map(), last: new Map() };
-  yield* first(source, copied);
-  const hold = holding(move, clock.now());
+  yield* copyAll(source, copied);
+  const hold = createHold(move, clock.now());
   let renewed = clock.now();
   const renew = async (): Promise<void> => {
     if (clock.now() - renewed < RENEW_MS) return;
     renewed = clock.now();
-    await source.commit([], { from: hold, to: holding(move, renewed) });
+    await source.commit([], { from: hold, to: createHold(move, renewed) });
   };
   await source.commit([], { from: undefined, to: hold });
   let isComplete = false;
   try {
-    yield* second(source, copied, renew);
+    yield* copyChanges(source, copied, renew);
     await source.commit([], { from: hold, to: undefined });
     isComplete = true;
   } finally {
@@ -66,19 +66,19 @@ interface Copied {
 /** Returns whether a version is one of a sequence; a deletion of no id is none. */
 const isEntry = ({ collection, id }: Version): boolean => id !== "" && LAYOUT.sequences.includes(collection);
 
-async function* first({ dump }: Source, { revisions, last }: Copied): AsyncGenerator<readonly Version[]> {
+async function* copyAll({ dump }: Source, { revisions, last }: Copied): AsyncGenerator<readonly Version[]> {
   for await (const page of dump()) {
     for (const version of page) {
       const { collection, id, revision } = version;
       if (isEntry(version)) last.set(collection, id);
-      else inner(revisions, collection).set(id, revision);
+      else getInnerMap(revisions, collection).set(id, revision);
     }
     yield page;
   }
 }
 
 /** Yields records that differ from their copy; equal ones are taken out of the revisions, so that deleted ones are left. */
-async function* second(
+async function* copyChanges(
   { dump }: Source,
   { revisions, last }: Copied,
   renew: () => Promise<void>,

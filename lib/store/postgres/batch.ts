@@ -9,7 +9,7 @@ import { type Attempt, Contended } from "../engine/attempt.ts";
 import { type Pacing, pauseMs } from "../engine/pacing.ts";
 import { OutcomeUnknown } from "../store.ts";
 import { borrow } from "./connection.ts";
-import { isRefusal, storeError } from "./errors.ts";
+import { isServerRejection, storeError } from "./errors.ts";
 import { readLastCommit, listRecords, readVersions, requireHead, writeVersions } from "./rows.ts";
 
 /** How long to wait for what; milliseconds. */
@@ -50,9 +50,9 @@ export function beginBatch(writer: Writer, number: number): Attempt {
   };
   const head = ask((client) => lockHead(client, writer), "first use");
   head.catch(() => undefined);
-  const leave = async (way: "release" | "giveUp"): Promise<void> => {
+  const leave = async (method: "release" | "giveUp"): Promise<void> => {
     const connection = await borrowed.catch(() => undefined);
-    await connection?.[way]();
+    await connection?.[method]();
   };
 
   return {
@@ -77,8 +77,8 @@ export function beginBatch(writer: Writer, number: number): Attempt {
       }
       await leave("giveUp");
       for (const end of [written, committed])
-        if (end.status === "rejected" && isRefusal(end.reason.cause)) throw end.reason;
-      if (await wasKept(writer, number)) return to;
+        if (end.status === "rejected" && isServerRejection(end.reason.cause)) throw end.reason;
+      if (await isCommitStored(writer, number)) return to;
       throw new Contended(`${place}: the connection was lost before the commit`, { cause: committed });
     },
     abandon: () => leave("giveUp"),
@@ -109,7 +109,7 @@ async function commit(client: PoolClient): Promise<void> {
  * Returns whether the commit with this number was stored, when its answer was lost. The lock is free only when that transaction
  * has ended, one way or the other. Errors: `OutcomeUnknown`.
  */
-async function wasKept(writer: Writer, number: number): Promise<boolean> {
+async function isCommitStored(writer: Writer, number: number): Promise<boolean> {
   const { limits, pacing, place, store, id } = writer;
   const { clock, random } = pacing;
   const end = clock.now() + limits.findOut;

@@ -58,10 +58,10 @@ export async function borrow(pool: Pool, place: string): Promise<Connection> {
   const client = await connect(pool).catch((error: unknown) => {
     throw storeError(error, place);
   });
-  let held = true;
+  let isBorrowed = true;
   const release = (broken = false): void => {
-    if (!held) return;
-    held = false;
+    if (!isBorrowed) return;
+    isBorrowed = false;
     client.off("error", ignore);
     client.release(broken);
   };
@@ -77,7 +77,7 @@ export async function borrow(pool: Pool, place: string): Promise<Connection> {
     send,
     release: () => release(),
     async giveUp() {
-      if (!held) return;
+      if (!isBorrowed) return;
       await send(() => client.query("rollback")).then(
         () => release(),
         () => release(true),
@@ -87,7 +87,7 @@ export async function borrow(pool: Pool, place: string): Promise<Connection> {
 }
 
 /** Does what may be done again on a connection of its own. Errors: `Contended`, `StoreUnavailable`. */
-export async function withConnection<T>(
+export async function runOnConnection<T>(
   pool: Pool,
   place: string,
   work: (client: PoolClient) => Promise<T>,

@@ -15,7 +15,7 @@ interface ServerError extends Error {
 const CONTENDED: unknown[] = ["55P03", "57014", "40001", "40P01", "22012", "23505"];
 
 /** Returns whether the server itself rejected the statement and keeps running: then the transaction is undone, beyond doubt. */
-export function isRefusal(error: unknown): error is ServerError {
+export function isServerRejection(error: unknown): error is ServerError {
   if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return false;
   return typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code) && error.severity === "ERROR";
 }
@@ -24,7 +24,7 @@ export function isRefusal(error: unknown): error is ServerError {
  * Returns whether the connection broke, so that another one may succeed. One whose server does not answer in time is not broken.
  */
 const isBroken = (error: unknown): boolean =>
-  !isRefusal(error) && !(error instanceof Error && error.message === "Query read timeout");
+  !isServerRejection(error) && !(error instanceof Error && error.message === "Query read timeout");
 
 /**
  * The error as the port has it: `Contended`, or `StoreUnavailable` with a sentence that names the database. At its first use
@@ -32,7 +32,7 @@ const isBroken = (error: unknown): boolean =>
  */
 export function storeError(error: unknown, place: string, use?: "first use"): Error {
   if (error instanceof Contended || error instanceof StoreUnavailable) return error;
-  const text = sentenceOf(error);
+  const text = describeError(error);
   // By the code alone: the word for the severity is in the server's language.
   const contended = error instanceof Error && "code" in error && CONTENDED.includes(error.code);
   if (contended || (use === "first use" && isBroken(error)))
@@ -41,8 +41,8 @@ export function storeError(error: unknown, place: string, use?: "first use"): Er
 }
 
 /** A refused connection is an error without a message that holds one error for each address. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return sentenceOf(error.errors[0]);
+function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);
   return error instanceof Error ? error.message || error.name : String(error);
 }
 

@@ -7,14 +7,14 @@ import { storeError } from "./errors.ts";
 
 const MOVE = "update countersign_heads set commits = commits + 1 where store = $1 and commits = 0";
 
-const held = new WeakSet<Pool>();
+const verifiedPools = new WeakSet<Pool>();
 
 /**
  * Has two connections move one head from one place at the same moment, once a pool. Errors: `StoreUnavailable`, which names
  * the engine, when not exactly one of them does.
  */
 export async function probeFence(pool: Pool, place: string): Promise<void> {
-  if (held.has(pool)) return;
+  if (verifiedPools.has(pool)) return;
   const store = `probe/${crypto.randomUUID()}`;
   await pool.query("insert into countersign_heads values ($1, 0, '')", [store]);
   try {
@@ -28,7 +28,7 @@ export async function probeFence(pool: Pool, place: string): Promise<void> {
       throw new StoreUnavailable(
         `${place}: ${engine} let ${moved} of two connections move one row from the same place, and kept ${commits}: two writers could follow the same audit entry there; use PostgreSQL 13 or later`,
       );
-    held.add(pool);
+    verifiedPools.add(pool);
   } finally {
     await pool.query("delete from countersign_heads where store = $1", [store]);
   }

@@ -5,11 +5,11 @@ import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Engine } from "../engine/attempt.ts";
 import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
-import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
+import { type Pacing, systemPacing, retryContended } from "../engine/pacing.ts";
 import { enforceMark, sharedWhole } from "../engine/shared_whole.ts";
 import { makeReads } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
-import { closeOnBadBytes, withConnection } from "./connection.ts";
+import { closeOnBadBytes, runOnConnection } from "./connection.ts";
 import { databaseAddress, storeError } from "./errors.ts";
 import { readOtherCommits } from "./others.ts";
 import { probeFence } from "./probe.ts";
@@ -22,7 +22,7 @@ const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut
 const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
 /** Limits of one statement. */
-const MOST = { writes: 1000, bytes: 16_000_000 };
+const COMMIT_LIMITS = { writes: 1000, bytes: 16_000_000 };
 /** How long a close waits for an answer of the database: what is under way then was acknowledged to nobody. */
 const CLOSE_MS = 4000;
 
@@ -52,12 +52,12 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     if (!options.pool) await pool.end();
   };
   const read = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
-    withRetries(() => withConnection(pool, place, work), pacing);
+    retryContended(() => runOnConnection(pool, place, work), pacing);
 
   const writer: Writer = { pool, store, place, limits, pacing, id: crypto.randomUUID() };
   try {
     await read((client) => prepare(client, writer));
-    await withRetries(
+    await retryContended(
       () => probeFence(pool, place).catch((error: unknown) => Promise.reject(storeError(error, place, "first use"))),
       pacing,
     );
@@ -84,7 +84,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
 function engineOf(writer: Writer): Engine {
   let number = 0;
-  return overFloors({ begin: () => beginBatch(writer, ++number), most: MOST });
+  return overFloors({ begin: () => beginBatch(writer, ++number), most: COMMIT_LIMITS });
 }
 
 /** A database that does not answer must not keep a process from its end. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { frozen, json, Json, toJson } from "../../../lib/store/json.ts";
+import { freezeDeep, json, Json, toJson } from "../../../lib/store/json.ts";
 
 const textOf = (value: unknown): string => toJson(value, "changes/c1").text;
 
@@ -59,5 +59,5 @@ test("a text is read once, when someone asks", () => {
 
 test("freezing reaches what lies within what is frozen already", () => {
   const value = Object.freeze({ list: [{ n: 1 }] });
-  expect(Object.isFrozen(frozen(value).list[0])).toBe(true);
+  expect(Object.isFrozen(freezeDeep(value).list[0])).toBe(true);
 });

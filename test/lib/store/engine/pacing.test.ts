@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { dynamoDbClient } from "../../../../lib/store/dynamodb/client.ts";
 import { Contended } from "../../../../lib/store/engine/attempt.ts";
-import { type Pacing, withRetries } from "../../../../lib/store/engine/pacing.ts";
+import { type Pacing, retryContended } from "../../../../lib/store/engine/pacing.ts";
 import { StoreBusy } from "../../../../lib/store/store.ts";
 
 /** A clock that moves by what is slept, and by `each` with every request. */
@@ -21,7 +21,7 @@ test("work that stays contended is given up after 5 s, whatever tries are left",
     pacing.move();
     throw new Contended("another was faster");
   };
-  await expect(withRetries(contended, pacing, 1000)).rejects.toThrow(StoreBusy);
+  await expect(retryContended(contended, pacing, 1000)).rejects.toThrow(StoreBusy);
   expect(pacing.passed()).toBeGreaterThan(3_000);
   expect(pacing.passed()).toBeLessThanOrEqual(5_000);
 });

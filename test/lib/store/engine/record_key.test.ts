@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keyBounds, checkKey, parseId, sortKey } from "../../../../lib/store/engine/record_key.ts";
+import { keyBounds, requireValidKey, parseId, sortKey } from "../../../../lib/store/engine/record_key.ts";
 
 const CHARACTERS = [
   "\u0000", "\u0001", " ", "0", "A", "a", "\u007f", "\u0080", "é", "\u07ff", "\u0800", "日", "\ud7ff", "\u{10000}", "🙂", "𝒳",
@@ -50,12 +50,12 @@ test("an id without characters from U+E000 is plain UTF-8, readable in the datab
 });
 
 test("a record has a collection and an id of 1,000 bytes at most", () => {
-  expect(() => checkKey({ collection: "things", id: "x".repeat(1000) })).not.toThrow();
+  expect(() => requireValidKey({ collection: "things", id: "x".repeat(1000) })).not.toThrow();
   for (const [collection, id] of [
     ["", "a"],
     ["things", ""],
     ["things", "\udc00"],
     ["things", "é".repeat(501)],
   ] as const)
-    expect(() => checkKey({ collection, id })).toThrow(TypeError);
+    expect(() => requireValidKey({ collection, id })).toThrow(TypeError);
 });
