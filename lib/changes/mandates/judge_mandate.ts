@@ -29,7 +29,7 @@ export interface MandateStatusSources extends MandateSources {
 
 /** The status of a mandate. */
 export interface MandateStatus {
-  /** Why it approves nothing; undefined where it is active. */
+  /** Why it approves nothing; undefined if it is active. */
   inactive?: string | undefined;
   /** Signatures that the mandate lacks. */
   missing: MissingConsent[];

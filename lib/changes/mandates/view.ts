@@ -25,7 +25,7 @@ export interface MandateView extends MandateBounds {
   left: { today: number; open: number };
   suspension: Suspension | null;
   ended: MandateRecord["ended"];
-  /** Why it approves nothing; null where it is active. */
+  /** Why it approves nothing; null if it is active. */
   inactive: string | null;
 }
 

@@ -30,7 +30,7 @@ export interface Actor {
   idp?: readonly string[] | undefined;
 }
 
-/** The service itself, under one of its names or none. */
+/** Returns the service itself as actor, with or without one of its names. */
 export const serviceActor = (actor: string | null = null): Actor => ({ actor, authenticated: null });
 
 /** A person who signs the action. */
@@ -39,11 +39,11 @@ export const signerActor = (actor: string): Actor => ({ actor, authenticated: "s
 /** Methods that verify a person's name; a name that a request only claims is not verified. */
 const VERIFIED_METHODS: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy", "jwt"]);
 
-/** Returns true where a signature, the proxy or an agent's secret vouches for the actor. */
+/** Returns true if a signature, the proxy or an agent's secret vouches for the actor. */
 export const isVerifiedActor = ({ authenticated }: Actor): boolean =>
   VERIFIED_METHODS.has(authenticated) || authenticated === "agent";
 
-/** Returns true where the trusted proxy vouches for the name, by its header or its signed token. */
+/** Returns true if the trusted proxy vouches for the name, by its header or its signed token. */
 export const isNamedByProxy = ({ authenticated }: Pick<Actor, "authenticated">): boolean =>
   authenticated === "proxy" || authenticated === "jwt";
 

@@ -45,15 +45,16 @@ export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy,
 }
 
 /** Requires that the current intent allows the service to apply the change by itself. Errors: 403 `not_permitted`. */
-export function requireAutomation({ apply_when, automation_stopped }: Change, policy: Policy): void {
-  const mode = apply_when === undefined ? "manual" : isTime(apply_when) ? "scheduled" : "approved";
-  const problem =
-    mode === "manual" || automation_stopped
-      ? "the change does not apply by itself"
-      : !policy.apply_when.includes(mode)
-        ? `the intent's policy.apply_when does not list ${mode} any more`
-        : findAutomationProblem(policy);
+export function requireAutomation(change: Change, policy: Policy): void {
+  const problem = findApplyProblem(change, policy);
   if (problem) throw new AppError("not_permitted", problem, { action: "apply" });
+}
+
+function findApplyProblem({ apply_when, automation_stopped }: Change, policy: Policy): string | undefined {
+  if (apply_when === undefined || automation_stopped) return "the change does not apply by itself";
+  const mode = isTime(apply_when) ? "scheduled" : "approved";
+  if (!policy.apply_when.includes(mode)) return `the intent's policy.apply_when does not list ${mode} any more`;
+  return findAutomationProblem(policy);
 }
 
 /** Returns when the service applies an approved change by itself, RFC 3339; undefined for a change that a person applies. */

@@ -3,7 +3,7 @@ import { minuteText } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 
 /**
- * `applies by itself once approved`, `applies by itself at 2026-12-01 08:00 UTC`; undefined where a person applies it. A change
+ * `applies by itself once approved`, `applies by itself at 2026-12-01 08:00 UTC`; undefined if a person applies it. A change
  * that still waits for consent at its time, as of `now` (milliseconds since the epoch), is left to a person.
  */
 export function describeAutomation(

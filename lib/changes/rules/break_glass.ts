@@ -18,17 +18,17 @@ import { canSign } from "./signing.ts";
 export function countEmergencyConsents(
   change: Change,
   intent: Electorate,
-): { given: number; needed: number } | undefined {
+): { received: number; needed: number } | undefined {
   if (!intent.policy.break_glass) return undefined;
   const emergencyConsents = listValidApprovals(change, intent).filter(({ emergency }) => emergency);
-  const given = new Set(emergencyConsents.map(({ approver }) => normalizeName(approver))).size;
-  return { given, needed: intent.policy.break_glass.required };
+  const received = new Set(emergencyConsents.map(({ approver }) => normalizeName(approver))).size;
+  return { received, needed: intent.policy.break_glass.required };
 }
 
 /** Returns true if emergency consents approve a change under the current intent, and their review is requested or done. */
 export function isEmergencyApproved(change: Change, intent: Electorate): boolean {
   const emergency = countEmergencyConsents(change, intent);
-  return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
+  return emergency !== undefined && emergency.received >= emergency.needed && change.review !== undefined;
 }
 
 /** Requires a person who may consent in an emergency. Errors: 403 `not_an_approver`, `self_approval_forbidden`. */

@@ -95,7 +95,7 @@ export type Command =
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
   /** A rollout advances, or holds at its step. */
   | { type: "stage"; event: "advanced" | "held" | "resumed" | "stopped"; step: number; circumstance: object }
-  /** Another tool asked for the release of a head. */
+  /** Another tool requested the release of a head. */
   | { type: "check_release"; circumstance: object }
   /** Stops the automatic apply. */
   | { type: "stop_automation"; code: string; reason: string }

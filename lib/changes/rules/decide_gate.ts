@@ -10,7 +10,7 @@ export const GATE_STATES = ["allowed", "waiting", "refused"] as const;
 /** The answer to a request for a release. */
 export interface GateDecision {
   state: (typeof GATE_STATES)[number];
-  /** The change that releases the head; null where there is none. */
+  /** The change that releases the head; null if there is none. */
   change_id: string | null;
   /** Why it is not allowed, in sentences. */
   reasons: string[];
@@ -30,11 +30,11 @@ export interface Release {
 /** Facts about a target when a tool requests a release. */
 export interface GateFacts {
   head: string;
-  /** The approved or applied change whose last consent is newest. */
+  /** The approved or applied change with the newest last consent. */
   newest: Release | undefined;
-  /** The change that holds the target. */
+  /** The owner of the target: its newest applied change. */
   owner: string | null;
-  /** The rejection that an apply of `newest` would meet, or the use of its consents where it is applied. */
+  /** The rejection that an apply of `newest` would meet; if it is applied, a use of its consents. */
   obstacle: AppError | undefined;
   /** The newest change with the head that waits for consents, with what it lacks. */
   pending: { release: Release; overdue: string | undefined; missing: readonly MissingConsent[] } | undefined;

@@ -76,7 +76,7 @@ export interface EventDetail {
   reason?: string;
   /** The stages of a proposal: the shares of its steps, and their feeder. */
   stages?: { shares: readonly number[]; fed_by: string };
-  /** The step where a rollout stood. */
+  /** The step of a rollout before the event. */
   step?: number;
   /** The next entry id at the moment when an advance on a target system was ordered. */
   ordered?: number;
@@ -85,7 +85,7 @@ export interface EventDetail {
   /** Digests of the values that the approver saw, or for a minor change of those at its proposal. */
   seen?: string[];
   digest?: string;
-  /** The chat message that asked for a model's draft. */
+  /** The chat message that requested a model's draft. */
   message_id?: string;
   /** Digest of the content that an erasure left. */
   remaining_digest?: string;
@@ -132,7 +132,7 @@ export function listTargets({ tenant, detail }: { tenant: string; detail: string
   return target === undefined ? [] : [{ ...facts, tenant_id: tenant, target }];
 }
 
-/** Returns the facts of an entry about one target; undefined where it reports nothing about it. */
+/** Returns the facts of an entry about one target; undefined if it reports nothing about it. */
 export const findTargetFacts = (entry: Parameters<typeof listTargets>[0], key: { tenant_id: string; target: string }) =>
   listTargets(entry).find((one) => isSameTarget(one, key));
 

@@ -19,6 +19,6 @@ export const strictObject = <T extends z.ZodRawShape>(shape: T) =>
 export const describeUnknownFields = (keys: readonly string[], known: readonly string[]): string =>
   `has no field ${keys.map((key) => `${key}: ${suggestWord(key, known)}`).join(" ")}`;
 
-/** Suggests the known word that was probably meant; lists all where none is similar. */
+/** Suggests the known word that was probably meant; lists all words if none is similar. */
 export const suggestWord = (word: string, known: readonly string[]): string =>
   isMisspelling(word, known) ? `did you mean ${findNearest(word, known)}?` : `known are ${known.join(", ")}`;

@@ -87,7 +87,7 @@ export function listGates(
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status } = change;
-  const { given, needed } = countQuorum(change, intent);
+  const { received, needed } = countQuorum(change, intent);
   const missing = listMissingConsents(change, intent);
   const unreachable = (rule: string): string =>
     missing.some((one) => one.rule === rule && one.unreachable)
@@ -101,8 +101,8 @@ export function listGates(
     else
       add(
         "consent",
-        given >= needed ? "pass" : "block",
-        `${given} of ${needed} ${needed === 1 ? "consent" : "consents"}${unreachable(QUORUM)}`,
+        received >= needed ? "pass" : "block",
+        `${received} of ${needed} ${needed === 1 ? "consent" : "consents"}${unreachable(QUORUM)}`,
       );
     for (const { rule, count, of } of missing.filter(({ rule }) => rule !== QUORUM))
       add(

@@ -50,7 +50,7 @@ export function findGoal(kpi: string, state: KpiState, intent: Intent): KpiGoal 
   return { baseline, target: DOWN_IS_GOOD.includes(kpi) ? baseline - step : baseline + step, weight: 1 };
 }
 
-/** +1 where up is good, -1 where down is: by the intent's target, else by the KPI's nature. */
+/** Returns +1 if a higher value is better, -1 if a lower one is: by the intent's target, or else by the KPI's nature. */
 export function kpiDirection(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 {
   const stated = intent.kpis[kpi];
   if (stated) return stated.target >= stated.baseline ? 1 : -1;
@@ -64,7 +64,10 @@ export const goodDirection = (kpi: string, intent: Pick<Intent, "kpis">): GoodDi
 /** Returns true if a KPI's newest value is stale. */
 export const isStale = (fed_at: string, now: number): boolean => now - Date.parse(fed_at) > STALE_MS;
 
-/** The moment at which a KPI's deadline is over; a date is over with its day. Infinity where the intent gives none. */
+/**
+ * Returns when a KPI's deadline has passed, in milliseconds since the epoch: a date at the end of its UTC day; Infinity without
+ * one.
+ */
 export function goalDeadline({ deadline }: Pick<KpiGoal, "deadline"> = {}): number {
   if (deadline === undefined) return Infinity;
   return Date.parse(deadline) + (deadline.length === "2026-12-31".length ? DAY_MS : 0);

@@ -17,7 +17,7 @@ export const describeSideEffect = (kpi: string, delta: number, good: GoodDirecti
 export const describeRegression = (baseline: number, value: number): string =>
   describeDelta(Number((value - baseline).toPrecision(12)), value > baseline ? "down" : "up");
 
-/** The movement that a gain stands for: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
+/** Describes a gain as movement: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */
 export const describeGain = (gain: number, good: GoodDirection): string => describeDelta(gainToDelta(gain, good), good);
 
 /** The expected movement: `to fall by 0.02`. */

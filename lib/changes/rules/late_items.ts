@@ -7,7 +7,7 @@ export function isItemStated({ rationale, approval_note, approvals }: Change, it
   return texts.some((text) => text?.trim());
 }
 
-/** Returns whether an item can be added to a change later. */
+/** Returns true if an item can be added to a change later. */
 export const isItemMissing = (change: Change, item: LateItem): boolean =>
   isDecided(change) && !listLateItems(change).includes(item) && !isItemStated(change, item);
 

@@ -19,11 +19,11 @@ export interface MandateApproval {
 export const isMandateApproval = ({ approver }: Pick<Approval, "approver">): boolean =>
   parseMandateName(approver) !== undefined;
 
-/** Returns the mandate that approved a change; undefined where none did. */
+/** Returns the mandate that approved a change; undefined if none did. */
 export const findApprovingMandate = ({ approvals }: Pick<Change, "approvals">): string | undefined =>
   parseMandateName(approvals.find(isMandateApproval)?.approver);
 
-/** Returns true where a mandate's consent counts; `inactive` marks one that does not now. */
+/** Returns true if a mandate's consent counts; `inactive` marks one that does not now. */
 export const isApprovedByMandate = (
   { approvals }: Pick<Change, "approvals">,
   { mandates }: Pick<Policy, "mandates">,

@@ -12,7 +12,7 @@ type Rules = {
   [K in keyof Required<Narrowing>]: (before: MandateBounds[K], after: NonNullable<Narrowing[K]>) => string | undefined;
 };
 
-/** Returns +1 where up is good for a KPI, -1 where down is. */
+/** Returns +1 if a higher value of a KPI is better, -1 if a lower one is. */
 export type FindDirection = (kpi: string) => 1 | -1;
 
 /**

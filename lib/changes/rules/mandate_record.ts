@@ -90,7 +90,7 @@ export const MANDATE_EVENTS = [
 /** Returns true for an event about a mandate. */
 export const isMandateEvent = (type: string): boolean => (MANDATE_EVENTS as readonly string[]).includes(type);
 
-/** A mandate that nobody has signed. */
+/** Creates a mandate without signatures. */
 export const makeDraft = (
   draft: Pick<MandateRecord, "mandate_id" | "bounds" | "systems" | "created_at" | "note">,
 ): MandateRecord => ({

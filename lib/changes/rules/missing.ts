@@ -80,8 +80,8 @@ export function listMissingOrdinaryConsents(change: Change, intent: Electorate):
 /**
  * Counts the consents of the tier's quorum and those that it needs. An owner's consent counts if the owner is also an approver.
  */
-export const countQuorum = (change: Change, intent: Electorate): { given: number; needed: number } => ({
-  given: countElectors(listValidNames(change, intent), intent),
+export const countQuorum = (change: Change, intent: Electorate): { received: number; needed: number } => ({
+  received: countElectors(listValidNames(change, intent), intent),
   needed: countRequiredConsents(change, intent.policy),
 });
 

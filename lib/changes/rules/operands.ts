@@ -19,7 +19,7 @@ export function listOperands(change: Change): readonly Change[] {
   });
 }
 
-/** Splits the id of an operand into that of its change, and the number of a plan's entry. */
+/** Splits an operand's id into the id of its change and the number of a plan's entry. */
 export function parseOperandId(id: string): { change_id: string; entry?: number } {
   const [change_id, entry] = id.split(SEPARATOR) as [string, string?];
   return entry === undefined ? { change_id } : { change_id, entry: Number(entry) };

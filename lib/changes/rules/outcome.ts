@@ -317,7 +317,7 @@ function measureLater(
 export const isJudged = ({ verdict }: Pick<Outcome, "verdict">): boolean =>
   verdict !== "inconclusive" && verdict !== "too_early";
 
-/** Returns whether the outcome ended before its horizon. */
+/** Returns true if the outcome ended before its horizon. */
 export const isCutShort = ({
   ended_by,
   judged_from,

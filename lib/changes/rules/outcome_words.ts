@@ -52,13 +52,17 @@ export const listCaveats = (outcome: SharedMovement): string[] =>
     : [describeSharing(outcome), describeScope(outcome)].filter((words) => words !== "");
 
 /** The verdict in a word or two. */
-export const describeVerdict = ({ verdict, state }: { verdict: string; state: "open" | "final" }): string =>
-  verdict !== "too_early" ? verdict : state === "final" ? "ended too early to judge" : "too early to judge";
+export function describeVerdict({ verdict, state }: { verdict: string; state: "open" | "final" }): string {
+  if (verdict !== "too_early") return verdict;
+  return state === "final" ? "ended too early to judge" : "too early to judge";
+}
 
 /** Says how many other changes share the movement; empty if none do. */
 export const describeSharing = ({ shared_count: count }: Pick<SharedMovement, "shared_count">): string =>
   count === 0 ? "" : `shared with ${count} other${count === 1 ? "" : "s"}`;
 
 /** Says whose KPI it is; empty if it is only of the change's tenant. */
-const describeScope = ({ scope }: Pick<SharedMovement, "scope">): string =>
-  scope === "product" ? "a KPI of the whole product" : scope === "other_tenant" ? "a KPI of another tenant" : "";
+function describeScope({ scope }: Pick<SharedMovement, "scope">): string {
+  if (scope === "product") return "a KPI of the whole product";
+  return scope === "other_tenant" ? "a KPI of another tenant" : "";
+}

@@ -40,10 +40,10 @@ const FIELD_BY_ACTION: { readonly [action in PermissionAction]?: PermissionField
   accept_loss: "accept_clock",
 };
 
-/** Returns the list of an action; undefined where the intent has none. */
+/** Returns the list of an action; undefined if the intent has none. */
 export const findListedNames = (action: PermissionAction, { permissions }: PermissionRules): string[] | undefined =>
   permissions[FIELD_BY_ACTION[action] ?? (action as PermissionField)];
 
-/** Returns true where the intent lists who may do this. */
+/** Returns true if the intent lists who may take an action. */
 export const isListed = (action: PermissionAction, policy: PermissionRules): boolean =>
   findListedNames(action, policy) !== undefined;

@@ -33,13 +33,13 @@ export function requirePermission(action: PermissionAction, claimed: Actor, inte
   const isNamed = actor !== null && permitted.includes(normalizeName(actor));
   if (isNamed && (!isListed(action, intent.policy) || !isOnlyClaimed(claimed, intent)))
     return requireGroups(actor, claimed, intent, "not_permitted");
-  const explanation =
-    actor === null
-      ? "nobody is named in actor"
-      : isNamed
-        ? `nothing but the request says that this is ${actor}`
-        : `${actor} is not one of them`;
+  const explanation = explainNotPermitted(actor, isNamed);
   throw new AppError("not_permitted", `${action} is for ${permitted.join(", ")}, and ${explanation}`, { action });
+}
+
+function explainNotPermitted(actor: string | null, isNamed: boolean): string {
+  if (actor === null) return "nobody is named in actor";
+  return isNamed ? `nothing but the request says that this is ${actor}` : `${actor} is not one of them`;
 }
 
 /** Returns true for a name that is only claimed and has no key. */

@@ -31,12 +31,10 @@ export function judgeTier(input: TierInput, policy: Policy, minorToday: number):
   return input.tier === "minor" && explainNotMinor(input, policy, minorToday) === undefined ? "minor" : "standard";
 }
 
-const explainMajor = ({ reversible, risk }: TierInput): string | undefined =>
-  reversible === false
-    ? "It is not minor: what cannot be undone is major."
-    : risk === "high"
-      ? "It is not minor: a high risk is major."
-      : undefined;
+function explainMajor({ reversible, risk }: TierInput): string | undefined {
+  if (reversible === false) return "It is not minor: what cannot be undone is major.";
+  return risk === "high" ? "It is not minor: a high risk is major." : undefined;
+}
 
 /** Explains in one sentence why a proposal is not minor; undefined if it is. */
 export function explainNotMinor(input: TierInput, policy: Policy, minorToday: number): string | undefined {
@@ -71,7 +69,7 @@ export function explainNotMinor(input: TierInput, policy: Policy, minorToday: nu
   return undefined;
 }
 
-/** Names the tenant where the rule is for some tenants only. */
+/** Names the tenant if the rule applies only to some tenants. */
 const describeTenant = ({ tenant_id }: ChangeEntry, { tenants }: Scope): string =>
   tenants ? ` for tenant ${tenant_id}` : "";
 
@@ -104,12 +102,14 @@ export function requireApprover(change: Change, approver: string, intent: Electo
 /** Requires a person who may decide on the change: an approver, or an owner of its target. Errors: 403 `not_an_approver`. */
 export function requireDecider(change: Change, name: string, intent: Electorate): void {
   if (isDecider(change, name, intent)) return;
-  const problem = isAgent(name, intent)
-    ? "is an agent's name, and agents give no consent"
-    : canBeApprover(name)
-      ? "is not among the intent's approvers"
-      : "is no person's name, and only people give consent";
-  throw new AppError("not_an_approver", `${name} ${problem}`);
+  throw new AppError("not_an_approver", `${name} ${explainNotDecider(name, intent)}`);
+}
+
+function explainNotDecider(name: string, intent: Electorate): string {
+  if (isAgent(name, intent)) return "is an agent's name, and agents give no consent";
+  return canBeApprover(name)
+    ? "is not among the intent's approvers"
+    : "is no person's name, and only people give consent";
 }
 
 /** Returns true if this person may decide on the change. */

@@ -154,7 +154,8 @@ function describeJsonType(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "string") return undefined;
-    return value === null ? "null" : Array.isArray(value) ? "a JSON list" : `a JSON ${typeof value}`;
+    if (value === null) return "null";
+    return Array.isArray(value) ? "a JSON list" : `a JSON ${typeof value}`;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ export const HEAD_PATTERN = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** Prefix of targets whose value must name repository and environment. */
 const DEPLOY_PREFIX = "deploy/";
 
-/** Returns true where a pattern may match a deployment. */
+/** Returns true if a pattern may match a deployment. */
 export function canMatchDeployment(pattern: string): boolean {
   const [stem = ""] = normalizeTarget(pattern).split("*");
   return stem.startsWith(DEPLOY_PREFIX) || (pattern.includes("*") && DEPLOY_PREFIX.startsWith(stem));

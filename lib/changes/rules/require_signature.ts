@@ -49,7 +49,7 @@ export function signatureFacts(decision: SignableDecision, policy: Policy, actor
   return {};
 }
 
-/** Decisions that need a signature where only signed decisions count. */
+/** Decisions that need a signature if only signed decisions count. */
 const CONSENTS: ReadonlySet<string> = new Set([
   "approve",
   "deny",
@@ -69,7 +69,7 @@ const CONSENTS: ReadonlySet<string> = new Set([
 /** Actions that must be signed only by a name with keys: they are safe, or only set a value that has consent. */
 const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore", "stage_hold"]);
 
-/** Actions that a name with keys must sign where the intent lists who may do them. */
+/** Actions that a name with keys must sign if the intent lists who may take them. */
 const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);
 
 function rejectUnsigned({ type, name, over_drift }: SignableDecision, policy: Policy, actor: Actor): void {

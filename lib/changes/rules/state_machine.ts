@@ -211,14 +211,14 @@ function decideApproval(
   requireGroups(name, actor, intent);
   const added = { approver: name, note, at: "", ...pickKey(signature), ...pickGroups(actor) };
   const after = { ...change, approvals: [...change.approvals, added] };
-  const { given, needed } = countQuorum(after, intent);
+  const { received, needed } = countQuorum(after, intent);
   const decided = {
     decision: "approved",
     status: change.status,
     approver: name,
     note,
     ...(seen && { seen }),
-    progress: `${given} of ${needed}`,
+    progress: `${received} of ${needed}`,
   };
   const missing = listMissingOrdinaryConsents(after, intent);
   const isSigned = isSignedAsRequired({ approver: name, ...pickKey(signature) }, intent.policy.signing);
@@ -256,7 +256,7 @@ function decideEmergencyApproval(
   requireEmergencyApprover(change, name, intent);
   requireGroups(name, actor, intent);
   const before = countEmergencyConsents(change, intent)!;
-  if (before.given < before.needed && hasConsented(change, name, intent, true))
+  if (before.received < before.needed && hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,
     });
@@ -264,7 +264,7 @@ function decideEmergencyApproval(
     ...change.approvals,
     { approver: name, note, at: "", emergency: true as const, ...pickKey(signature), ...pickGroups(actor) },
   ];
-  const { given, needed } = countEmergencyConsents({ ...change, approvals }, intent)!;
+  const { received, needed } = countEmergencyConsents({ ...change, approvals }, intent)!;
   const decided = {
     decision: "approved",
     emergency: true,
@@ -272,9 +272,9 @@ function decideEmergencyApproval(
     approver: name,
     note,
     ...(seen && { seen }),
-    progress: `${given} of ${needed}`,
+    progress: `${received} of ${needed}`,
   };
-  if (given < needed || change.status === "applied") return decided;
+  if (received < needed || change.status === "applied") return decided;
   return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 

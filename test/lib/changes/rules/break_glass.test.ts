@@ -39,10 +39,10 @@ test.each<[string, object[], object, number]>([
   ["of one who is not named", [emergency("ona"), emergency("cy")], {}, 1],
   ["of the proposer", [emergency("ona"), emergency("pat")], {}, 1],
   ["of the proposer, who may", [emergency("ona"), emergency("pat")], { self_approval: true }, 2],
-])("emergency consents count %s", (_, approvals, policy, given) => {
+])("emergency consents count %s", (_, approvals, policy, received) => {
   const intent = under(policy);
-  expect(countEmergencyConsents(change(approvals), intent)).toEqual({ given, needed: 2 });
-  expect(isEmergencyApproved(change(approvals), intent)).toBe(given === 2);
+  expect(countEmergencyConsents(change(approvals), intent)).toEqual({ received, needed: 2 });
+  expect(isEmergencyApproved(change(approvals), intent)).toBe(received === 2);
   expect(isEmergencyApproved(change(approvals, { review: undefined }), intent)).toBe(false);
   expect(countEmergencyConsents(change(approvals), makeIntent().intent)).toBeUndefined();
   expect(isEmergencyApproved(change(approvals), makeIntent().intent)).toBe(false);

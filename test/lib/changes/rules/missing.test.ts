@@ -84,11 +84,11 @@ test("an emergency's consents leave nothing missing, and count for no quorum", (
   const urgent = change([], { approvals, review: { due: "2026-01-03T00:00:00.000Z" } });
   expect(listMissingConsents(urgent, intent)).toEqual([]);
   expect(listMissingOrdinaryConsents(urgent, intent)).toEqual([{ rule: QUORUM, count: 1, of: [] }]);
-  expect(countQuorum(urgent, intent)).toEqual({ given: 0, needed: 1 });
+  expect(countQuorum(urgent, intent)).toEqual({ received: 0, needed: 1 });
 });
 
 test("an owner counts for the quorum where approvers name them", () => {
   const owners = [{ targets: ["*"], approvers: ["fin"] }];
   const { intent } = makeIntent({ policy: { approvers: ["ana"], owners } });
-  expect(countQuorum(change(["fin", "Ana", "ana"]), intent)).toEqual({ given: 1, needed: 1 });
+  expect(countQuorum(change(["fin", "Ana", "ana"]), intent)).toEqual({ received: 1, needed: 1 });
 });
