@@ -1,4 +1,4 @@
-/** One change: the answer to each of an approver's doubts, in the order in which they come. */
+/** The page of one change, in the order of an approver's questions. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive, isReviewDue } from "../../../lib/changes/rules/current_state.ts";
@@ -73,11 +73,11 @@ export function ChangePage({ id }: { id: string }) {
           : event?.type === "tick" && (!!shown.current?.drift || !!shown.current?.exposure),
     },
   );
-  // A name that is given in a dialog asks for other acts: the dialog stays over what it was opened on.
+  // A name entered in a dialog starts another read: the change stays shown meanwhile, with the dialog over it.
   const change = data ?? (shown.current?.change_id === id ? shown.current : undefined);
   shown.current = change;
   const { data: intent, error: noIntent } = useIntent();
-  // A value is first shown against what was there before it, and against nothing only where nothing was.
+  // The history is read first, so that a value is not shown as new before its predecessor is known.
   const { data: history, error: noHistory } = useResource(change ? `history ${id}` : null, (signal) =>
     readHistory(change!, signal),
   );
@@ -109,7 +109,7 @@ export function ChangePage({ id }: { id: string }) {
   );
 }
 
-/** A decision after which the reader went on to another change, whose page tells of it. */
+/** A decision after which the reader went on to another change; the page of that change confirms it. */
 const lastDecision = createValue<{ at: string; decided: DecisionResult; title: string; id: string } | undefined>(
   undefined,
 );

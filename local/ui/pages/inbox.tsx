@@ -1,4 +1,4 @@
-/** The first page: what waits for the reader, then what else needs somebody. */
+/** The first page: changes that wait for the reader, then concerns and own proposals. */
 import type { InboxItem } from "../core/api_types.ts";
 import { apiUrl } from "../core/api.ts";
 import { formatCount } from "../core/format.ts";
@@ -83,7 +83,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
 
 const Count = ({ of }: { of: number }) => <span class="count">{of}</span>;
 
-/** The first of a list, and how many there are; a list that has none is left out. */
+/** The first items of a list and their total; nothing if the list is empty. */
 function Group({ title, items, total }: { title: string; items: readonly InboxItem[]; total: number }) {
   if (total === 0) return null;
   return (

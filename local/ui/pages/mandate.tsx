@@ -1,4 +1,4 @@
-/** One mandate: what it allows, what is used and left, and what came of it. */
+/** One mandate: its bounds, its use, and the changes that it approved. */
 import { useState } from "preact/hooks";
 import { normalizeName } from "../../../lib/changes/rules/names.ts";
 import type { MandateDetail } from "../core/api_types.ts";

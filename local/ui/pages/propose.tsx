@@ -1,4 +1,4 @@
-/** A proposal: stated in full, with the policy's answer foretold before it is sent. */
+/** The page of a proposal: its form, and a preview of the policy's answer. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../lib/changes/rules/current_state.ts";
 import type { AuditEntry, ChangeDetail, ProposalAnswer } from "../core/api_types.ts";
@@ -35,7 +35,7 @@ import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 /** The largest request that the service takes. */
 const MAX_REQUEST_BYTES = 65_536;
 
-/** A new proposal, or one in the place of a change that the address names. */
+/** A new proposal, or one that supersedes or promotes the change in the address. */
 export function ProposePage({ route: { query } }: { route: Route }) {
   const name = useValue(personName);
   const promotes = query.get("promotes");
@@ -212,7 +212,7 @@ function readStoredDraft(address: string): Draft | undefined {
   return stored.address === address ? stored.draft : undefined;
 }
 
-/** The first field that is not right may be far from the button, on a phone out of sight. */
+/** Focuses the first invalid field, which may be out of sight. */
 const focusFirstFault = () => document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
 
 const Sent = ({ proposed, instead }: { proposed: ProposalAnswer; instead: Superseding | undefined }) => (

@@ -157,7 +157,7 @@ interface Checks {
   clock?: { ok: boolean };
 }
 
-/** Looks whether the clock is far behind the log, so that it is said before a write is refused for it. */
+/** Checks the clock against the log, so that the page warns before a write is rejected. */
 function checkClock(): () => void {
   const gone = new AbortController();
   const report = (checks: Checks | undefined): void => void (checks?.clock && clockBehind.set(!checks.clock.ok));

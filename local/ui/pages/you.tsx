@@ -1,4 +1,4 @@
-/** Who one is here, what one signs with, and a new passkey for the intent. */
+/** The reader's keys, and a new passkey for the intent. */
 import { useState } from "preact/hooks";
 import { NotSentError } from "../core/api.ts";
 import { formatJson } from "../core/format.ts";
@@ -70,7 +70,7 @@ const Listed = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => 
   </Panel>
 );
 
-/** Makes a passkey; nothing of it is sent anywhere. */
+/** Creates a passkey without sending anything. */
 function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
   const [line, setLine] = useState<object | undefined>();
   const [error, setError] = useState<unknown>();

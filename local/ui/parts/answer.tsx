@@ -1,4 +1,4 @@
-/** An answer of the service to a question in words, with what it was made of. */
+/** A chat answer of the service, with its sources and drafts. */
 import { useState } from "preact/hooks";
 import type { ChatAnswer } from "../core/api_types.ts";
 import { post } from "../core/api.ts";
@@ -10,11 +10,11 @@ import { Failure } from "./notice.tsx";
 import { FormButtons, useSubmit } from "./form_submit.tsx";
 import { UserText, Prose, ShortId } from "./text.tsx";
 
-/** Asks the service; nothing is approved, applied or rolled back by it. */
+/** Asks the service; a question never approves, applies or rolls back anything. */
 export const askService = (fields: Record<string, string>): Promise<ChatAnswer> =>
   post<ChatAnswer>("api/chat", { ...fields, author: personName.get() || undefined });
 
-/** The reply, the queries and changes that it names, the memories that it used, and its drafts. */
+/** The reply with its queries and changes, the memories used, and its drafts. */
 export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) => (
   <section aria-label="Answer" aria-live="polite">
     <p class="quiet">{reply.mode === "llm" ? "The model, unverified:" : "The service, by rules:"}</p>
@@ -47,7 +47,7 @@ export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) 
   </section>
 );
 
-/** A draft of the model: a change to store as a proposal or to propose in the reader's own name, or a task. */
+/** A draft of a change or a task; a change is stored as a proposal or proposed under the reader's name. */
 function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
   const [{ kind, stored, draft_id, change_id, reason, content }, setShown] = useState(of);
   const fields = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Signs: a shape next to every word, so that colour is never the only difference. */
+/** Icons next to status words, so that colour is never the only difference. */
 import type { JSX } from "preact";
 import type { Badge as MarkOf, Shape } from "../domain/statuses.ts";
 
@@ -29,14 +29,14 @@ const SHAPES: Readonly<Record<Shape, JSX.Element>> = {
   dash: <path d="M3 8h10" />,
 };
 
-/** A shape alone, next to a word. */
+/** An icon without a word. */
 export const Icon = ({ shape }: { shape: Shape }) => (
   <svg class="sign" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
     {SHAPES[shape]}
   </svg>
 );
 
-/** A word with its shape. */
+/** A status word with its icon. */
 export const StatusBadge = ({ of: { word, shape, tone } }: { of: MarkOf }) => (
   <span class={`mark ${tone}`}>
     <Icon shape={shape} />

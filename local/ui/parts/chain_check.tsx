@@ -1,4 +1,4 @@
-/** Checks the chain in this browser: with a bar, since a long log takes its time, and a way to call it off. */
+/** Check of the chain in this browser, with progress and a way to stop it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumber } from "../core/format.ts";
 import { findReceipt } from "../domain/receipts.ts";
@@ -8,7 +8,7 @@ import { UserText } from "./text.tsx";
 
 type Walked = Awaited<ReturnType<typeof walkChain>>;
 
-/** A button that checks entries from `from` to the newest, and says what came of it. */
+/** A button that checks the entries from `from` to the newest, and the result. */
 export function ChainCheck({ from, origin, label }: { from: number; origin: string; label: string }) {
   const [done, setDone] = useState<{ checked: number; total: number } | undefined>();
   const [result, setResult] = useState<Walked | undefined>();

@@ -1,4 +1,4 @@
-/** Changes as people name them: by title and person, never by their ids. */
+/** Changes by title and proposer instead of ids. */
 import type { Related } from "../core/api_types.ts";
 import { localizeTimes } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
@@ -25,13 +25,13 @@ export const ChangeName = ({ of }: { of: Pick<Related, "change_id" | "summary" |
   </>
 );
 
-/** Status of such a change, and a sign if the host product shows it no more. */
+/** The status of a change, with its drift. */
 export function ChangeBadge({ of }: { of: NamedChange }) {
   const drifted = useDrift(of.status === "applied");
   return <StatusBadge of={statusBadge({ ...of, drift: drifted.get(of.change_id) })} />;
 }
 
-/** A list of changes with where each stands. */
+/** A list of changes with their statuses. */
 export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
   <ul class="plain">
     {of.map((one) => (
@@ -42,7 +42,7 @@ export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
   </ul>
 );
 
-/** A message of the service, with the changes in it as links. */
+/** A message of the service whose change ids are links. */
 export const LinkedMessage = ({ text, related }: { text: string; related: readonly Related[] }) => (
   <>
     {splitMessage(localizeTimes(text)).map(({ text: part, id }, index) => {

@@ -1,4 +1,4 @@
-/** A KPI over time, with levels to compare it with and marks for what was done. */
+/** Chart of a KPI with reference levels, applies and rollbacks. */
 import type { FindRow } from "../core/api_types.ts";
 import { formatDateTime, formatDay, formatNumber } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
@@ -13,12 +13,12 @@ export interface ChartLine {
   value: number;
 }
 
-/** A moment, in seconds. */
+/** An apply or rollback; `at` in seconds. */
 export interface ChartEvent {
   kind: "apply" | "rollback";
   label: string;
   at: number;
-  /** The change that it is of, to name and link it. */
+  /** The change, to be named and linked. */
   change?: Pick<FindRow, "change_id" | "summary" | "target">;
 }
 
@@ -108,7 +108,7 @@ export function Chart({
   );
 }
 
-/** Returns the range of values with a little room on both sides; `room` is that of a single value. */
+/** Returns the range of values with a margin; `room` is the margin of a single value. */
 function widen(values: readonly number[], room: number): [number, number] {
   const [from, to] = [Math.min(...values), Math.max(...values)];
   const margin = to === from ? room : (to - from) * 0.08;

@@ -5,7 +5,7 @@ import { countApprovals } from "../domain/sentences.ts";
 type CountedChange = Pick<Change, "status" | "approvals" | "required_approvers"> &
   Partial<Pick<ChangeDetail, "missing">>;
 
-/** "1 of 2 consents", for what still waits: those that count today where the service says what is missing. */
+/** "1 of 2 consents" of a pending change; only approvals that count under the intent in force, if the service lists what is missing. */
 export function ConsentCount({
   change: { status, approvals, required_approvers, missing },
 }: {

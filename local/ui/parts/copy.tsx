@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Code } from "./text.tsx";
 
-/** Puts text on the clipboard; where the browser refuses, the text is selected instead. */
+/** Copies text to the clipboard; asks the reader to copy it if the browser forbids that. */
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [done, setDone] = useState<string | undefined>();
   const timer = useRef<ReturnType<typeof setTimeout>>();
@@ -22,7 +22,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   );
 }
 
-/** A command or a text to take along. */
+/** A command or text with a copy button. */
 export const CopyBlock = ({ text, label }: { text: string; label: string }) => (
   <div class="copy-block">
     <Code label={label}>{text}</Code>

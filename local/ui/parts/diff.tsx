@@ -12,9 +12,9 @@ const SPOKEN_SIGN = { same: "", before: "removed: ", after: "added: " } as const
 const MAX_LINES = 400;
 const MAX_PATHS = 12;
 
-/** Two texts: what differs in one line a member, then line by line with what stays folded; `undefined` is "not there". */
+/** Two texts: the members that differ, then all lines with unchanged ones folded; `undefined` is no text. */
 function Diff({ before, after, label }: { before: string | undefined; after: string | undefined; label: string }) {
-  // The page is drawn again with each event of the log.
+  // The page is drawn again with each event of the log; the comparison is made once.
   const { lines, paths } = useMemo(
     () => ({
       lines: diffLines(before ?? "", after ?? ""),
@@ -31,14 +31,14 @@ function Diff({ before, after, label }: { before: string | undefined; after: str
   );
 }
 
-/** The values of two sides, or the lines of a patch, which needs no other side. */
+/** The difference of two values, or the lines of a patch. */
 export function ValueDiff({ before, after, label }: { before: TargetValue; after: TargetValue; label: string }) {
   const text = (side: TargetValue) => (side?.value === undefined ? undefined : formatJson(side.value));
   if (isPatch(after?.value)) return <Patch text={after.value.patch} label={label} />;
   return <Diff before={text(before)} after={text(after)} label={label} />;
 }
 
-/** A patch in the unified format, as it was given. */
+/** A patch in the unified format. */
 const Patch = ({ text, label }: { text: string; label: string }) => <Lines lines={patchLines(text)} label={label} />;
 
 /** The members that differ, at most twelve. */
@@ -98,14 +98,14 @@ function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) 
   );
 }
 
-/** Returns how many lines are shown before the reader asks for all; those that are folded do not count. */
+/** Returns the number of lines that are shown at first; folded lines do not count towards the limit. */
 function cutAt(lines: readonly DiffLine[]): number {
   let changed = 0;
   const end = lines.findIndex(({ side }) => side !== "same" && ++changed > MAX_LINES);
   return end === -1 ? lines.length : end;
 }
 
-/** Unchanged lines, folded until they are asked for. */
+/** Unchanged lines, folded until the reader opens them. */
 function Gap({ block: { lines } }: { block: Block }) {
   const [open, setOpen] = useState(false);
   if (open) return <DiffLines of={lines} />;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-/** Details whose content is read or written out once they are opened. */
+/** Details whose content is drawn once they are opened. */
 export function Disclosure({
   summary,
   class: extra = "",

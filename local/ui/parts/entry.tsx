@@ -6,7 +6,7 @@ import { Code, Sentence } from "./text.tsx";
 
 const MAX_REASON = 200;
 
-/** An entry in a sentence, by request with its reason, and its detail on demand. */
+/** An entry as a sentence, optionally with its reason, and its detail on demand. */
 export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
   const { reason, ...described } = describe(entry);
   const shown = typeof reason === "object" ? { ...reason, given: shorten(reason.given, MAX_REASON) } : reason;
@@ -24,7 +24,7 @@ export function EntryText({ entry, withReason = false }: { entry: AuditEntry; wi
   );
 }
 
-/** Detail is JSON text where it carries facts; anything else is shown as it is. */
+/** Formats a detail that is JSON; any other text is returned unchanged. */
 function formatDetail(detail: string): string {
   try {
     return formatJson(JSON.parse(detail));

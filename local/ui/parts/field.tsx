@@ -7,7 +7,7 @@ interface Labelled {
   error?: string | undefined;
 }
 
-/** A labelled control with its hint and its error, tied together for those who do not see them. */
+/** A labelled control whose hint and error are linked for screen readers. */
 function Labelled({ label, hint, error, children }: Labelled & { children: (ids: Ids) => ComponentChildren }) {
   const id = useId();
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
@@ -47,7 +47,7 @@ type TextProps<E extends HTMLElement> = Labelled &
     first?: boolean;
   };
 
-/** A control for text, which takes the direction of what is typed. */
+/** A text control whose direction follows the typed text. */
 const textControl = (
   tag: "input" | "textarea",
   { label, hint, error, value, onValue, first, ...rest }: TextProps<HTMLInputElement> | TextProps<HTMLTextAreaElement>,
@@ -77,7 +77,7 @@ export const Lines = (
     Pick<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, "rows" | "maxLength" | "required" | "name" | "placeholder">,
 ) => textControl("textarea", props);
 
-/** One of a few words. */
+/** A choice of one option. */
 export function Choice({
   label,
   hint,
@@ -101,7 +101,7 @@ export function Choice({
   );
 }
 
-/** Some of a few words. */
+/** A choice of several options. */
 export const CheckList = ({
   legend,
   options,
@@ -174,7 +174,7 @@ export const FieldList = <N extends string>({
   </>
 );
 
-/** Names on record, to be suggested by fields that name the list. */
+/** Suggestions for fields that refer to the list. */
 export const Suggestions = ({ id, names = [] }: { id: string; names: readonly string[] | undefined }) => (
   <datalist id={id}>
     {names.map((name) => (

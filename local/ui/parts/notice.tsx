@@ -1,4 +1,4 @@
-/** Notices of the page, apart from its content. */
+/** Notices and errors of a page. */
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, NotSentError, ServiceError, UnreachableError } from "../core/api.ts";
 import { adminToken } from "../core/session.ts";
@@ -10,7 +10,7 @@ import { UserText } from "./text.tsx";
 
 const SHAPE: Readonly<Record<Tone, Shape>> = { quiet: "dash", wait: "ring", good: "check", bad: "bang", warn: "bang" };
 
-/** A box with a sentence or two; `alert` reads it out at once. */
+/** A box with a sentence or two; `alert`: screen readers read it immediately. */
 export function Notice({
   tone,
   alert = false,
@@ -68,13 +68,13 @@ export function Failure({
   );
 }
 
-/** Advice when the service wants its token; one that was sent is the wrong one. */
+/** Asks for the admin token, or for the right one if a wrong one was sent. */
 export const describeToken = (where: string): string =>
   adminToken.get() === ""
     ? `Enter the token ${where} and try again.`
     : `The token that was sent is not the right one. Enter it again ${where}.`;
 
-/** Stands where an answer will be, or says why there is none. */
+/** A placeholder until data are read, or the error. */
 export function Pending({ error, what }: { error: unknown; what: string }) {
   if (error === undefined)
     return (
@@ -97,7 +97,7 @@ const INTENT = `{
   "update_epoch": 1
 }`;
 
-/** The product runtime is off: what to start instead. */
+/** Explains how to start the service with a product intent. */
 export const RuntimeOff = () => (
   <section class="empty">
     <h2>The product runtime is off</h2>

@@ -37,7 +37,7 @@ export function Heading({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** The head of a page: its one heading, what it is for, what can be done. */
+/** The head of a page: heading, lead and actions. */
 export const PageHead = ({
   title,
   lead,
@@ -56,7 +56,7 @@ export const PageHead = ({
   </header>
 );
 
-/** A page whose content is being read, or why it cannot be. */
+/** A page whose content is being read, or the error. */
 export const PendingPage = ({ title, error, what }: { title: string; error: unknown; what: string }) => (
   <>
     <PageHead title={title} />

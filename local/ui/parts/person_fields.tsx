@@ -1,4 +1,4 @@
-/** Who sits here: their name, and the token that the service may want. */
+/** Fields for the name of the reader and the admin token. */
 import { useValue } from "../core/hooks.tsx";
 import { adminToken } from "../core/session.ts";
 import { Line } from "./field.tsx";
@@ -23,7 +23,7 @@ export const TokenField = ({ hint = "Kept for this tab.", ...rest }: FieldProps)
   <Line label="Admin token" hint={hint} type="password" autocomplete="current-password" {...rest} />
 );
 
-/** The token of this tab, which is kept as it is typed. */
+/** The token of this tab, stored while it is typed. */
 export const StoredTokenField = () => (
   <TokenField value={useValue(adminToken)} onValue={(entered) => adminToken.set(entered.trim())} />
 );

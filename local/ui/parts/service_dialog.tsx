@@ -38,7 +38,7 @@ const SERVICE_ACTIONS = {
   },
 } as const satisfies Record<string, ActionForm>;
 
-/** Dialog of such an action: asks for a note, and for the end of a freeze. */
+/** Dialog of an action on the service: asks for a note, and for the end of a freeze. */
 export function ServiceDialog({
   act,
   onClose,

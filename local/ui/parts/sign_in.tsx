@@ -1,11 +1,11 @@
-/** Stands before every page where reads are protected and nothing says who reads. */
+/** Sign-in page of a service with protected reads. */
 import { useState } from "preact/hooks";
 import { canRead } from "../core/api.ts";
 import { adminToken, readToken } from "../core/session.ts";
 import { Line } from "./field.tsx";
 import { PageHead, Panel } from "./panel.tsx";
 
-/** Asks for a token, and finds out which of the two it is. */
+/** Asks for a token, and stores it as admin or read token, whichever it is. */
 export function SignInForm() {
   const [token, setToken] = useState("");
   const [fault, setFault] = useState<string | undefined>();

@@ -1,4 +1,4 @@
-/** The brake: freezes the service, or rolls back what was applied last; two taps away on every page. */
+/** The Stop dialog of every page: freezes the service, or rolls back one of the newest applied changes. */
 import { useState } from "preact/hooks";
 import { findActiveFreeze } from "../../../lib/changes/rules/current_state.ts";
 import { useNow } from "../core/hooks.tsx";
@@ -13,7 +13,7 @@ import { Age } from "./time.tsx";
 
 const SHOWN = 8;
 
-/** Offers a freeze, and the rollback of each change that was applied last. */
+/** Offers a freeze, and a rollback of each of the newest applied changes. */
 export function StopDialog({ onClose }: { onClose: () => void }) {
   const [freezing, setFreezing] = useState(false);
   const { data: state } = useServiceState();

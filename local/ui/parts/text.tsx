@@ -1,10 +1,10 @@
-/** Whatever somebody wrote, shown as text and nothing else. */
+/** Texts of users, shown as plain text. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { shortenId, formatNumber, formatJson } from "../core/format.ts";
 import type { Part } from "../../../lib/wording/part.ts";
 
-/** Characters that turn the direction of what follows them, or hide in it: shown by name, so that nothing reads as what it is not. */
+/** Characters that change the text direction or are invisible; shown by their code points, so that they deceive nobody. */
 // oxlint-disable-next-line no-misleading-character-class
 const INVISIBLE = /([\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff])/u;
 
@@ -24,10 +24,10 @@ function showInvisible(text: string): ComponentChildren {
   );
 }
 
-/** An id, an address or a target reads from left to right in every script; a phrase has its own direction. */
+/** Text without spaces, such as an id, reads from left to right; a phrase has its own direction. */
 const textDirection = (text: string, code: boolean): "ltr" | "auto" => (code || !/\s/u.test(text) ? "ltr" : "auto");
 
-/** A name, an id, a line: isolated, so that its direction ends with it. */
+/** A name, an id or a line, isolated so that its text direction ends with it. */
 export function UserText({ text, code = false }: { text: string; code?: boolean }) {
   const isolated = <bdi dir={textDirection(text, code)}>{showInvisible(text)}</bdi>;
   return code ? <code>{isolated}</code> : isolated;
@@ -39,7 +39,7 @@ const JSON_STRING = /("(?:[^"\\\n]|\\.)*")/u;
 /** Starts and ends of marked text. */
 type Ranges = readonly (readonly [start: number, end: number])[];
 
-/** A line that is read by its columns: each string in it is isolated, so that a key stays before its value. */
+/** A line of code, left to right; each string in it is isolated, so that a key stays before its value. */
 export function CodeLine({ text, marked }: { text: string; marked?: Ranges | undefined }) {
   let end = 0;
   return (
@@ -72,7 +72,7 @@ export const ShortId = ({ of }: { of: string }) => <span class="short-id">{short
 
 const LONG = 1200;
 
-/** A paragraph that somebody wrote, with its line breaks; a long one is cut until it is asked for. */
+/** A paragraph of a user with its line breaks; a long one is cut until the reader asks for all. */
 export function Prose({ text, empty = "Nothing was written." }: { text: string; empty?: string }) {
   const [whole, setWhole] = useState(false);
   if (text.trim() === "") return <p class="quiet">{empty}</p>;
@@ -91,7 +91,7 @@ export function Prose({ text, empty = "Nothing was written." }: { text: string; 
   );
 }
 
-/** A sentence made of our words and theirs. */
+/** A sentence with texts of users in it. */
 export function Sentence({ parts }: { parts: readonly Part[] }) {
   return (
     <>
@@ -104,7 +104,7 @@ export function Sentence({ parts }: { parts: readonly Part[] }) {
   );
 }
 
-/** JSON, or any text that is read by its columns. */
+/** A block of JSON or other code. */
 export function Code({ children, label }: { children: string; label: string }) {
   return (
     <pre tabIndex={0} role="region" aria-label={label}>

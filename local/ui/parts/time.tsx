@@ -1,7 +1,7 @@
 import { formatDateTime, formatRelativeTime } from "../core/format.ts";
 import { useNow } from "../core/hooks.tsx";
 
-/** When something was: how long ago, and the exact time on asking. */
+/** A time relative to now, with the exact time as title. */
 export function Age({ at }: { at: string | number }) {
   const now = useNow();
   const iso = new Date(at).toISOString();
@@ -12,7 +12,7 @@ export function Age({ at }: { at: string | number }) {
   );
 }
 
-/** When something was: day and time. */
+/** Date and time. */
 export const Moment = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
     {formatDateTime(at)}

@@ -1,4 +1,4 @@
-/** How many changes wait, in the window's title: for the reader where a name is given, else for anybody. */
+/** The number of waiting changes in the window title: for the reader, or for anybody if no name is set. */
 import type { ServiceEvent } from "../core/live.ts";
 import { useValue, useWaitingCount } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
@@ -28,6 +28,6 @@ const MOVES = ["change_proposed", "consent_decision"];
 const concerns = (event: ServiceEvent): boolean =>
   event === null || (event.type === "audit" && MOVES.includes(event.data.event_type));
 
-/** How many changes wait for consent, as the service's state says. */
+/** Returns the number of pending changes in the service's state. */
 const countPending = ({ dimensions }: { dimensions: { N: { items: { item: string; open: number }[] } } }): number =>
   dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;

@@ -2,7 +2,7 @@ import type { Change } from "../core/api_types.ts";
 import { useUnopenedEntries } from "../domain/plan.ts";
 import { UserText } from "./text.tsx";
 
-/** Says which differences of a plan the reader has not opened. */
+/** Names the differences of a plan that the reader has not opened. */
 export function UnopenedEntries({ change }: { change: Change }) {
   const left = useUnopenedEntries(change);
   if (!change.sets) return null;

@@ -3,7 +3,7 @@ import { lazy } from "../core/lazy.tsx";
 
 const ServiceDialog = lazy(() => import("./service_dialog.tsx").then((part) => part.ServiceDialog));
 
-/** An act on the service whose own button goes once it is done: then the page takes the focus. */
+/** The dialog of an action whose button disappears once it is done: the heading then takes the focus. */
 export function useServiceAction(action: "unfreeze" | "accept_clock") {
   const [stage, setStage] = useState<"asking" | "done" | undefined>();
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A verdict, with what keeps it from being the change's own. */
+/** The verdict on a change, with its caveats. */
 import type { Outcome } from "../core/api_types.ts";
 import { listCaveats } from "../../../lib/changes/rules/outcome_words.ts";
 import { formatDateTime } from "../core/format.ts";
@@ -12,7 +12,7 @@ const END_REASONS: Readonly<Record<NonNullable<Outcome["ended_by"]>, string>> = 
   change: "replaced by another change",
 };
 
-/** The mark; in brackets whether it is final, with whom the movement is shared, and whose figure it is. */
+/** The badge; in brackets its finality and caveats. */
 export function Verdict({ of: outcome }: { of: Outcome }) {
   const { ended_by, verdict, judged_from } = outcome;
   const open = verdict === "too_early" ? `judged from ${formatDateTime(judged_from)}` : "so far";

@@ -5,7 +5,7 @@ import { describeStatus } from "../../domain/sentences.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { UserText, Sentence } from "../../parts/text.tsx";
 
-/** Says that a change is another one by now, and why the decision was refused if it was. */
+/** Explains that the change was altered meanwhile, with the error of the decision if it was sent. */
 export function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown }) {
   const time = useNow();
   return (

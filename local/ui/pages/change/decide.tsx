@@ -1,4 +1,4 @@
-/** The dialog in which a decision is made: about the change as it was when the dialog opened, and no other. */
+/** The dialog of a decision, which applies to the change as it was when the dialog opened. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Decision, Operation } from "../../core/api_types.ts";
@@ -42,7 +42,7 @@ const makeStatementTexts = (action: ChangeAction, change: ChangeDetail, over_dri
   facts: [["Content", <code title={change.digest}>{shortenHash(change.digest)}</code>]],
 });
 
-/** Approves with a key of the person whose name this is. */
+/** Approves with a key of the named person, without a dialog. */
 export const ApproveInOneTap = ({ change, name, onDone, ...sending }: DecisionProps & { name: string }) => (
   <OneTapForm<Answer>
     {...sending}
@@ -55,7 +55,7 @@ export const ApproveInOneTap = ({ change, name, onDone, ...sending }: DecisionPr
   />
 );
 
-/** Decides on a change, under the revision that is shown; `onNext` goes on to what waits next once it is recorded. */
+/** Decides on the shown revision of a change; `onNext` opens the next waiting change once the decision is recorded. */
 export function DecideDialog({
   change: opened,
   action,
@@ -70,7 +70,7 @@ export function DecideDialog({
 }) {
   const actionForm = CHANGE_ACTIONS[action];
   const { now: newer, reread, inDoubt } = useNewer(opened);
-  // A rollback that met a foreign edit is on record: the change is the same one, and is rolled back over the edit.
+  // A rejected rollback records the drift, which raises the revision; the decision goes on with that revision.
   const [drifted, setDrifted] = useState(false);
   const [isOver, setOver] = useState(false);
   const isSame = drifted && newer?.status === "applied";
@@ -130,7 +130,7 @@ export function DecideDialog({
   );
 }
 
-/** The change as it is now, once it is no longer what the dialog shows; `inDoubt`: what moved it may be one's own doing. */
+/** Reads the change again once it differs from the shown one; `inDoubt`: the difference may come from the reader's own request. */
 function useNewer(change: ChangeDetail) {
   const [now, setNow] = useState<ChangeDetail | undefined>();
   const inDoubt = useRef(false);

@@ -12,10 +12,10 @@ import type { ComponentChildren } from "preact";
 
 const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 
-/** Messages of the service when it rejected this person. */
+/** Messages of rejected requests, by action. */
 export type Rejections = Partial<Record<ChangeAction, string>>;
 
-/** The allowed actions, and the others with the reason; `tap` is a consent that is given here, without a dialog. */
+/** The allowed actions, and blocked ones with the reason; `tap` approves without a dialog. */
 export function DecisionBar({
   change,
   offers,
@@ -28,7 +28,7 @@ export function DecisionBar({
   offers: readonly ChangeAction[];
   refusals: Rejections;
   tap?: ComponentChildren;
-  /** Its time is nearly over. */
+  /** It expires within twelve hours. */
   soon: boolean;
   onDecide: (action: ChangeAction) => void;
 }) {
@@ -100,7 +100,7 @@ export function DecisionBar({
   );
 }
 
-/** Returns true where the ordinary way is closed or nearly over. */
+/** Returns true if a freeze or window blocks the change, or it expires soon. */
 const isUrgent = ({ gates }: ChangeDetail, soon: boolean): boolean =>
   soon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
 

@@ -1,4 +1,4 @@
-/** A value that was changed outside Countersign: both values, and what can be done about it. */
+/** A value that was changed outside Countersign: both values, and the allowed actions. */
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { href } from "../../core/router.tsx";
 import { Panel } from "../../parts/panel.tsx";

@@ -1,4 +1,4 @@
-/** Is it worth it? What is expected, against what came of changes like it, and what the KPI has done since. */
+/** The expected gain, the outcome, the chart of the KPI, and the outcomes of similar changes. */
 import { capitalize } from "../../../../lib/wording/part.ts";
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { formatCount, formatNumber, formatSigned } from "../../core/format.ts";
@@ -87,7 +87,7 @@ function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; 
   );
 }
 
-/** Before the apply the newest value stands for the baseline. */
+/** Lists reference levels; before the apply the newest value is the baseline. */
 function listChartLines(
   kpi: string,
   change: ChangeDetail,

@@ -16,7 +16,7 @@ import { useSetter } from "./use_setter.tsx";
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const Undoing = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
 
-/** The look of a change; `before`: what the service set there last. Below it what is known without the host. */
+/** The dry run of a change; `before` is the value that the service set last, `children` are shown without a dry run. */
 export function HostPreview({
   change,
   operation = "apply",
@@ -118,7 +118,7 @@ export function CurrentValue({ change }: { change: ChangeDetail }) {
   );
 }
 
-/** Names the change that set the held value, or shows its digest, for a reader who may not see the value. */
+/** Names the change that set the current value, or shows its digest, to a reader who may not see the value. */
 function CurrentValueByDigest({ change, digest }: { change: ChangeDetail; digest: string | null | undefined }) {
   const setter: Change | undefined = useSetter(change, digest ?? undefined)?.by;
   if (digest === undefined) return null;

@@ -36,7 +36,7 @@ const ITEMS = {
 export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: () => void }) {
   const [item, add] = useState<keyof typeof ITEMS | undefined>();
   const [added, setAdded] = useState(0);
-  // The button that was pressed is gone.
+  // The pressed button is gone, so the heading takes the focus.
   useEffect(() => {
     if (added > 0) document.querySelector<HTMLElement>("h1")?.focus();
   }, [added]);

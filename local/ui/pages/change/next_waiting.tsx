@@ -1,4 +1,4 @@
-/** The change that waits next for the reader, after a decision and by keys. */
+/** The next and previous waiting changes, shown after a decision and opened by keys. */
 import { useRef } from "preact/hooks";
 import type { InboxItem } from "../../core/api_types.ts";
 import { formatNumber } from "../../core/format.ts";
@@ -17,12 +17,12 @@ interface Neighbours {
   keys: KeyAction[];
 }
 
-/** Finds what waits before and after a change, in the order of the inbox. */
+/** Finds the waiting changes before and after a change, in the order of the inbox. */
 export function useNeighbours(id: string): Neighbours {
   const name = useValue(personName);
   const { data } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
   const waiting = data ? [...data.reviews, ...data.mine] : [];
-  // A decided change is no longer in the list: its place was where it stood before.
+  // A decided change is no longer in the list, so its last index is remembered.
   const lastIndex = useRef(0);
   const at = waiting.findIndex(({ change_id }) => change_id === id);
   if (at !== -1) lastIndex.current = at;

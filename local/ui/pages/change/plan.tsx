@@ -23,7 +23,7 @@ import { CodeLine, UserText } from "../../parts/text.tsx";
 import { UnopenedEntries } from "../../parts/unopened.tsx";
 import { DryRunStatus, useDryRun } from "./use_dry_run.tsx";
 
-/** Shows what a plan changes: against what its systems hold while it waits, otherwise against what was set before. */
+/** Compares the values of a plan with the current ones while it waits, otherwise with those set before it. */
 export const PlanChanges = (shown: { change: ChangeDetail; history: readonly Change[] }) =>
   isLive(shown.change.status) ? <WaitingPlan {...shown} /> : <PlanEntries {...shown} />;
 
@@ -95,7 +95,7 @@ const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" 
   </>
 );
 
-/** Longer values are only counted. */
+/** Maximum characters of a value in the summary; of longer ones the changed members are counted. */
 const MAX_SHORT = 40;
 
 /** Sums up a difference in a few words: both values where they are short, otherwise how many members change. */

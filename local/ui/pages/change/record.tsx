@@ -6,7 +6,7 @@ import { UserText, Json } from "../../parts/text.tsx";
 import { Timeline } from "../../parts/timeline.tsx";
 import { Verification } from "./verification.tsx";
 
-/** Shows all three at once, so that none moves another. */
+/** Shows all three together, so that nothing moves while one is loaded. */
 export const Record = ({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) => (
   <>
     <Timeline entries={change.audit_entries} />
@@ -15,9 +15,9 @@ export const Record = ({ change, intent }: { change: ChangeDetail; intent: Inten
   </>
 );
 
-/** The record as the service returns it, written out once it is asked for: a value may have thousands of lines. */
+/** The record as JSON, drawn once it is opened, since a value may have thousands of lines. */
 function Raw({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
-  // The values of target systems are no part of the record.
+  // The current values of target systems are not part of the record.
   const { seen: _, ...record } = change;
   return (
     <Disclosure class="panel" summary="For programs">

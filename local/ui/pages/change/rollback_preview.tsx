@@ -22,7 +22,7 @@ const HOST_STATES: Readonly<Record<string, string>> = {
   silent: "The host product cannot be asked what it shows now.",
 };
 
-/** The findings of the dry run of a rollback. */
+/** The result of the dry run of a rollback. */
 export function RollbackPreview({ change, answer }: { change: ChangeDetail; answer: Operation }) {
   const adapter = answer.adapter!;
   const { target_owner: owner, passes, previous_digest } = adapter.preview as RollbackTarget;
@@ -67,7 +67,7 @@ export function RollbackPreview({ change, answer }: { change: ChangeDetail; answ
   );
 }
 
-/** The value that comes back, if a known change set it: it is found only by its digest. */
+/** The restored value, if a known change set it; only its digest is recorded. */
 function Restored({ change, digest }: { change: ChangeDetail; digest: string }) {
   const setter = useSetter(change, digest);
   if (setter === undefined)

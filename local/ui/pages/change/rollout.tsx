@@ -1,4 +1,4 @@
-/** A rollout in steps: how far it is, what it waits for, and how much worse each KPI can be. */
+/** A rollout: its steps, its wait, and the measured bounds of each KPI. */
 import { capitalize } from "../../../../lib/wording/part.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { formatCount } from "../../core/format.ts";
@@ -111,7 +111,7 @@ const BandItem = ({ band }: { band: Band }) => (
   </li>
 );
 
-/** Wider bounds than this many allowances run out of the picture. */
+/** Maximum range of the picture, in multiples of the allowed loss. */
 const MAX_ALLOWANCES = 4;
 const WIDTH = 400;
 

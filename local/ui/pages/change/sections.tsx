@@ -1,4 +1,4 @@
-/** The parts of a change's page, each an answer to one of the approver's doubts. */
+/** The panels with the value and the gates of a change. */
 import { describeNoValue } from "../../domain/cautions.ts";
 import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
@@ -101,7 +101,7 @@ const RecordedDifference = ({ change, before }: { change: ChangeDetail; before: 
     </>
   );
 
-/** Why, as somebody said after it was decided. */
+/** A rationale that was added after the decision. */
 function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }) {
   const late = late_notes.find(({ item }) => item === "rationale");
   if (!late) return null;
@@ -115,7 +115,7 @@ function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }
   );
 }
 
-/** While a change waits, a consent that is not there yet is nothing wrong. */
+/** Returns true for a missing consent of a pending change, which is not a fault. */
 const isAwaited = (gate: Gate["gate"], { status }: ChangeDetail): boolean =>
   status === "pending_consent" && (gate === "consent" || gate === "owners");
 
@@ -127,7 +127,7 @@ const GATE_BADGES: Readonly<Record<Gate["state"], MarkOf>> = {
   warn: { shape: "bang", tone: "warn", word: "Warns" },
 };
 
-/** The conditions between the change and its apply. */
+/** The gates of a change: conditions of its apply. */
 export const Gates = ({ change }: { change: ChangeDetail }) =>
   change.gates.length === 0 ? null : (
     <Panel title="Gates">

@@ -1,4 +1,4 @@
-/** Which change takes whose place, as both pages say it. */
+/** The changes that a change supersedes, and those that supersede it. */
 import { isLive } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { listRelated, isSupersededButOpen } from "../../domain/follow_ups.ts";

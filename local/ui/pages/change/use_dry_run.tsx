@@ -1,4 +1,4 @@
-/** Asks the host product by a dry run, of which nothing is stored. */
+/** Dry runs of an apply or rollback, of which nothing is stored. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { post, ServiceError } from "../../core/api.ts";
@@ -8,7 +8,7 @@ import { Age } from "../../parts/time.tsx";
 
 export type HostOperation = "apply" | "rollback";
 
-/** Asks by a dry run, by itself where the reader may, or where `onToken` can ask for the token; undefined while that is not known yet. */
+/** Runs an operation dry, automatically if the reader may or if `onToken` can ask for the token; undefined while permissions are not known. */
 export function useDryRun(
   { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
   operation: HostOperation,
@@ -46,7 +46,7 @@ export function useDryRun(
   return isKnown ? { seen, error, busy, ask: () => void ask(), may, adapter: adapter?.name ?? null } : undefined;
 }
 
-/** When the host product was asked, and that it can be asked again. */
+/** The time or error of the dry run, and a button to repeat it. */
 export function DryRunStatus({
   look: { seen, error, busy, ask, may },
 }: {

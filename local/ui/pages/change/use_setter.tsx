@@ -5,7 +5,7 @@ import type { Change, ChangeDetail } from "../../core/api_types.ts";
 import { useResource } from "../../core/resource.tsx";
 import { readHistory } from "../../domain/change_history.ts";
 
-/** Finds the change on a target whose value has a digest, and nothing less; undefined while it is looked for, `by` undefined where none is known. */
+/** Finds the change on a target whose value has the digest; undefined while the history is read, `by` undefined if no change has it. */
 export function useSetter(change: ChangeDetail, digest: string | undefined): { by: Change | undefined } | undefined {
   const read = (signal: AbortSignal) => readHistory(change, signal);
   const { data: history, error } = useResource(`history ${change.change_id}`, read);

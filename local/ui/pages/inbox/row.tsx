@@ -13,13 +13,13 @@ import { Icon } from "../../parts/badge.tsx";
 import { UserText, Sentence } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
 
-/** More people than this make a mark of their own. */
+/** More affected people than this are a warning. */
 const MANY = 1000;
 
-/** Gates that the row has words for, and the freeze, which stands above every page. */
+/** Gates that the row describes otherwise, and the freeze, which every page shows. */
 const SHOWN_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
 
-/** A change that waits: its title, what weighs, what is asked, and what is in the way. The whole row leads to it. */
+/** A waiting change: title, request, warnings and blocking gates. The row is a link to it. */
 export function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
   // An applied change shows the date of its review instead, from its gate.

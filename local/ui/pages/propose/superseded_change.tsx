@@ -1,4 +1,4 @@
-/** A proposal that takes the place of a change: what it begins with, and what it does to the other. */
+/** The change that a proposal supersedes: its value, and the effect on it. */
 import { useEffect, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { get, post } from "../../core/api.ts";
@@ -14,7 +14,7 @@ import { PendingPage } from "../../parts/panel.tsx";
 import { UserText } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
 
-/** Whose place is taken, and whose value the proposal begins with. */
+/** The superseded change, and the current value of its target if the proposal begins with that. */
 export interface Superseding {
   of: ChangeDetail;
   take: FollowUp["take"];
