@@ -8,18 +8,18 @@ import { parse } from "acorn";
 /** A module's text with as few arrow functions as can be. */
 export function withFunctions(text) {
   const arrows = [];
-  look(parse(text, { ecmaVersion: "latest", sourceType: "module" }), { arrows, barred: new Set() });
+  findArrows(parse(text, { ecmaVersion: "latest", sourceType: "module" }), { arrows, barred: new Set() });
   const edits = arrows
     .filter((arrow) => isPlain(arrow, text))
     .flatMap((arrow) => editsOf(arrow, text))
     .toSorted((one, other) => one.at - other.at);
-  const pieces = [];
+  const parts = [];
   let from = 0;
   for (const { at, cut = 0, put } of edits) {
-    pieces.push(text.slice(from, at), put);
+    parts.push(text.slice(from, at), put);
     from = at + cut;
   }
-  return `${pieces.join("")}${text.slice(from)}`;
+  return `${parts.join("")}${text.slice(from)}`;
 }
 
 /** Syntax that means something else in a function than in an arrow function. */
@@ -30,8 +30,8 @@ const OF_THE_FUNCTION_AROUND = {
   Identifier: ({ name }) => name === "arguments" || name === "eval",
 };
 
-/** Finds the arrow functions in a node that can be functions. Whether the node uses what is of the function around it. */
-function look(node, found) {
+/** Adds the arrow functions in a node that can become functions; true if the node uses `this` or `arguments` of its function. */
+function findArrows(node, found) {
   const { arrows, barred } = found;
   // At the beginning of a statement a function is a declaration.
   if (node.type === "ExpressionStatement") barred.add(node.start);
@@ -39,7 +39,7 @@ function look(node, found) {
   let uses = OF_THE_FUNCTION_AROUND[node.type]?.(node) ?? false;
   for (const part of Object.values(node))
     for (const child of Array.isArray(part) ? part : [part])
-      if (typeof child?.type === "string" && look(child, found)) uses = true;
+      if (typeof child?.type === "string" && findArrows(child, found)) uses = true;
   if (node.type === "FunctionExpression" || node.type === "FunctionDeclaration") return false;
   if (node.type === "ArrowFunctionExpression" && !uses && !barred.has(node.start)) arrows.push(node);
   return uses;

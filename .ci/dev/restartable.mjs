@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** The program with its arguments; it does not run until `restart` is called first. */
+/** Creates a program from its file and arguments; `restart` starts it. */
 export function restartable(command) {
   let child;
-  let turn = Promise.resolve();
+  let queue = Promise.resolve();
   let waiting = false;
   let stopped = false;
 
@@ -28,20 +28,20 @@ export function restartable(command) {
   };
 
   return {
-    /** Ends it in good order, if it runs, and starts it; of several calls that wait for one end, one counts. */
+    /** Stops the program, if it runs, and starts it. Calls while a restart is waiting have no effect. */
     restart() {
       if (waiting) return;
       waiting = true;
-      turn = turn.then(async () => {
+      queue = queue.then(async () => {
         await end();
         waiting = false;
         if (!stopped) start();
       });
     },
-    /** Ends it for good. */
+    /** Stops the program for good. */
     async stop() {
       stopped = true;
-      await turn;
+      await queue;
       await end();
     },
   };

@@ -28,29 +28,29 @@ export function processes() {
       detached: process.platform !== "win32",
     });
     running.add(child);
-    const said = [];
-    const looking = new Set();
+    const lines = [];
+    const listeners = new Set();
     const hear = (text) => {
-      said.push(text);
-      for (const look of looking) look(text);
+      lines.push(text);
+      for (const listener of listeners) listener(text);
     };
     for (const stream of [child.stdout, child.stderr]) createInterface(stream).on("line", hear);
     child.once("error", fail);
     child.once("close", (code, signal) => {
       running.delete(child);
       if (code !== 0 && !ending)
-        fail(new Error([`${script} ended (${signal ?? code})`, ...said.slice(-5)].join("\n  ")));
+        fail(new Error([`${script} ended (${signal ?? code})`, ...lines.slice(-5)].join("\n  ")));
     });
     const line = (pick) =>
       new Promise((resolve) => {
-        const look = (text) => {
+        const listener = (text) => {
           const found = pick(text);
           if (found === undefined) return;
-          looking.delete(look);
+          listeners.delete(listener);
           resolve(found);
         };
-        looking.add(look);
-        said.forEach(look);
+        listeners.add(listener);
+        lines.forEach(listener);
       });
     return { child, line };
   }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 const CLOCK = new URL("clock.mjs", import.meta.url).href;
-const LONGEST_WAIT_S = 50;
+const MAX_WAIT_S = 50;
 
 /** Starts it in a folder, with its clock so many milliseconds off. */
 export async function startService(start, { folder, dist, token, clock }) {
@@ -40,15 +40,15 @@ export async function startService(start, { folder, dist, token, clock }) {
     await once(child, "message");
   }
 
-  /** The change as soon as its status is another than the one that was seen. */
-  async function moved(change_id, seen) {
+  /** Resolves with a change when its status differs from `status`. */
+  async function moved(change_id, status) {
     for (let etag; ;) {
-      const address = new URL(`api/product/changes/${change_id}?wait=${etag ? LONGEST_WAIT_S : 0}`, url);
+      const address = new URL(`api/product/changes/${change_id}?wait=${etag ? MAX_WAIT_S : 0}`, url);
       const response = await fetch(address, { headers: etag ? { "if-none-match": etag } : {} });
       etag = response.headers.get("etag") ?? etag;
       if (response.status === 304) continue;
       const change = await read(response);
-      if (change.status !== seen) return change;
+      if (change.status !== status) return change;
     }
   }
 
@@ -56,9 +56,9 @@ export async function startService(start, { folder, dist, token, clock }) {
   async function verify() {
     const exported = join(folder, "audit.jsonl");
     await writeFile(exported, await (await fetch(new URL("api/product/audit?format=jsonl", url))).text());
-    const kept = ["--expected-length", String(receipt.id), "--expected-head", receipt.current_hash];
+    const receiptOptions = ["--expected-length", String(receipt.id), "--expected-head", receipt.current_hash];
     const program = join(dist, "local/verify/main.js");
-    const { stdout } = await promisify(execFile)(process.execPath, [program, exported, ...kept, "--json"]);
+    const { stdout } = await promisify(execFile)(process.execPath, [program, exported, ...receiptOptions, "--json"]);
     return JSON.parse(stdout).entries;
   }
 
