@@ -39,7 +39,11 @@ export interface DecisionResult extends CommandResult {
 }
 
 /** Requires one digest for each location that can be read, if the request has digests or the intent requires them. */
-function requireSeenDigests({ adapter, intent }: ProductRuntime, change: Change, seen: DecisionInput["seen"]): void {
+function requireObservedDigests(
+  { adapter, intent }: ProductRuntime,
+  change: Change,
+  seen: DecisionInput["seen"],
+): void {
   if (seen === undefined && intent.policy.on_moved === "report") return;
   const count = countReadableTargets(adapter, change);
   if (seen === undefined ? count === 0 : seen.length === count) return;
@@ -63,7 +67,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const expired = await expireIfDue(transaction, caller.deps, before);
     if (expired) return expired;
     if (type === "approve") requireInTime(before.change, { intent, now });
-    if (type === "approve") requireSeenDigests(transaction.product, before.change, seen);
+    if (type === "approve") requireObservedDigests(transaction.product, before.change, seen);
     const leases = type === "revoke" ? await readLeases(tx, before.change) : [];
     const { adapter } = transaction.product;
     const openLease = leases.find((lease) => !explainStranded(adapter, before.change, lease));

@@ -74,7 +74,7 @@ export async function judgeApply(
     requireNoHold(await listPromotionHolds(transaction, change));
   await rejectMovedLocations(transaction, change);
   rejectMovedValues(transaction, proven, observed, request);
-  await rejectHeldApply(transaction, record, proven, request);
+  await rejectBlockedApply(transaction, record, proven, request);
   return undefined;
 }
 
@@ -171,7 +171,7 @@ export const createMovedValueError = (
 /**
  * Rejects an apply that a moved owner, a rollout, a window or a freeze blocks; notes for its entry which of them it may ignore.
  */
-async function rejectHeldApply(
+async function rejectBlockedApply(
   transaction: Transaction,
   { target_owner }: ChangeRecord,
   change: Change,

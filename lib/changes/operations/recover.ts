@@ -25,10 +25,12 @@ export interface Resolution {
 export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<number> {
   let recovered = 0;
   /** A plan has several leases, which are resolved together. */
-  const seenChanges = new Set<string>();
+  const handledChanges = new Set<string>();
   for await (const page of listPages(deps.store, "leases", { limit: BATCH_SIZE })) {
     const leaseRecords = page.map(({ value }) => value).filter(isLease);
-    const leases = leaseRecords.filter(({ change_id }) => !seenChanges.has(change_id) && seenChanges.add(change_id));
+    const leases = leaseRecords.filter(
+      ({ change_id }) => !handledChanges.has(change_id) && handledChanges.add(change_id),
+    );
     const outcomes = await Promise.all(leases.map((lease) => resolveAbandoned(deps, lease, all)));
     recovered += outcomes.filter((outcome) => outcome === "resolved").length;
   }

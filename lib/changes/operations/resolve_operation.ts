@@ -222,8 +222,8 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   const adapter = deps.product!.adapter!;
   const leases = checks.map(({ lease }) => lease);
   const [request] = leases as [OperationLease];
-  type Unconsented = { leases: readonly OperationLease[] };
-  const unconsented = await recordHostEffect<Unconsented | "in doubt" | undefined>(deps, async (transaction) => {
+  type RollbackOrder = { leases: readonly OperationLease[] };
+  const unconsented = await recordHostEffect<RollbackOrder | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(request.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
     // The apply is in the log already, so this lease was written by somebody else; nothing is rolled back because of it.
