@@ -6,21 +6,23 @@ import type { NotificationType } from "../../../lib/operations/notify/notificati
 
 /** Sentences of Markdown. */
 export const NOTIFICATION_REFERENCE: Readonly<Record<NotificationType, string>> = {
-  "change.waiting_for_consent": "A change was proposed and needs consent; again with each consent short of the quorum.",
+  "change.waiting_for_consent":
+    "A change was proposed and needs consent; sent again after each consent below the quorum.",
   "change.decided":
-    "It was approved, denied, withdrawn or revoked, expired or lapsed; or was minor and approved by the intent.",
-  "change.expiring": "A quarter of its time to be approved or applied is left.",
-  "change.review_due": "It was approved in an emergency, and must be reviewed.",
-  "change.applied": "It was applied.",
-  "change.apply_failed": "The apply failed; the change is still approved.",
-  "change.rolled_back": "By a person or a guardrail.",
-  "change.rollback_failed": "The rollback failed; the change is still applied.",
+    "A change was approved (also by the intent, if minor), denied, withdrawn or revoked, or it expired or lapsed.",
+  "change.expiring": "A quarter of the time for approving or applying a change is left.",
+  "change.review_due": "A change was approved in an emergency, and must be reviewed.",
+  "change.applied": "A change was applied.",
+  "change.apply_failed": "The apply of a change failed; it is still approved.",
+  "change.rolled_back": "A change was rolled back by a person, a guardrail or a rollout.",
+  "change.rollback_failed": "The rollback of a change failed; it is still applied.",
   "change.drifted":
-    "Its place was changed outside Countersign, once an episode; with both values where they can be read.",
-  "change.restore_contested": "Its value was restored three times within an hour, and changed each time.",
+    "Another program changed the value of an applied change. Sent once for each drift, with both values if they can be read.",
+  "change.restore_contested":
+    "The value of a change was restored three times within an hour, and another program changed it each time.",
   "change.apply_blocked":
-    "It no longer applies by itself: a consent came after its time, it was postponed for more than 24 hours, or its apply was rejected; a person decides.",
-  "outcome.verdict": "The final verdict on a change that names a KPI, once.",
-  "guardrail.tripped": "A KPI worsened by more than a guardrail allows; also when a guardrail's rollback is given up.",
-  "breach.found": "The chain is broken, or stored records do not match the log; once an episode.",
+    "A change no longer applies automatically, and a person decides: a consent came after its time, it was postponed for more than 24 hours, or its apply was rejected.",
+  "outcome.verdict": "A change that names a KPI has its final verdict.",
+  "guardrail.tripped": "A KPI got worse than a guardrail allows, or a guardrail's rollback was abandoned.",
+  "breach.found": "The chain is broken, or stored records do not match the log. Sent once for each such fault.",
 };
