@@ -1,10 +1,10 @@
 /** The work of an engine for a batch of decisions, where other processes write to the same store. */
 import type { Awaitable, Key, Version, View } from "./view.ts";
 
-/** A version to keep, and the revision of what it replaces: 0 where nothing ever was. */
+/** A version to store, with the version that it replaces. */
 export interface Write extends Version {
   readonly before: Version | undefined;
-  /** It was put as new and not read: refused where it is there, or was deleted at a revision that is not below. */
+  /** True if the record was put as new and not read: the commit fails if it exists, or was deleted at the same or a higher revision. */
   readonly unread?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Attempt extends View {
    * that was read holds. Errors: `Contended` where the head has moved.
    */
   commit(writes: readonly Write[]): Promise<string>;
-  /** Lets go without a commit; never rejects. */
+  /** Ends the attempt without a commit; never rejects. */
   abandon(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface Engine {
   untouched?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 
-/** Another process was at work: the same may succeed a little later. */
+/** Another process committed first, or holds the store: the same attempt may succeed a little later. */
 export class Contended extends Error {
   override readonly name = "Contended";
 }

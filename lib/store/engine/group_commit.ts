@@ -18,7 +18,7 @@ const COMMITS_UNTIL_ALONE = 3;
 const LONG_HOLD_MS = 250;
 const MAX_YIELD_MS = 2000;
 
-/** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
+/** `transact` and `close` over an engine. Each job ends with a result or an error, or returns to the queue. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
   const { untouched: _, ...careful } = engine;
   const sharing: Sharing = {
@@ -52,7 +52,7 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
       const { conflicted, holdMs } = sharing;
       if (conflicted && holdMs > LONG_HOLD_MS) await pacing.clock.sleep(Math.min(holdMs, MAX_YIELD_MS));
     } catch (error) {
-      // Who came later has not had all tries.
+      // Jobs that arrived after the first attempt have attempts left.
       if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));
       for (const { reject } of jobs) reject(error);
     } finally {

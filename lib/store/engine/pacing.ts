@@ -1,9 +1,9 @@
-/** When a request is made again that others were in the way of. */
+/** Repeats work that conflicted with another process, after a pause. */
 import type { Clock } from "../../kit/platform.ts";
 import { StoreBusy } from "../store.ts";
 import { Contended } from "./attempt.ts";
 
-/** A clock that can be waited on, and numbers from 0 to below 1. */
+/** A clock with a sleep, and random numbers from 0 to below 1. */
 export interface Pacing {
   clock: Clock & { sleep(ms: number): Promise<void> };
   random: () => number;

@@ -1,7 +1,7 @@
-/** Decisions that wait for their turn, in order of arrival. */
+/** Queue of waiting decisions, in order of arrival. */
 import { type Prefetch, type Store, StoreUnavailable, type Tx } from "../store.ts";
 
-/** A decision that waits, and who waits for it. */
+/** A waiting decision, with the callbacks of its caller. */
 export interface Job {
   decide(tx: Tx): unknown;
   prefetch: Prefetch | undefined;

@@ -1,4 +1,4 @@
-/** The writes of one transaction, laid over what the store holds. */
+/** The writes of one transaction over the stored records. */
 import { type Json, toJson } from "../json.ts";
 import {
   type ListOptions,
