@@ -57,7 +57,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     const phone = await open({ ...ANA, viewport: { width: 360, height: 740 }, hasTouch: true });
     await visit(phone, service.url, "audit");
     await button(phone, "Stop…").tap();
-    await phone.getByText("Show the banner").waitFor();
+    await phone.getByRole("dialog").getByText("Show the banner").waitFor();
     expect(await findSerious(phone, "stop")).toEqual([]);
     await button(phone, "Roll back…").tap();
     await phone.getByRole("dialog").getByText("Roll back this change?").waitFor();
