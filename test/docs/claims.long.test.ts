@@ -149,7 +149,7 @@ test("options", () => {
 
 test("variables", () => {
   const ofOptions = Object.values(TABLE).map(({ flag }) => toVariableName(flag));
-  const secrets = [...text("local/options.ts").matchAll(/\b(?:token|secretOf|readSecret)\((?:env, )?"(SVC_\w+)"/g)];
+  const secrets = [...text("local/options.ts").matchAll(/\b(?:readTokenVariable|readSecret)\((?:env, )?"(SVC_\w+)"/g)];
   const fromFiles = secrets.map(([, name]) => `${name}_FILE`);
   const known = new Set([...ofOptions, ...fromFiles, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
   allHold(named(/\bSVC_[A-Z]\w*/g), ({ parts: [name] }) => known.has(name!), 40);
