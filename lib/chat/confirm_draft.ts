@@ -24,7 +24,7 @@ export async function findDraft(
   return draft;
 }
 
-/** Stores it, or says why not; a second confirmation returns the same change. */
+/** Stores a draft as a proposal, or explains why it cannot be stored. A second confirmation returns the same change. */
 export async function confirmDraft(
   deps: OperationsDeps,
   draft: UnconfirmedDraft,
@@ -60,7 +60,7 @@ export async function confirmDraft(
   }
 }
 
-/** Why a draft was not stored, and the changes that stand in its way. */
+/** The reason why a draft was not stored, and the changes that block it. */
 interface DraftRejection {
   reason: string;
   changeIds: string[];

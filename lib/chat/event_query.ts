@@ -1,4 +1,4 @@
-/** Events within a period: its newest entries, up to a limit. */
+/** Finds events within a period, from the newest entries up to a limit. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
@@ -7,7 +7,7 @@ import { runWithScanLimit } from "../kit/semaphore.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Store } from "../store/store.ts";
 
-/** Which entries; `from` inclusive and `to` exclusive, both RFC 3339. */
+/** A query of entries; `from` is inclusive and `to` exclusive, both RFC 3339. */
 export interface EventQuery {
   from?: string | undefined;
   to?: string | undefined;
@@ -16,19 +16,19 @@ export interface EventQuery {
   change_id?: string | undefined;
   /** The person, agent or part of the service that did it. */
   person?: string | undefined;
-  /** Most entries. */
+  /** Maximum number of returned entries. */
   limit: number;
 }
 
 /** Result of the query. */
 export interface EventAnswer {
-  /** The newest that match, oldest first. */
+  /** The newest matching entries, oldest first. */
   entries: Entry[];
-  /** How many match of those that were looked at, by type. */
+  /** Number of matches among the scanned entries, by type. */
   counts: Partial<Record<EventType, number>>;
   total: number;
   looked: number;
-  /** False where entries of the period lie further back than was looked. */
+  /** False where the period has older entries that were not scanned. */
   complete: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
   return answer;
 }
 
-/** The number of entries that were written before a moment: their times rise with their ids. */
+/** Counts the entries before a moment by binary search: their times rise with their ids. */
 async function countEntriesBefore(store: Store, length: number, moment: string): Promise<number> {
   let [low, high] = [0, length];
   while (low < high) {

@@ -1,4 +1,4 @@
-/** Current records: the ground of every answer, with or without a language model. */
+/** Reads current records, the basis of every answer with or without a language model. */
 import { readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { readAuditPage } from "../audit/page.ts";
@@ -41,10 +41,10 @@ export async function readOverview(deps: OperationsDeps) {
   };
 }
 
-/** The first ten of what waits for consent and of what waits for its apply. */
+/** Lists the first ten changes that wait for consent, and the first ten that wait for their apply. */
 export const listWaiting = (deps: OperationsDeps) => listApprovals(deps, { limit: MAX_LISTED });
 
-/** E and what each KPI adds to it. */
+/** Computes E and the contribution of each KPI. */
 export async function computeKpiEffect({ store, product, clock }: OperationsDeps): Promise<Effect> {
   const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   return computeEffect(kpis, product!.intent, clock.now());
@@ -52,7 +52,7 @@ export async function computeKpiEffect({ store, product, clock }: OperationsDeps
 
 const showBriefly = (part: ForeignText): string => showForeignText(part, MAX_REASON);
 
-/** The newest failures among the newest thousand entries, newest first, and the drift under way. */
+/** Lists the newest failures among the newest thousand entries, newest first, and the current drift. */
 export async function listFailures(deps: OperationsDeps) {
   const { store } = deps;
   const { entries } = await readAuditPage(deps, { limit: FAILURE_SCAN_ENTRIES, order: "desc" });

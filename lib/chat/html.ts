@@ -1,4 +1,4 @@
-/** Messages as an HTML fragment. Everything that was written by somebody is escaped. */
+/** Renders messages as an HTML fragment; all text is escaped. */
 import { escapeHtml } from "../kit/escape_html.ts";
 import type { Turn } from "../memory/history.ts";
 
@@ -20,11 +20,11 @@ export function listItem({ message_id, role, author, text, at, mode, citations =
   ].join("");
 }
 
-/** Messages as a log; `data-next` is the `before` of the page before this one. */
+/** Renders messages as a list; `data-next` is the `before` of the previous page. */
 export const chatLog = (turns: readonly Turn[], next: string | null): string =>
   `<ol role="log"${next === null ? "" : ` data-next="${escapeHtml(next)}"`}>${turns.map(listItem).join("")}</ol>`;
 
-/** An HTML fragment as a response that runs nothing, wherever it is opened. */
+/** Makes a response with an HTML fragment; its headers forbid scripts. */
 export const htmlResponse = (html: string): Response =>
   new Response(html, {
     headers: {

@@ -1,4 +1,4 @@
-/** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
+/** Lets the language model reply, from a snapshot of the records and matching memories. */
 import { NO_KPIS } from "../changes/rules/kpi.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
 import { joinLines } from "../find/found_text.ts";
@@ -14,7 +14,7 @@ import { createToolbox } from "./tools.ts";
 const MAX_EARLIER_TURNS = 10;
 const MAX_CITATIONS = 20;
 
-/** A message that is kept already, and what may be used to answer it. */
+/** A stored message, and the means to answer it. */
 export interface Question {
   asked: Turn;
   /** True if memory may be searched. */
@@ -28,12 +28,12 @@ export interface Question {
   page(changeId: string): string;
 }
 
-/** The model's answer, or why there is none; with what it drafted and the queries that ran for it in both cases. */
+/** The model's answer, or the reason of its failure; in both cases with its drafts. */
 type ModelReply = { drafted: DraftResult[] } & (
   { text: string; citations: Citation[]; memories: FoundMemory[] } | { failed: string }
 );
 
-/** Asks the model. The log learns that it failed, never what was said. */
+/** Asks the model. A failure is logged without the text of the conversation. */
 export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Question): Promise<ModelReply> {
   const { asked, memory, mayWrite } = question;
   const drafted: DraftResult[] = [];
@@ -83,7 +83,7 @@ const removeDuplicates = (memories: readonly FoundMemory[]): FoundMemory[] => [
   ...new Map(memories.map((memory) => [memory.id, memory])).values(),
 ];
 
-/** The records that a text names and that exist, and the memories that were shown: a model may name what does not exist. */
+/** Lists the existing records and the memories that a text names; a model may name records that do not exist. */
 async function listCitations(
   { store }: OperationsDeps,
   text: string,

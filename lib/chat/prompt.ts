@@ -9,7 +9,7 @@ import type { FoundMemory } from "../memory/recall.ts";
 const MAX_TURN_LENGTH = 2000;
 const MAX_SNAPSHOT_BYTES = 24_000;
 
-/** The instructions. `fence` is made for this one reply, so that no record can know it. */
+/** Makes the instructions. `fence` is new for each reply, so that no record can contain it. */
 export const systemPrompt = (
   fence: string,
 ): string => `You are the assistant of Countersign, a service that governs changes to one product: a change is proposed, people consent, it is applied and verified, and it can be rolled back. You answer questions of the people who run it.
@@ -25,8 +25,8 @@ Rules:
 - Answer briefly, in plain text, in the language of the question.`;
 
 /**
- * The caller's own earlier messages, where they are known to be theirs, and their answers; then the data, in which everybody
- * else's part of the conversation is; then the question.
+ * Makes the messages of a prompt: first the caller's own earlier messages, where their author is verified, with the answers to
+ * them; then the data, including all other messages of the conversation; then the question.
  */
 export function promptMessages(
   question: Turn,
@@ -68,7 +68,7 @@ export function promptMessages(
   ];
 }
 
-/** Returns whether a message is from the caller: a name that anybody may give shows nothing. */
+/** Returns true for a message with the same author; both names must be verified, since any caller may state a name. */
 const isSameAuthor = (turn: Turn, question: Turn): boolean =>
   turn.role === "user" &&
   Boolean(turn.known && question.known) &&

@@ -1,4 +1,4 @@
-/** One message and its reply: remembered, a cycle asked for, answered from the records, and kept with its provenance. */
+/** Handles one message: stores it, runs a cycle, answers from the records, and stores the reply with its provenance. */
 import * as z from "zod";
 import type { OperationsDeps } from "../operations/deps.ts";
 import type { Call } from "../http/endpoint.ts";
@@ -59,7 +59,7 @@ export const chatAnswer = z.object({
 export type ChatAnswer = z.infer<typeof chatAnswer>;
 
 const MAX_RECALLED = 5;
-/** The share of a message's terms that a memory must hold to be thought of. */
+/** Part of a message's terms that a memory must contain to be recalled. */
 const COVERAGE = 1 / 3;
 
 /**
@@ -105,7 +105,7 @@ export async function replyByModel(
   return { answer, turns: [userTurn, replyTurn] };
 }
 
-/** A reply before it is kept. */
+/** A reply before it is stored. */
 interface Reply {
   text: string;
   mode: "rules" | "llm";
@@ -114,7 +114,7 @@ interface Reply {
   drafted: DraftResult[];
 }
 
-/** The model's answer, or, without one and where it fails, the rules' own. Its drafts before the failure are reported. */
+/** Returns the model's answer, or that of the built-in responder without a model or after its failure. Drafts made before the failure are included. */
 async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply> {
   const { asked: userTurn } = question;
   const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
@@ -129,13 +129,13 @@ async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply>
   return { ...ruleReply, text: `${failed}\n${text}`, drafted: answered.drafted };
 }
 
-/** The draft that the caller confirms. Errors: what a product write asks of the request, 404, and 403 `identity_mismatch`. */
+/** Finds the draft that the caller confirms. Errors: those of a product write, 404, and 403 `identity_mismatch`. */
 function findOwnDraft(call: Call<OperationsDeps>, draftId: string, author: string | null): Promise<UnconfirmedDraft> {
   requireWriter(call);
   return findDraft(call.deps, draftId, author);
 }
 
-/** Requires what a product write would: the token, and behind a proxy a person. Errors: 401, 403 `person_required`. */
+/** Requires the token, and behind a proxy a person, as a product write does. Errors: 401, 403 `person_required`. */
 function requireWriter({ request, deps, identity }: Call<OperationsDeps>): void {
   rejectAnonymousWrites(deps);
   requireToken(request, deps);
@@ -153,8 +153,8 @@ function mayWrite(call: Call<OperationsDeps>): boolean {
 }
 
 /**
- * Finds the memories that fit, without what was said in the message's own words: that answers nothing. Resolves with none when
- * memory cannot be read, which does not cost the reply.
+ * Finds matching memories, without statements that only repeat words of the message. Resolves with an empty list when memory
+ * cannot be read, so that the reply is still sent.
  */
 async function recallMemories(deps: OperationsDeps, message: string, conversation: string): Promise<FoundMemory[]> {
   const known = new Set([...textTerms(message), ...FILLER_TERMS]);
@@ -175,8 +175,8 @@ async function recallMemories(deps: OperationsDeps, message: string, conversatio
 }
 
 /**
- * Stores a message and, unless it only asks, its memory; without the memory where only that cannot be stored. A message that may
- * have been stored is not stored again.
+ * Stores a message and, unless it only asks questions, a memory of it. If that fails, the message is stored without a memory; a
+ * message that may have been stored already is not stored again.
  */
 async function storeMessage(
   deps: OperationsDeps,
@@ -231,7 +231,7 @@ function storeReply(
   });
 }
 
-/** Runs a quick cycle and resolves with the tick; a cycle that fails does not cost the reply. */
+/** Runs a quick cycle and resolves with the tick; when the cycle fails, the reply is still sent. */
 async function quickCycle(deps: OperationsDeps): Promise<number> {
   try {
     return (await runCycle(deps, { quick: true })).tick;

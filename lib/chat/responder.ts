@@ -1,6 +1,6 @@
 /**
- * The built-in responder: queries, saved questions and a few topics; anything else is looked up by its words. The same message on
- * the same records has the same answer.
+ * The built-in responder. It answers queries, saved questions and a few topics; any other message is a search for its words. The
+ * same message on the same records gets the same answer.
  */
 import { askQuery, searchRecords } from "../find/ask.ts";
 import { type Answer, cite, joinLines, describeRow } from "../find/found_text.ts";
@@ -13,16 +13,16 @@ import { explainChange } from "./one_change.ts";
 import { answerTopic, HELP, PRODUCT_OFF_TEXT } from "./topic_answers.ts";
 import { findAction, findTopic, findReasonQuestion } from "./topics.ts";
 
-/** Who asks, and where people decide. */
+/** The caller, and the addresses of the console. */
 export interface Caller {
   author: string | null;
-  /** The address of a change's page; of the console itself for "". */
+  /** Returns the address of a change's page; for `""` that of the console. */
   page(changeId: string): string;
 }
 
 const MAX_MEMORY = 300;
 
-/** Answers a message from the records, and from the memories where those may say more. */
+/** Answers a message from the records, and adds memories where the answer is not complete. */
 export async function respond(
   deps: OperationsDeps,
   message: string,
@@ -72,7 +72,7 @@ async function answerMessage(deps: OperationsDeps, message: string, caller: Call
   return { text: joinLines(answer.text, "The best match:", text), citations: [...citations, ...answer.citations] };
 }
 
-/** An answer about a single change tells the rest of it too. */
+/** Adds details to an answer that cites a single change. */
 async function addDetail(deps: OperationsDeps, answer: Answer): Promise<Answer> {
   const [only, ...others] = answer.citations;
   const change = only && others.length === 0 ? await findChange(deps, only.id) : undefined;
@@ -81,7 +81,7 @@ async function addDetail(deps: OperationsDeps, answer: Answer): Promise<Answer> 
   return { ...answer, text: joinLines(answer.text, text), citations };
 }
 
-/** Chat decides nothing: says where a person does. */
+/** Describes the pages on which a person can take an action, since chat takes none. */
 async function describeActionPage(
   deps: OperationsDeps,
   { verb, rest }: { verb: string; rest: string },

@@ -1,4 +1,4 @@
-/** A tool of a language model: what it takes, and what it does. */
+/** A tool of a language model: its input and its implementation. */
 import type * as z from "zod";
 import type { FoundMemory } from "../memory/recall.ts";
 import type { OperationsDeps } from "../operations/deps.ts";
@@ -23,12 +23,12 @@ export interface ToolContext {
   recalled: FoundMemory[];
 }
 
-/** One tool; `input` is held to its schema first. */
+/** A tool; its input is validated before it runs. */
 export interface Tool<S extends z.ZodType = z.ZodType> {
   description: string;
   input: S;
   run: (input: z.output<S>, context: ToolContext) => Promise<unknown>;
 }
 
-/** Declares one. */
+/** Declares a tool. */
 export const createTool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;

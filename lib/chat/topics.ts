@@ -1,24 +1,24 @@
-/** Questions that always work, in a few plain words; a message with other words in it is looked up instead. */
+/** Recognises short questions about fixed topics; a message with other words is a search instead. */
 import { queryTerms } from "../memory/tokens.ts";
 
 /** A question that is answered from more than a query. */
 export type Topic = "help" | "status" | "kpis" | "failures" | "log";
 
-/** A question by its words: one of `key` must be there, and nothing but these and plain filler. */
+/** A question by its words: it contains a word of `key`, and otherwise only words of `key`, `also` and filler. */
 interface Words {
   topic: Topic | { query: string };
   key: RegExp;
   also?: RegExp;
 }
 
-/** Words that say how one asks and not for what. */
+/** Filler words, which do not say what a question is about. */
 const FILLER: ReadonlySet<string> = new Set(
   "a an the is are was were be been am what what's whats which who how do does did i my me we us our you your it its this that there now right currently please show tell list give of for to on in at all any anything something everything have has had can could change changes still about things service product system here and".split(
     " ",
   ),
 );
 
-/** The same as search terms: memory is not searched for them. */
+/** Search terms of the filler words, which are ignored when memory is searched. */
 export const FILLER_TERMS: ReadonlySet<string> = new Set([...FILLER].flatMap(queryTerms));
 
 const TOPICS: readonly Words[] = [
@@ -42,7 +42,7 @@ const TOPICS: readonly Words[] = [
   },
 ];
 
-/** Waiting for the caller has a word that says for whom. */
+/** Words that ask for changes which wait for the caller. */
 const FOR_ME =
   /\b(?:for|on) me\b|\bmy (?:approval|consent|decision|signature|inbox)\b|\bi (?:have to|need to|must|should|can) (?:approve|sign|decide|consent)|等我|我要批|我需要批/i;
 const WAITS =
@@ -50,7 +50,7 @@ const WAITS =
 
 const wordsIn = (message: string): string[] => message.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
 
-/** The topic of a message, or the query that answers it; undefined where it asks something else. */
+/** Finds the topic of a message, or the query that answers it; undefined for any other message. */
 export function findTopic(message: string): Words["topic"] | undefined {
   if (/^[\s?？!]*$/.test(message)) return "help";
   const words = wordsIn(message);
@@ -63,13 +63,13 @@ export function findTopic(message: string): Words["topic"] | undefined {
   )?.topic;
 }
 
-/** Days narrow a question, and these answers do not. */
+/** Returns true for a message with a date, which the fixed answers do not support. */
 const isDated = (message: string): boolean =>
   /\b(?:yesterday|last|next|since|before|after|until|20\d\d)\b/i.test(message);
 
 const REASON_QUESTION = /^\s*(?:why|为什么|为何)(?:\b|(?=\p{Script=Han}))/iu;
 
-/** The words after "why", of a question that begins so. */
+/** Returns the words after "why" of a question that begins with it; undefined for any other message. */
 export const findReasonQuestion = (message: string): string | undefined =>
   REASON_QUESTION.test(message)
     ? message.replace(REASON_QUESTION, "").replace(/^\s*(?:was|were|is|are|did|do|does|has|have)\b/i, "")
@@ -86,7 +86,7 @@ const ACTIONS: readonly (readonly [verb: string, pattern: RegExp])[] = [
 const POLITE =
   /^(?:(?:please|kindly|ok|okay|can you|could you|would you|will you|just|go ahead and|you should|you must|i want you to)[\s,]+|(?:请你|请|帮我|麻烦你))+/i;
 
-/** Finds the action that a message orders, and the words of the change it is about; undefined where it orders none. */
+/** Finds the action that a message orders, and the words that describe its change; undefined where it orders nothing. */
 export function findAction(message: string): { verb: string; rest: string } | undefined {
   const text = message.trim().replace(POLITE, "");
   for (const [verb, pattern] of ACTIONS) {

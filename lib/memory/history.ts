@@ -1,4 +1,4 @@
-/** The conversation as it was: what people wrote and what was answered. Bounded. */
+/** Stores conversations: messages and their replies, up to a maximum number. */
 import { push, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
@@ -15,7 +15,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** The oldest go first. */
+/** Maximum number of stored messages; the oldest are removed first. */
 export const MAX_TURNS = 20_000;
 
 /** A reference of a reply: a record's kind and id. */
@@ -50,7 +50,7 @@ export const PERSONAL = "person:";
 export const conversationId = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
   person === null ? "main" : `${PERSONAL}${sha256(normalizeName(person))}`;
 
-/** The id in the view by conversation; its last 16 characters are the message's. */
+/** Returns the key of a message in the index by conversation; its last 16 characters are the key of the message. */
 const conversationKey = (conversation: string, key: string): string => `${conversation}\n${key}`;
 
 /** Adds a message and resolves with it and its id. */

@@ -1,4 +1,4 @@
-/** Memories of proposals take their text from their changes at each read: only the change id is stored. */
+/** Adds the texts of memories of proposals, which store the change id only. */
 import { MAX_MEMORY_LENGTH, type Memory, type ProposalMemory } from "../projections/memory.ts";
 import { describeProposal } from "../projections/memory.ts";
 import { readVerifiedChanges } from "../changes/ledger/read_changes.ts";
@@ -9,10 +9,10 @@ import { shorten } from "../kit/quote.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads } from "../store/store.ts";
 
-/** Finds the changes with these ids; undefined for one that is not to be shown. */
+/** Finds changes by id; undefined for a change that must not be shown. */
 type FindChanges = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
 
-/** Adds the texts of proposals to stored memories. Undefined where the change is not to be shown. */
+/** Adds the texts of proposals to stored memories; undefined where the change must not be shown. */
 export async function addProposalTexts(
   rows: readonly (Memory | ProposalMemory)[],
   find: FindChanges,
@@ -25,7 +25,7 @@ export async function addProposalTexts(
 /** Number of changes read concurrently: they are large compared with their memories. */
 const CONCURRENT_READS = 100;
 
-/** As they are stored, to be found by: nothing of it is shown. */
+/** Creates a finder of stored changes without verification, for indexing only: nothing of them is shown. */
 export const storedChangeFinder =
   (store: Pick<Reads, "getMany">): FindChanges =>
   async (ids) => {
@@ -36,7 +36,7 @@ export const storedChangeFinder =
     return changes;
   };
 
-/** Reads changes verified against the log: one that was edited outside it is left out. */
+/** Creates a finder of changes that are verified against the log; it leaves out changes that were edited elsewhere. */
 export const verifiedChangeFinder =
   (deps: Parameters<typeof readVerifiedChanges>[0]): FindChanges =>
   async (ids) =>

@@ -1,6 +1,6 @@
 /**
- * Finds memories. Each process keeps an index of its own, built when it is first asked and caught up before each search
- * by what was remembered since, so that what another instance remembers is found too.
+ * Finds memories. Each process has its own index, built at the first search and updated before each search with memories that were
+ * stored since, also by other instances.
  */
 import * as z from "zod";
 import { memories } from "../projections/memory.ts";
@@ -25,7 +25,7 @@ import { createMemoryIndex, type MemoryIndex } from "./memory_index.ts";
 import { verifiedChangeFinder, storedChangeFinder, addProposalTexts } from "./proposal_texts.ts";
 import type { Search } from "./search_index.ts";
 
-/** A memory as it is found. */
+/** A found memory. */
 export const foundMemorySchema = z
   .object({
     id: z.string().meta({ description: "Id of the memory.", examples: ["decision:7"] }),
@@ -55,13 +55,13 @@ const OLDEST_KEY = { limit: 1, keysOnly: true } as const;
 /** Opening words of a quoted statement. */
 const QUOTE_PREFIXES: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
 
-/** A memory in a line. What was said is quoted whole, so that it can pass for nothing else. */
+/** Describes a memory in a line. Statements are quoted completely, so that they cannot look like records. */
 function phrase({ kind, text, author }: Memory): string {
   if (memoryBasis(kind) === "record") return text;
   return `${QUOTE_PREFIXES[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
 }
 
-/** The memories of one source, and the newest of them. */
+/** A source of memories, and the id of its newest memory. */
 interface Source {
   reads: Reads;
   newest: string;
@@ -74,13 +74,14 @@ interface ReaderIndex {
   read: Record<MemorySource, { ids: string[]; last: string }>;
 }
 
-/** By the name of the reader; `""`: of all memories. */
+/** Indexes by the name of the reader; `""` is the index of all memories. */
 const indexes = new WeakMap<Store, Map<string, ReaderIndex>>();
 
 type RecallDeps = ProjectionDeps & Pick<ChangesDeps, "reader">;
 
 /**
- * The memories that fit best, best first. A reader has an index of its own, whose scores say nothing of the changes of others.
+ * Finds the best matching memories, best first. Each reader has an index of its own, so that scores reveal nothing about the
+ * changes of others.
  */
 export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Promise<FoundMemory[]> {
   const name = deps.reader?.name ?? "";
@@ -99,7 +100,7 @@ export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Pro
     states.set(name, (state = { index: createMemoryIndex(), read }));
   }
   const { index } = state;
-  // One after the other: each sees all that is durable when it begins.
+  // One update at a time; each reads all memories that are durable when it begins.
   const sources = await deps.mutex("recall", () => catchUp(deps, state));
   for (;;) {
     const hits = index.search({ ...search, now: deps.clock.now() });
@@ -110,12 +111,12 @@ export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Pro
     });
     const missing = found.filter(({ memory }) => memory === undefined);
     for (const { id } of missing) index.drop(id);
-    // The successor of a replaced memory is to be found in its place.
+    // Search again without memories that no longer exist, since their successors may match.
     if (missing.length === 0) return found.map(({ memory }) => memory!);
   }
 }
 
-/** The memories that were found, by the ids that they have in the index; those that are gone are left out. */
+/** Reads found memories, by their ids in the index; memories that no longer exist are left out. */
 async function readHits(
   deps: ProjectionDeps,
   sources: Sources,
@@ -148,12 +149,12 @@ const toFoundMemory = (key: string, memory: Memory, score: number): FoundMemory 
 });
 
 /**
- * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
- * is just being made and not yet another before it, which would then never be read.
+ * Updates the index up to the newest committed memory. It reads no further: a page of a shared store may contain one memory of an
+ * unfinished transaction but not an earlier one, which would then never be read.
  */
 async function catchUp(deps: RecallDeps, { index, read }: ReaderIndex): Promise<Sources> {
   const sources = await readSources(deps);
-  // Side by side: what waits for one need not keep the others.
+  // Concurrently, so that a slow source does not delay the others.
   const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, OLDEST_KEY)));
   for (const [at, name] of MEMORY_SOURCES.entries()) {
     const { reads, newest } = sources[name];
@@ -180,7 +181,7 @@ async function catchUp(deps: RecallDeps, { index, read }: ReaderIndex): Promise<
   return sources;
 }
 
-/** Selects memories of a reader: those of its own changes, but no outcome, whose text counts the changes of others. */
+/** Creates the filter for a reader: memories of its own changes, but no outcomes, whose text counts changes of others. */
 async function createVisibilityFilter(
   deps: RecallDeps,
   source: MemorySource,

@@ -1,18 +1,18 @@
-/** An index in memory, ranked by BM25 and then by how recent and how important a document is. */
+/** A search index in memory. Results are ranked by BM25, adjusted by age and importance. */
 import { queryTerms, textTerms } from "./tokens.ts";
 
 const K1 = 1.2;
 const B = 0.75;
 const HALF_LIFE_MS = 30 * 24 * 3600 * 1000;
-/** Together they move a document past another of up to 30 % more relevance, and order those that are as relevant. */
+/** Weights of age and importance. Together they can outweigh a difference in relevance of up to 30 %. */
 const RECENCY = 0.2;
 const IMPORTANCE = 0.1;
-/** Dropped documents stay in the lists of their terms until they are this many and half of all. */
+/** Dropped documents stay in the postings until there are this many, and half of all documents are dropped. */
 const COMPACT_AT = 1000;
-/** A long message is looked for by its beginning. */
+/** Maximum number of terms of a query; further ones are ignored. */
 const MAX_TERMS = 64;
 
-/** A document to index; it is found by its author too. */
+/** A document to index; its author is a search term too. */
 export interface Document {
   id: string;
   text: string;
@@ -25,7 +25,7 @@ export interface Document {
   conversation?: string | undefined;
 }
 
-/** A document found; `score` has no unit, `share` is how much of the query it holds, by weight, 0 to 1. */
+/** A found document; `score` has no unit, `share` is the weighted part of the query that it contains, 0 to 1. */
 export interface Hit {
   id: string;
   score: number;
@@ -40,9 +40,9 @@ export interface Search {
   conversation?: string | undefined;
   /** Milliseconds since the epoch. */
   now: number;
-  /** The share of the terms that a document must hold at least; 0: any one. */
+  /** Minimum part of the terms that a document must contain; 0: at least one term. */
   coverage?: number;
-  /** Terms that are not looked for. */
+  /** Terms that are ignored. */
   ignored?: ReadonlySet<string>;
   /** Known terms: only documents with another one, not counting the author's name, are found. */
   known?: ReadonlySet<string>;
@@ -69,9 +69,9 @@ function hasNewTerm(known: ReadonlySet<string>): (row: Row) => boolean {
 /** An empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
 export function createSearchIndex() {
   let rows: Row[] = [];
-  /** How many terms each row has, 0 once it is dropped. */
+  /** Number of terms of each row; 0 once it is dropped. */
   let lengths: number[] = [];
-  /** The rows that hold a term, each followed by how often it does. */
+  /** Rows that contain a term, each followed by its number of occurrences. */
   let postings = new Map<string, number[]>();
   const rowOf = new Map<string, number>();
   let totalLength = 0;
@@ -93,7 +93,7 @@ export function createSearchIndex() {
     before.forEach((row, index) => lengthsBefore[index]! > 0 && insert(row, lengthsBefore[index]!));
   };
 
-  /** Scores each row by the terms: the sum of their scores, that of their weights, and how many; and the weight of all. */
+  /** Computes for each row the score, the weight and the number of its matching terms, and the total weight of all terms. */
   const score = (terms: readonly string[]) => {
     const size = rowOf.size;
     const scores = new Float64Array(rows.length);
@@ -138,7 +138,7 @@ export function createSearchIndex() {
       rowOf.delete(id);
       if (rows.length - rowOf.size >= Math.max(COMPACT_AT, rowOf.size)) compact();
     },
-    /** The best documents, best first; of equal ones the later. */
+    /** Finds the best documents, best first; of equal ones the later comes first. */
     search({ query, limit, conversation: own, now, coverage = 0, ignored, known }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))

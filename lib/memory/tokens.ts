@@ -1,13 +1,13 @@
 /**
- * Text as search terms. Chinese, Japanese and Korean do not mark their words by spaces, so each pair of neighbouring
- * characters is a term; everything else becomes words, their common English endings cut.
+ * Splits text into search terms. Chinese, Japanese and Korean have no spaces between words, so each pair of neighbouring
+ * characters is a term; other text is split into words without common English endings.
  */
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー";
 const WORD = `(?:(?![${CJK}])[\\p{L}\\p{M}\\p{N}])+`;
 /** A run of CJK characters, or a word with its parts: `crm.followup`, `ana@acme.example`, `chg_0193`. */
 const TOKEN = new RegExp(`([${CJK}]+)|${WORD}(?:[._:@/-]${WORD})*`, "gu");
 
-/** The terms that a text is found by: single CJK characters too, and a composed word both whole and in parts. */
+/** Returns the terms of a text to index, with single CJK characters, and composed words both complete and in parts. */
 export function textTerms(text: string): string[] {
   const terms: string[] = [];
   for (const [token, cjk] of listTokens(text)) {
@@ -17,12 +17,12 @@ export function textTerms(text: string): string[] {
   return terms;
 }
 
-/** Words of English that hold sentences together, and are in all of them. */
+/** Frequent English words that do not distinguish texts. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   "a an and are as at be been by for from had has have in is it its of on or that the this to was were with".split(" "),
 );
 
-/** The terms to look for, each once: pairs where there is more than one CJK character, joints where there is nothing else. */
+/** Returns the terms of a query, each once: pairs of CJK characters, and stop words only where there is nothing else. */
 export function queryTerms(text: string): string[] {
   const terms: string[] = [];
   for (const [token, cjk] of listTokens(text)) {
@@ -37,7 +37,7 @@ export function queryTerms(text: string): string[] {
 const listTokens = (text: string) =>
   normalizeText(text).matchAll(TOKEN) as IterableIterator<[piece: string, cjk: string | undefined]>;
 
-/** Compatibility forms (full width, ligatures) and case are one; so are accents, outside scripts that need their marks. */
+/** Normalises case, compatibility forms such as full width, and accents, except in scripts that need their marks. */
 const normalizeText = (text: string): string =>
   text
     .normalize("NFD")
