@@ -17,7 +17,7 @@ const isIndex = ({ collection, id }: Key): boolean =>
 
 /**
  * Lists scheduled changes and running rollouts of a store that would lack a consent. A service may be using the store; nothing is
- * written. Only these changes and their entries are loaded into memory. Errors: `MoveRefused`.
+ * written. Only these changes and their entries are loaded into memory. Errors: `MoveRejected`.
  */
 export async function listUnconsentedInStore(
   intent: Intent,
@@ -30,7 +30,7 @@ export async function listUnconsentedInStore(
   const load = async (isWanted: (key: Key) => boolean): Promise<void> => {
     const found: Version[] = [];
     for await (const versions of from.dump()) found.push(...versions.filter((one) => one.id !== "" && isWanted(one)));
-    await store.whole!.commit(found, { from: undefined, to: undefined });
+    await store.bulk!.commit(found, { from: undefined, to: undefined });
   };
   try {
     await load(isIndex);

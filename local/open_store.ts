@@ -29,7 +29,7 @@ export async function openFile(state: string, log: Log, onReadOnly?: () => void)
   const lock = await acquireLock(state, undefined, door.enter);
   try {
     const store = await prefixErrors(`--state ${state}`, openFileStore({ path: lock.path, log, onReadOnly }));
-    door.open(store.whole!);
+    door.open(store.bulk!);
     return { ...store, close: () => door.close().then(store.close).finally(lock.release) };
   } catch (error) {
     await lock.release();

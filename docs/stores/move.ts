@@ -3,7 +3,7 @@ import { exportStore, importStore, splitLines } from "countersign/stores/moving"
 
 const store = memoryStore();
 let file = "";
-for await (const piece of exportStore({ from: store.whole!, name: "the shop" }, { kind: "backup", to: "a file" }))
+for await (const piece of exportStore({ from: store.bulk!, name: "the shop" }, { kind: "backup", to: "a file" }))
   file += piece;
 
 const other = memoryStore();

@@ -32,7 +32,7 @@ export interface ReplyMembers {
 }
 
 /** The reply to an earlier request under the same key; a dry run has no entry. */
-export interface Replayed {
+export interface ReplayedReply {
   replayed: ReplyMembers & { audit_entry?: AuditEntry | null };
 }
 
@@ -49,20 +49,20 @@ export const isResult = (value: unknown): value is Result =>
   typeof value === "object" && value !== null && "entry" in value;
 
 /** Returns true for the reply to an earlier request. */
-export const isReplayed = (value: object): value is Replayed => "replayed" in value;
+export const isReplayed = (value: object): value is ReplayedReply => "replayed" in value;
 
 /** Returns the receipt of a command, also of one whose reply is repeated. */
-export const readReceipt = (result: Receipt | Replayed): AuditEntry =>
+export const readReceipt = (result: Receipt | ReplayedReply): AuditEntry =>
   isReplayed(result) ? result.replayed.audit_entry! : result.entry.value;
 
 /** Returns a stored reply with its entry; 409 `evidence_mismatch` where it does not match the log. */
 export async function verifyReply(
   reply: ReplyMembers,
   log: { evidence: Evidence; sha256: Sha256 },
-): Promise<Replayed["replayed"]> {
+): Promise<ReplayedReply["replayed"]> {
   // A dry run or a draft has no entry in the log.
   if (reply["dry_run"] === true && reply.audit_entry === null) return { ...reply, audit_entry: null };
-  if (reply["state"] === "draft" && reply.audit_entry === undefined) return reply as Replayed["replayed"];
+  if (reply["state"] === "draft" && reply.audit_entry === undefined) return reply as ReplayedReply["replayed"];
   const entry = await log.evidence.entry(reply.audit_entry);
   if (entry && (await matchesLog(reply, entry, log))) return { ...reply, audit_entry: entry };
   throw new AppError(

@@ -30,7 +30,7 @@ import { createMismatchError } from "./mismatch.ts";
 import { noteMismatch } from "./integrity_scan.ts";
 import { runWithLog, requireIntactChain } from "./run_with_log.ts";
 import { formatAgentChangeKey, formatDueApplyKey, changeNotFound } from "./records.ts";
-import { isResult, type Replayed, verifyReply } from "./replies.ts";
+import { isResult, type ReplayedReply, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/current_state.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
@@ -83,12 +83,12 @@ export function runTransaction<T>(
   caller: Pick<Caller, "deps" | "replies">,
   decision: Decision<T>,
   exceptions?: TransactionOptions,
-): Promise<T | Replayed>;
+): Promise<T | ReplayedReply>;
 export async function runTransaction<T>(
   { deps, replies }: Pick<Caller, "deps" | "replies">,
   decision: Decision<T>,
   { ignoresClockLag = false, acceptsLoss = false, prefetch }: TransactionOptions = {},
-): Promise<T | Replayed> {
+): Promise<T | ReplayedReply> {
   let end: ChainHead | undefined;
   let mismatches: FoundMismatch[] = [];
   // The store may run the decision within another request, whose trace is a different one.

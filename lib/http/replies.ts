@@ -1,7 +1,7 @@
 /** Replies to commands: the body, its receipt and its revision. Under an Idempotency-Key they are stored and repeated. */
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Caller } from "../changes/caller.ts";
-import { isReplayed, type Replayed, type Replies, type ReplyMembers, type Result } from "../changes/replies.ts";
+import { isReplayed, type ReplayedReply, type Replies, type ReplyMembers, type Result } from "../changes/replies.ts";
 import type { Json } from "../store/json.ts";
 import { type Answer, etag, splice, textAnswer } from "./answer.ts";
 import type { Call } from "./endpoint.ts";
@@ -26,7 +26,7 @@ export interface Reply {
  */
 export async function respond<R extends Result, D extends Caller["deps"]>(
   call: Call<D>,
-  command: (caller: Caller) => Promise<R | Replayed>,
+  command: (caller: Caller) => Promise<R | ReplayedReply>,
   replyTo: (result: R) => Reply,
 ): Promise<Answer> {
   const replies = call.idempotency && createStoredReplies(call.idempotency, replyTo);

@@ -1,10 +1,10 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
 import { dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
-import { MARK_KEY } from "./engine/mark.ts";
+import { MOVE_STATE_KEY } from "./engine/move_state.ts";
 import { keyBounds, parseId, sortKey } from "./engine/record_key.ts";
 import { serial } from "./engine/serial.ts";
-import { soleWhole } from "./engine/sole_whole.ts";
+import { soleWriterBulkAccess } from "./engine/sole_writer_bulk_access.ts";
 import { recordName, makeReads, type SyncView, type Version, type View } from "./engine/view.ts";
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
@@ -93,12 +93,17 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     list: (collection, options) => shown(view.list(collection, options)),
   };
   const collections = () => sql.exec(COLLECTIONS).toArray() as unknown as { name: string; floor: number }[];
-  const [found] = view.versions([MARK_KEY]);
+  const [found] = view.versions([MOVE_STATE_KEY]);
   // Others write between two pages.
-  const sole = soleWhole({ found, keep, atOneMoment: false, dump: () => dumpVersions({ ...reads, collections }) });
+  const sole = soleWriterBulkAccess({
+    found,
+    keep,
+    atOneMoment: false,
+    dump: () => dumpVersions({ ...reads, collections }),
+  });
   const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
   const transactions = serial(decided, { keep, failure: () => lost ?? sole.refusal() });
-  return { ...makeReads(reads), ...transactions, whole: sole.over(transactions.transact) };
+  return { ...makeReads(reads), ...transactions, bulk: sole.over(transactions.transact) };
 }
 
 /** Returns a sync that its callers share: calls during a running sync share the next one. */

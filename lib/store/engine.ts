@@ -3,13 +3,13 @@ export { type Attempt, Contended, type Engine, type Write } from "./engine/attem
 export { type Dumped, dumpVersions } from "./engine/dump.ts";
 export { versionsOverFloors } from "./engine/floors.ts";
 export { groupCommit } from "./engine/group_commit.ts";
-export { MARK_KEY } from "./engine/mark.ts";
+export { MOVE_STATE_KEY } from "./engine/move_state.ts";
 export { overFloors } from "./engine/over_floors.ts";
 export { type Pacing, systemPacing } from "./engine/pacing.ts";
 export { type Bounds, keyBounds, parseId, sortKey } from "./engine/record_key.ts";
 export { type Keeper, serial } from "./engine/serial.ts";
-export { enforceMark, sharedWhole } from "./engine/shared_whole.ts";
-export { type SoleParts, soleWhole, type SoleWhole } from "./engine/sole_whole.ts";
+export { enforceMoveState, sharedBulkAccess } from "./engine/shared_bulk_access.ts";
+export { type SoleParts, soleWriterBulkAccess, type SoleWriterBulkAccess } from "./engine/sole_writer_bulk_access.ts";
 export { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
 export { type Key, makeReads, type Row, type Version, type View } from "./engine/view.ts";
 export { Json } from "./json.ts";
@@ -27,4 +27,4 @@ export {
   StoreUnavailable,
   type Tx,
 } from "./store.ts";
-export type { Mark, Marking, Whole } from "./whole.ts";
+export type { MoveState, MoveStateChange, BulkAccess } from "./bulk_access.ts";

@@ -2,7 +2,7 @@
 import { type Dumped, dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
-import { soleWhole } from "./engine/sole_whole.ts";
+import { soleWriterBulkAccess } from "./engine/sole_writer_bulk_access.ts";
 import { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
 import { makeReads, type Version, type View } from "./engine/view.ts";
 import type { Store } from "./store.ts";
@@ -42,7 +42,7 @@ export function memoryStore(): Store {
   };
 
   const keepAll = (writes: readonly Version[]): void => writes.forEach(keep);
-  const sole = soleWhole({
+  const sole = soleWriterBulkAccess({
     found: undefined,
     keep: keepAll,
     atOneMoment: true,
@@ -50,7 +50,7 @@ export function memoryStore(): Store {
   });
   const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
   const transactions = serial(decided, { keep: keepAll, failure: sole.refusal });
-  return { ...makeReads(view), ...transactions, whole: sole.over(transactions.transact) };
+  return { ...makeReads(view), ...transactions, bulk: sole.over(transactions.transact) };
 }
 
 /** The records of this moment, whatever is put later. */

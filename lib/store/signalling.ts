@@ -14,7 +14,7 @@ export function signalling(store: Store, commits: CommitSignal): Store {
     ...(store.expunge && { expunge: () => store.expunge!() }),
     ...(store.inspect && { inspect: () => store.inspect!() }),
     ...(store.faults && { faults: () => store.faults!() }),
-    ...(store.whole && { whole: store.whole }),
+    ...(store.bulk && { bulk: store.bulk }),
     async transact(decide, prefetch) {
       const result = await store.transact(decide, prefetch);
       commits.notify();

@@ -1,6 +1,6 @@
 import type { Json } from "./json.ts";
 import type { StoreFaults } from "./faults.ts";
-import type { Whole } from "./whole.ts";
+import type { BulkAccess } from "./bulk_access.ts";
 
 /**
  * All collections, and what a record of each holds. Every room declares its own here, next to the type, so that no read is
@@ -125,8 +125,8 @@ export interface Store extends Reads {
   inspect?(): Promise<void>;
   /** Returns the faults that are known; absent where an engine cannot tell. */
   faults?(): StoreFaults;
-  /** The store as a whole, for backups and moves; absent where an engine cannot be moved. */
-  readonly whole?: Whole | undefined;
+  /** Bulk access for backups and moves; absent where an engine cannot be moved. */
+  readonly bulk?: BulkAccess | undefined;
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type {
   HostState,
   ProductAdapter,
   ReadRollbackFacts,
-  Staged,
+  ChangeWithStages,
 } from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { parseOperandId } from "../changes/rules/operands.ts";
@@ -83,7 +83,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
       );
   };
 
-  const findChangeProblem = (entry: Entry, plan: Staged["stages"]): string | undefined =>
+  const findChangeProblem = (entry: Entry, plan: ChangeWithStages["stages"]): string | undefined =>
     findEntryProblem(entry) ??
     (setsValue(entry) || system.note
       ? system.check(entry)
@@ -91,7 +91,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     (plan && findStagesProblem(system, entry, plan));
 
   /** Explains why a value, or its split, cannot be set on what the target holds. */
-  const findConflict = (entry: Entry, plan: Staged["stages"], current: TargetValue): string | undefined =>
+  const findConflict = (entry: Entry, plan: ChangeWithStages["stages"], current: TargetValue): string | undefined =>
     setsValue(entry)
       ? (system.checkHeld?.(entry, current) ?? (plan && findStagesProblem(system, entry, plan, current)))
       : undefined;
@@ -102,7 +102,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
 
   /** Returns the write that an apply needs, or its result where no write is needed. */
   const prepareApply = async (
-    change: Change & Staged,
+    change: Change & ChangeWithStages,
     signal: AbortSignal,
     expected: readonly string[] | undefined,
   ): Promise<AdapterResult | ApplyWrite> => {

@@ -1,5 +1,10 @@
 /** Steps of a rollout on a target system: their splits, and the writes that advance to the next step. */
-import { type AdapterResult, NO_SPLIT, type Staged, TargetDrifted } from "../changes/operations/adapter_port.ts";
+import {
+  type AdapterResult,
+  NO_SPLIT,
+  type ChangeWithStages,
+  TargetDrifted,
+} from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { BUCKETS } from "../rollout/bucket.ts";
 import type { Stages } from "../rollout/stages.ts";
@@ -38,13 +43,13 @@ interface StagesOptions {
 
 /** Creates the steps of rollouts on one target system. */
 export function createStages(system: TargetSystem, { effects, read, createAttempt }: StagesOptions) {
-  const splitAt = (change: Change & Staged, entry: Entry, step: number, before: TargetValue): TargetValue =>
+  const splitAt = (change: Change & ChangeWithStages, entry: Entry, step: number, before: TargetValue): TargetValue =>
     system.split!(entry, userShare(change.stages!, change.change_id, step), before);
 
   return {
     /** Returns the value that an apply sets: for a rollout, the split of its first step over the value before. */
     start: (
-      change: Change & Staged,
+      change: Change & ChangeWithStages,
       entry: Entry,
       before: TargetValue,
     ): Pick<EffectRecord, "stage"> & { next: Partial<TargetValue> } =>
@@ -53,7 +58,7 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
         : { next: { value: change.value } },
 
     /** Requires that the stored split of a step equals the one computed from the change and the value before it. */
-    requireOwn(change: Change & Staged, entry: Entry, { stage, previous, next }: EffectRecord): void {
+    requireOwn(change: Change & ChangeWithStages, entry: Entry, { stage, previous, next }: EffectRecord): void {
       if (!stage || !previous || !next || isEqual(splitAt(change, entry, stage.step, previous), next)) return;
       throw new Error(`the stored record of what ${change.change_id} set was edited; roll it back by hand`);
     },
@@ -74,7 +79,7 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
 
     /** Sets the split of a step if the target holds the split of the recorded step. The value for a rollback does not change. */
     async advance(
-      change: Change & Staged,
+      change: Change & ChangeWithStages,
       entry: Entry,
       { next: recorded, previous, stage }: EffectRecord,
       step: number,

@@ -1,5 +1,10 @@
 /** Writes values to one target system, several in one transaction. Each write is recorded before it is sent. */
-import { type AdapterResult, type Staged, TargetDrifted, TargetMoved } from "../changes/operations/adapter_port.ts";
+import {
+  type AdapterResult,
+  type ChangeWithStages,
+  TargetDrifted,
+  TargetMoved,
+} from "../changes/operations/adapter_port.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { digestObservedValue } from "../changes/rules/moved_value.ts";
 import type { Sha256 } from "../kit/platform.ts";
@@ -15,7 +20,7 @@ const CONCURRENT_READS = 8;
 
 /** A value to set. */
 export interface ApplyWrite {
-  change: Change & Staged;
+  change: Change & ChangeWithStages;
   entry: Entry;
   /** The record of an earlier attempt. */
   earlier: EffectRecord | undefined;

@@ -3,15 +3,15 @@ import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { splitLines } from "../../lib/store/move/lines.ts";
-import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
+import { MoveStateConflict, type BulkAccess } from "../../lib/store/bulk_access.ts";
 import { HELD_MESSAGE, openShortAddress } from "../lock_folder.ts";
-import type { DoorAnswer, MarkRequest } from "./owner_door.ts";
+import type { DoorAnswer, MoveStateRequest } from "./owner_door.ts";
 
 /** Advice if the owner cannot be reached. */
 const STOP = "stop the service that uses it, and give the command again";
 
 /** Finds the owner of a store by the folder of its lock. Returns a commit that the owner executes; undefined if there is no owner. */
-export async function askOwner(folder: string): Promise<Whole["commit"] | undefined> {
+export async function askOwner(folder: string): Promise<BulkAccess["commit"] | undefined> {
   const found = await connectToOwner(folder);
   if (!found) return undefined;
   // The owner closes idle connections, and a copy takes long, so each request uses a new connection.
@@ -22,7 +22,7 @@ export async function askOwner(folder: string): Promise<Whole["commit"] | undefi
     if (!socket) throw new Error(`the service that uses the store cannot be reached any more: ${STOP}`);
     const answer = await request(socket, { from: from ?? null, to: to ?? null });
     if (!answer) throw new Error(`the service that uses the store does not answer: ${STOP}`);
-    if (answer.found !== undefined) throw new MarkChanged(answer.found ?? undefined, from);
+    if (answer.found !== undefined) throw new MoveStateConflict(answer.found ?? undefined, from);
     if (answer.error !== undefined) throw new Error(answer.error);
   };
 }
@@ -59,7 +59,7 @@ function connectIfOwner(path: string): Promise<Socket | undefined> {
 }
 
 /** Sends one request; resolves with undefined if the connection breaks. */
-async function request(socket: Socket, requested: MarkRequest): Promise<DoorAnswer | undefined> {
+async function request(socket: Socket, requested: MoveStateRequest): Promise<DoorAnswer | undefined> {
   // A broken connection is noticed as a missing answer.
   socket.on("error", () => {});
   try {

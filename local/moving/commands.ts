@@ -8,8 +8,8 @@ import { readFence, unfenceStore } from "../../lib/changes/moving/fence.ts";
 import { checkFile, loadFile } from "../../lib/changes/moving/import_store.ts";
 import type { Destination, MoveResult } from "../../lib/changes/moving/load.ts";
 import { migrate } from "../../lib/changes/moving/migrate.ts";
-import { MoveRefused } from "../../lib/store/move/refused_move.ts";
-import { describeMark } from "../../lib/store/whole.ts";
+import { MoveRejected } from "../../lib/store/move/move_rejected.ts";
+import { describeMoveState } from "../../lib/store/bulk_access.ts";
 import { readLines, writeExport } from "./export_file.ts";
 import { type Source, storeAddress, type StoreAddress } from "./store_addresses.ts";
 import { sha256 } from "../node_ports.ts";
@@ -25,11 +25,11 @@ const findState = ({ env }: Session, { options: { state, storeName } }: VerbCall
     usual: env["SVC_STORE_NAME"],
   });
 
-/** Requires that a store has a log, since an empty one is probably a mistake. Errors: `MoveRefused`. */
+/** Requires that a store has a log, since an empty one is probably a mistake. Errors: `MoveRejected`. */
 async function requireLog({ from, name }: Source): Promise<void> {
   for await (const page of from.dump())
     if (page.some(({ collection, json }) => collection === LOG_COLLECTION && json)) return;
-  throw new MoveRefused(`${name} has no log: it has nothing to move or to copy`);
+  throw new MoveRejected(`${name} has no log: it has nothing to move or to copy`);
 }
 
 /** Runs a move; if it fails after it fenced its source, the error says what to do next. */
@@ -37,10 +37,10 @@ async function explainFence<T>({ from, name }: Source, work: () => Promise<T>): 
   try {
     return await work();
   } catch (error) {
-    const mark = await from.mark().catch(() => undefined);
+    const mark = await from.moveState().catch(() => undefined);
     if (mark?.state !== "moving" || !(error instanceof Error)) throw error;
     const next = `${name} takes no writes now. Give the same command again, or give the move up: countersign unfence`;
-    throw new MoveRefused(`${error.message}. ${next}`, { cause: error });
+    throw new MoveRejected(`${error.message}. ${next}`, { cause: error });
   }
 }
 
@@ -77,13 +77,13 @@ async function loadInto(
 ): Promise<{ text: string }> {
   let to = await address.opened();
   try {
-    const left = await to.whole!.mark();
+    const left = await to.bulk!.moveState();
     if (left?.state === "loading") {
       if (left.from !== from && !force)
-        throw new MoveRefused(
-          `${address.name} takes nothing: ${describeMark(left)}. Give that command again, or add --force to remove what it left`,
+        throw new MoveRejected(
+          `${address.name} takes nothing: ${describeMoveState(left)}. Give that command again, or add --force to remove what it left`,
         );
-      await to.whole!.clear(left);
+      await to.bulk!.clear(left);
       await to.close();
       to = await address.opened();
     }

@@ -3,15 +3,15 @@ import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { splitLines } from "../../lib/store/move/lines.ts";
-import { MoveRefused } from "../../lib/store/move/refused_move.ts";
+import { MoveRejected } from "../../lib/store/move/move_rejected.ts";
 import { nodeFiles } from "../store/files.ts";
 
 /** The file contains every content and note, so only its owner may read it. */
 const OWN_FILE = 0o600;
 
-/** Writes the chunks of an export, durably; returns their result. Errors: `MoveRefused` where the file exists. */
+/** Writes the chunks of an export, durably; returns their result. Errors: `MoveRejected` where the file exists. */
 export async function writeExport<T>(path: string, chunks: () => AsyncGenerator<string, T>): Promise<T> {
-  if (nodeFiles.stat(path)) throw new MoveRefused(`${path} exists already: name another file`);
+  if (nodeFiles.stat(path)) throw new MoveRejected(`${path} exists already: name another file`);
   const temporary = `${path}.part`;
   const file = await open(temporary, "w", OWN_FILE);
   try {

@@ -4,25 +4,25 @@
  */
 import type { Socket } from "node:net";
 import { splitLines } from "../../lib/store/move/lines.ts";
-import { type Mark, MarkChanged, type Whole } from "../../lib/store/whole.ts";
+import { type MoveState, MoveStateConflict, type BulkAccess } from "../../lib/store/bulk_access.ts";
 import type { OnConnection } from "../lock_hold.ts";
 
-/** An answer: empty, or the error, and the mark that was found instead. */
+/** An answer: empty, or the error, and the move state that was found. */
 export interface DoorAnswer {
   error?: string;
-  found?: Mark | null;
+  found?: MoveState | null;
 }
 
 /** A marking as a line; `null` for no mark. */
-export interface MarkRequest {
-  from: Mark | null;
-  to: Mark | null;
+export interface MoveStateRequest {
+  from: MoveState | null;
+  to: MoveState | null;
 }
 
 /** Answers commands while the store is open. */
 export interface Door {
   readonly enter: OnConnection;
-  open(whole: Whole): void;
+  open(bulk: BulkAccess): void;
   /** Rejects further commands and waits for those under way. */
   close(): Promise<void>;
 }
@@ -33,24 +33,24 @@ const PATIENCE_MS = 5000;
 /** Creates a door that is not open yet. */
 export function newDoor(patienceMs = PATIENCE_MS): Door {
   const connections = new Map<Socket, Promise<void>>();
-  let whole: Whole | undefined;
+  let bulk: BulkAccess | undefined;
 
   const serve = async (socket: Socket): Promise<void> => {
     try {
       for await (const line of splitLines(socket)) {
         socket.setTimeout(0);
-        const { from, to } = JSON.parse(line) as MarkRequest;
-        const answer = await whole!.commit([], { from: from ?? undefined, to: to ?? undefined }).then(
+        const { from, to } = JSON.parse(line) as MoveStateRequest;
+        const answer = await bulk!.commit([], { from: from ?? undefined, to: to ?? undefined }).then(
           (): DoorAnswer => ({}),
           (error: Error): DoorAnswer => ({
             error: error.message,
-            ...(error instanceof MarkChanged && { found: error.found ?? null }),
+            ...(error instanceof MoveStateConflict && { found: error.found ?? null }),
           }),
         );
         socket.write(`${JSON.stringify(answer)}\n`);
       }
     } catch {
-      // The connection broke, or the line is no marking: the mark stays as it is.
+      // The connection broke, or the line is no request: the move state stays as it is.
     } finally {
       socket.destroy();
     }
@@ -58,17 +58,17 @@ export function newDoor(patienceMs = PATIENCE_MS): Door {
 
   return {
     enter(socket) {
-      if (!whole) return void socket.destroy();
+      if (!bulk) return void socket.destroy();
       socket.unref().setTimeout(patienceMs, () => socket.destroy());
       const serving = serve(socket).finally(() => connections.delete(socket));
       connections.set(socket, serving);
     },
-    open: (opened) => void (whole = opened),
+    open: (opened) => void (bulk = opened),
     async close() {
       const pending = [...connections.values()];
       for (const socket of connections.keys()) socket.destroy();
       await Promise.all(pending);
-      whole = undefined;
+      bulk = undefined;
     },
   };
 }

@@ -1,9 +1,9 @@
 /** Opens stores by their addresses: a path, `postgres://…`, `dynamodb://table?region=…`. */
 import { resolve } from "node:path";
 import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
-import { MoveRefused } from "../../lib/store/move/refused_move.ts";
+import { MoveRejected } from "../../lib/store/move/move_rejected.ts";
 import type { Store } from "../../lib/store/store.ts";
-import type { Whole } from "../../lib/store/whole.ts";
+import type { BulkAccess } from "../../lib/store/bulk_access.ts";
 import type { MoveSource } from "../../lib/changes/moving/fence.ts";
 import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
 import { hideArgument, openStore, formatStateName, DEFAULT_STORE_NAME } from "../open_store.ts";
@@ -12,7 +12,7 @@ import type { Environment } from "../secrets.ts";
 import { LAYOUT } from "../../lib/store/layout.ts";
 import { nodeFiles, statePaths } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
-import { dumpFiles, storeExists, readMarkFromFiles } from "../store/whole.ts";
+import { dumpFiles, storeExists, readMoveStateFromFiles } from "../store/bulk_access.ts";
 import { askOwner } from "./ask_owner.ts";
 import { listStores } from "./stores_in.ts";
 
@@ -49,17 +49,17 @@ export function storeAddress(
   log: Log = consoleWarnings,
 ): StoreAddress {
   const text = given.startsWith("env:") ? env[given.slice(4)] : given;
-  if (!text) throw new MoveRefused(`${given}: the variable ${given.slice(4)} is not set`);
+  if (!text) throw new MoveRejected(`${given}: the variable ${given.slice(4)} is not set`);
   const isTable = /^dynamodb:/i.test(text);
   let address = text;
   try {
     if (!isTable) address = parseStateAddress(text);
   } catch (error) {
-    throw new MoveRefused(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
+    throw new MoveRejected(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
   }
   if (isDatabase(address)) return databaseStore(address, parseName(store), log);
   if (store.given !== undefined)
-    throw new MoveRefused(`${given} has no stores of several names: only a database, postgres://…, does`);
+    throw new MoveRejected(`${given} has no stores of several names: only a database, postgres://…, does`);
   return isTable ? tableStore(text, env) : fileStoreAddress(address, log);
 }
 
@@ -68,7 +68,7 @@ function parseName({ given, usual }: StoreName): string {
   try {
     return parseStoreName(name);
   } catch (error) {
-    throw new MoveRefused(`the name of a store, ${JSON.stringify(name)}, ${(error as Error).message}`);
+    throw new MoveRejected(`the name of a store, ${JSON.stringify(name)}, ${(error as Error).message}`);
   }
 }
 
@@ -88,7 +88,7 @@ function databaseStore(address: string, store: string, log: Log): StoreAddress {
     const existing = await listStores(address);
     if (existing.includes(store)) return all.departed();
     const others = existing.slice(0, MAX_LISTED_NAMES).join(", ") + (existing.length > MAX_LISTED_NAMES ? ", …" : "");
-    throw new MoveRefused(
+    throw new MoveRejected(
       `${location} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
     );
   };
@@ -102,7 +102,7 @@ const MAX_LISTED_NAMES = 10;
 function sharedStore(name: string, open: () => Promise<Store>): StoreAddress {
   const source = async (): Promise<Source> => {
     const store = await open();
-    return { from: store.whole!, name, close: () => store.close() };
+    return { from: store.bulk!, name, close: () => store.close() };
   };
   return { name, copied: source, departed: source, opened: open };
 }
@@ -116,12 +116,12 @@ function tableStore(text: string, env: Environment): StoreAddress {
   const name = decodeURIComponent(url?.hostname ?? "");
   // For this scheme URL does not change upper case in the host, so it is the name of the table.
   if (!url || !/^[\w.-]{3,255}$/.test(name) || url.username !== "" || !/^\/?$/.test(url.pathname))
-    throw new MoveRefused(TABLE_RULE);
+    throw new MoveRejected(TABLE_RULE);
   const inRegion = region ?? env["AWS_REGION"];
-  if (!inRegion) throw new MoveRefused(`${TABLE_RULE}; or set AWS_REGION`);
+  if (!inRegion) throw new MoveRejected(`${TABLE_RULE}; or set AWS_REGION`);
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN: sessionToken } = env;
   if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY)
-    throw new MoveRefused(
+    throw new MoveRejected(
       "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, if the keys have one)",
     );
   const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY, sessionToken };
@@ -134,17 +134,17 @@ function tableStore(text: string, env: Environment): StoreAddress {
 function fileStoreAddress(path: string, log: Log): StoreAddress {
   const parts = (at: string) => ({ files: nodeFiles, paths: statePaths(at), sequences: LAYOUT.sequences });
   const requireStore = (at: string): void => {
-    if (!storeExists(nodeFiles, statePaths(at))) throw new MoveRefused(`there is no store at ${path}`);
+    if (!storeExists(nodeFiles, statePaths(at))) throw new MoveRejected(`there is no store at ${path}`);
   };
-  const openSnapshot = (at: string, commit: Whole["commit"]): Whole => ({
+  const openSnapshot = (at: string, commit: BulkAccess["commit"]): BulkAccess => ({
     dump: () => dumpFiles(parts(at)),
     atOneMoment: true,
-    mark: () => readMarkFromFiles(parts(at)),
+    moveState: () => readMoveStateFromFiles(parts(at)),
     commit,
     clear: () => Promise.reject(new Error("a store that another process uses is not loaded")),
   });
   return {
-    // The absolute path, since the log and the mark that record it are read elsewhere too.
+    // The absolute path, since the log and the move state that record it are read elsewhere too.
     name: resolve(path),
     // The files are read directly, whether a service writes to them or not.
     async copied() {
@@ -156,13 +156,13 @@ function fileStoreAddress(path: string, log: Log): StoreAddress {
       requireStore(path);
       try {
         const store = await openLocked(path, log);
-        return { from: store.whole!, name: resolve(path), close: () => store.close() };
+        return { from: store.bulk!, name: resolve(path), close: () => store.close() };
       } catch (error) {
         if (!(error instanceof AlreadyRunning)) throw error;
       }
       const commit = await askOwner(await lockFolder(path));
       if (!commit)
-        throw new MoveRefused(
+        throw new MoveRejected(
           `${path} is in use by a service that cannot be reached here: stop it, and give the command again`,
         );
       return { from: openSnapshot(path, commit), name: resolve(path), close: async () => {} };

@@ -5,9 +5,9 @@ import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
 import { runWithTimeLimit } from "../../lib/kit/time_limit.ts";
 import { type Layout, LAYOUT } from "../../lib/store/layout.ts";
-import { MARK_KEY } from "../../lib/store/engine/mark.ts";
+import { MOVE_STATE_KEY } from "../../lib/store/engine/move_state.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
-import { soleWhole } from "../../lib/store/engine/sole_whole.ts";
+import { soleWriterBulkAccess } from "../../lib/store/engine/sole_writer_bulk_access.ts";
 import { makeReads, type Version } from "../../lib/store/engine/view.ts";
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
 import { packLocation } from "./catalog.ts";
@@ -22,7 +22,7 @@ import { closeAll, examine, type ExaminedStore, recoverFiles, type RecoveredStor
 import { openStateFile, type Schedule, type State, stateAdapter } from "./state_file.ts";
 import { waitUntilUnused } from "./uses.ts";
 import { newWrittenBytes } from "./written_bytes.ts";
-import { dumpFiles, removeStore } from "./whole.ts";
+import { dumpFiles, removeStore } from "./bulk_access.ts";
 
 /** Options of a file store. */
 export interface FileStoreOptions {
@@ -177,8 +177,8 @@ async function compose(
     accepted.add(writes);
     return journal.append(writes);
   };
-  const sole = soleWhole({
-    found: await durable.version(MARK_KEY.collection, MARK_KEY.id),
+  const sole = soleWriterBulkAccess({
+    found: await durable.version(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id),
     keep: commit,
     clock: { now },
     atOneMoment: true,
@@ -225,7 +225,7 @@ async function compose(
       },
     }),
     transact: transactions.transact,
-    whole: sole.over(transactions.transact),
+    bulk: sole.over(transactions.transact),
     others: transactions.others,
     close: () => (closing ??= close()),
     status() {

@@ -208,7 +208,7 @@ async function moveAndLose(stage: Stage, first: Store): Promise<void> {
   const { api, options } = stage;
   const moved = rewindingStore();
   const to = { to: moved.store, name: "the new store", actor: "cy" };
-  await migrate({ from: first.whole!, name: "the old store" }, to, { clock: options.clock, sha256: portableSha256 });
+  await migrate({ from: first.bulk!, name: "the old store" }, to, { clock: options.clock, sha256: portableSha256 });
   await openOn(stage, moved.store);
   const before = await moved.copy();
   await api.post("kpi", { csat: 4.5 });

@@ -201,7 +201,7 @@ async function dumpStore({ store }: Life): Promise<Map<string, string>> {
     const line = `{"id":${JSON.stringify(id)},"revision":${revision},"value":${value}}\n`;
     lines.set(collection, (lines.get(collection) ?? "") + line);
   };
-  for await (const page of store.whole!.dump())
+  for await (const page of store.bulk!.dump())
     page.filter(({ collection }) => !NOT_STORED.includes(collection)).forEach(add);
   return lines;
 }

@@ -21,8 +21,8 @@ export function rewindingStore(): RewindingStore {
     texts: (collection, which) => current.texts(collection, which),
     transact: (decide) => current.transact(decide),
     others: async () => "",
-    get whole() {
-      return current.whole;
+    get bulk() {
+      return current.bulk;
     },
     close: async () => undefined,
   };
@@ -37,8 +37,8 @@ export function rewindingStore(): RewindingStore {
 
 async function copied(from: Store): Promise<Store> {
   const to = memoryStore();
-  for await (const page of from.whole!.dump())
-    await to.whole!.commit(
+  for await (const page of from.bulk!.dump())
+    await to.bulk!.commit(
       page.filter(({ id }) => id !== ""),
       { from: undefined, to: undefined },
     );

@@ -7,7 +7,7 @@ import { AppError } from "../../kit/errors.ts";
 import { type ServiceActionInput, authorizeServiceAction } from "../service_action.ts";
 import type { Caller } from "../caller.ts";
 import { shortenLeases } from "../operations/lease.ts";
-import type { Receipt, Replayed } from "../replies.ts";
+import type { Receipt, ReplayedReply } from "../replies.ts";
 import { runTransaction } from "../transaction.ts";
 
 /** The time from which entries are dated now, and the time of the last entry before. */
@@ -17,7 +17,7 @@ export interface ClockResult extends Receipt {
 }
 
 /** Dates the following entries by the clock as it is. Errors: 400 `illegal_transition` where it is not behind the last entry. */
-export const acceptClock = (caller: Caller, input: ServiceActionInput): Promise<ClockResult | Replayed> =>
+export const acceptClock = (caller: Caller, input: ServiceActionInput): Promise<ClockResult | ReplayedReply> =>
   runTransaction(
     caller,
     async (transaction) => {

@@ -11,7 +11,7 @@ import { type ServiceActionInput, authorizeServiceAction } from "../service_acti
 import { adoptAcceptedLoss, verifyRecentEntries } from "../after_loss.ts";
 import type { Caller } from "../caller.ts";
 import { requireIntactChain } from "../run_with_log.ts";
-import type { Receipt, Replayed } from "../replies.ts";
+import type { Receipt, ReplayedReply } from "../replies.ts";
 import { POLICY_LOSS, serviceActor } from "../rules/actor.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 
@@ -32,7 +32,7 @@ export interface LossResult extends Receipt {
  * Records the loss, lifts the breach and freezes the service. Errors: 400 `illegal_transition` where nothing is lost, 503
  * `chain_broken` where the log as it is now is not valid.
  */
-export async function acceptLoss(caller: Caller, input: LossInput): Promise<LossResult | Replayed> {
+export async function acceptLoss(caller: Caller, input: LossInput): Promise<LossResult | ReplayedReply> {
   const { deps } = caller;
   const found = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
   if (found) requireIntactChain(await verifyStoredLog(deps));

@@ -2,7 +2,7 @@
 import { requireNamedActor } from "../service_action.ts";
 import { type Caller, requireRevision } from "../caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import type { LateItem } from "../rules/change.ts";
 import { makeLateNote } from "../rules/late_note.ts";
 import { type CommandResult, runTransaction } from "../transaction.ts";
@@ -19,7 +19,7 @@ export interface LateNoteInput extends ProofInput {
 export const addLateNote = (
   caller: Caller,
   { change_id, actor, item, note, proof, at }: LateNoteInput,
-): Promise<CommandResult | Replayed> =>
+): Promise<CommandResult | ReplayedReply> =>
   runTransaction(caller, async (transaction) => {
     const before = await transaction.change(change_id);
     // The state of the change is checked before the person.

@@ -8,7 +8,7 @@ import { explainStranded, endLease, createLeaseError, readLeases } from "../oper
 import { resolveEndedLease } from "../operations/recover.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
-import { isReplayed, type Replayed } from "../replies.ts";
+import { isReplayed, type ReplayedReply } from "../replies.ts";
 import { isAfterScheduledTime } from "../rules/apply_when.ts";
 import { isLive } from "../rules/current_state.ts";
 import { type MissingConsent, listMissingConsents } from "../rules/missing.ts";
@@ -57,7 +57,7 @@ function requireObservedDigests(
 }
 
 /** Records a decision. Before a revocation, an operation that was left unresolved on the change is resolved. */
-export async function recordDecision(caller: Caller, input: DecisionInput): Promise<DecisionResult | Replayed> {
+export async function recordDecision(caller: Caller, input: DecisionInput): Promise<DecisionResult | ReplayedReply> {
   const { type, change_id, name, note = "", emergency, seen, proof, at } = input;
   if (type === "revoke") await resolveEndedLease(caller.deps, change_id);
   const record = async (transaction: Transaction): Promise<DecisionResult | AppError> => {

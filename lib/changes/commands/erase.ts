@@ -4,7 +4,7 @@ import { type ServiceActionInput, requireNamedActor } from "../service_action.ts
 import { type Caller, requireRevision } from "../caller.ts";
 import { createInProgressError, readLease } from "../operations/lease.ts";
 import { resolveActor, verifyPresentedProof } from "../proof_input.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import { UNERASED_DATA } from "../rules/erasure.ts";
 import { parseDetail } from "../rules/event.ts";
 import { type CommandResult, runTransaction } from "../transaction.ts";
@@ -55,7 +55,7 @@ export interface ErasureResult extends CommandResult {
  * Erases the content of a change. Errors: 404 `change_not_found`, 400 `illegal_transition`, 409 `content_needed`,
  * `operation_in_progress`.
  */
-export async function eraseContent(caller: Caller, input: EraseInput): Promise<ErasureResult | Replayed> {
+export async function eraseContent(caller: Caller, input: EraseInput): Promise<ErasureResult | ReplayedReply> {
   const { change_id, note = "", proof, at: stated } = input;
   const result = await runTransaction(caller, async (transaction) => {
     const { tx, at, now } = transaction;

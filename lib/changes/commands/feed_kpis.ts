@@ -5,7 +5,7 @@ import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { judgeGuardrails } from "../guardrail.ts";
 import { suspendBelowFloor } from "../mandates/suspend.ts";
 import type { ProofInput } from "../proof_input.ts";
-import type { Receipt, Replayed } from "../replies.ts";
+import type { Receipt, ReplayedReply } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
 import { computeEffect } from "../rules/effect.ts";
 import { feed, NO_KPIS } from "../rules/kpi.ts";
@@ -47,7 +47,7 @@ async function findFeeder(
 }
 
 /** Records KPIs in one entry, and requests a cycle without waiting for it. */
-export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFeed): Promise<KpiResult | Replayed> {
+export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFeed): Promise<KpiResult | ReplayedReply> {
   const { deps, identity } = caller;
   const result = await runTransaction(caller, async (transaction) => {
     // A program without a name from the proxy may state its own.

@@ -3,7 +3,7 @@ import { AppError, invalidField } from "../../kit/errors.ts";
 import { type ServiceActionInput, authorizeServiceAction } from "../service_action.ts";
 import type { Caller } from "../caller.ts";
 import { findLastFreeze } from "../freeze.ts";
-import type { Receipt, Replayed } from "../replies.ts";
+import type { Receipt, ReplayedReply } from "../replies.ts";
 import type { Freeze } from "../rules/freeze.ts";
 import { findActiveFreeze } from "../rules/current_state.ts";
 import type { Prefetch } from "../../store/store.ts";
@@ -22,7 +22,7 @@ export interface FreezeResult extends Receipt {
 const prefetchFreeze: Prefetch = (reads) => reads.get("meta", "freeze");
 
 /** Freezes the service, or extends a freeze that is in force. */
-export function freezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
+export function freezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | ReplayedReply> {
   const { note = "", until } = input;
   const decide = async (transaction: Transaction) => {
     const { tx, at, now, append } = transaction;
@@ -40,7 +40,7 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
 }
 
 /** Lifts a freeze. Errors: 400 `illegal_transition` where none is in force. */
-export function unfreezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | Replayed> {
+export function unfreezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | ReplayedReply> {
   const decide = async (transaction: Transaction) => {
     const { tx, now, append } = transaction;
     const detail = await authorizeServiceAction(transaction, caller, "unfreeze", input);

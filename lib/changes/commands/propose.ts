@@ -5,7 +5,7 @@ import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { wakeForApply } from "../end_automation.ts";
 import { fileProposal, type ProposalResult } from "../file_proposal.ts";
 import type { ProofInput } from "../proof_input.ts";
-import { isReplayed, type Replayed } from "../replies.ts";
+import { isReplayed, type ReplayedReply } from "../replies.ts";
 import type { RequestedProposal } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
 import { prefetchTargets } from "../prefetch.ts";
@@ -15,7 +15,7 @@ import { runTransaction } from "../transaction.ts";
 export async function propose(
   caller: Caller,
   { proof, at, ...requested }: RequestedProposal & ProofInput,
-): Promise<ProposalResult | Replayed> {
+): Promise<ProposalResult | ReplayedReply> {
   const actor = findActor(caller, requested.proposer);
   const stated = await completeProposal(caller.deps, requested).catch(asRejection);
   const { agent } = caller.identity ?? {};

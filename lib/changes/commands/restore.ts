@@ -18,7 +18,7 @@ import {
   type LocationStates,
 } from "../operations/start_restore.ts";
 import { type RestoreLease, readRecord } from "../records.ts";
-import { isReplayed, type Replayed } from "../replies.ts";
+import { isReplayed, type ReplayedReply } from "../replies.ts";
 import type { Change } from "../rules/change.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { listAppliedOperands } from "../rules/record.ts";
@@ -39,7 +39,7 @@ interface EndedRestore {
 }
 
 /** Verifies the locations of a change, judges the restore, takes its leases, runs and records it. */
-export async function restoreValue(caller: Caller, input: RestoreInput): Promise<OperationResult | Replayed> {
+export async function restoreValue(caller: Caller, input: RestoreInput): Promise<OperationResult | ReplayedReply> {
   const { deps } = caller;
   const { change_id } = input;
   await resolveLeases(deps, change_id);
@@ -96,7 +96,7 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
 }
 
 /** Records the values that were set; a restore that set nothing has no entry. */
-const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<OperationResult | Replayed> =>
+const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<OperationResult | ReplayedReply> =>
   runTransaction(
     caller,
     async (transaction: Transaction): Promise<OperationResult | AppError> => {

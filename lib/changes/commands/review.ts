@@ -1,7 +1,7 @@
 /** Records the review of an emergency consent. */
 import { findActor, type Caller, requirePerson, requireRevision } from "../caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import type { ReviewVerdict } from "../rules/change.ts";
 import { type CommandResult, runTransaction } from "../transaction.ts";
 
@@ -17,7 +17,7 @@ export interface ReviewInput extends ProofInput {
 export const recordReview = (
   caller: Caller,
   { change_id, approver, verdict, note = "", proof, at }: ReviewInput,
-): Promise<CommandResult | Replayed> =>
+): Promise<CommandResult | ReplayedReply> =>
   runTransaction(caller, async (transaction) => {
     const before = await transaction.change(change_id);
     const { digest, revision } = before.change;

@@ -36,7 +36,7 @@ import { isPlan } from "../rules/list_entries.ts";
 import { listOperands } from "../rules/operands.ts";
 import { listAppliedOperands } from "../rules/record.ts";
 import { expireReadings, observeTargets, toObservedValue } from "../target_readings.ts";
-import { isReplayed, isResult, type Replayed } from "../replies.ts";
+import { isReplayed, isResult, type ReplayedReply } from "../replies.ts";
 import { readRecordedBases, readUnownedTargets } from "../judge_values.ts";
 import { readLedger } from "../ledger/ledger.ts";
 import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
@@ -49,7 +49,7 @@ import { runTransaction, type Transaction } from "../transaction.ts";
 export async function runOperation(
   caller: Caller,
   input: OperationInput,
-): Promise<OperationResult | DryRunResult | Replayed> {
+): Promise<OperationResult | DryRunResult | ReplayedReply> {
   const { deps } = caller;
   const { change_id, operation, dry_run } = input;
   if (input.over_drift && !input.note?.trim()) throw invalidField("note", "is required with over_drift");
@@ -139,7 +139,7 @@ async function commitRun(
   { leases, record, operands }: StartedOperation,
   run: HostRun,
   ended: readonly EndedLease[],
-): Promise<OperationResult | Replayed> {
+): Promise<OperationResult | ReplayedReply> {
   const { change_id } = record.change;
   const request = leases[0]!;
   const adapter = caller.deps.product!.adapter!;

@@ -10,7 +10,7 @@ import {
 import { resolveLeases } from "../operations/recover.ts";
 import { findCarrier } from "../locations.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -37,7 +37,7 @@ export interface StageInput extends ProofInput {
 }
 
 /** Records an action on a rollout. A hold stops only advances; the rule may still roll back. */
-export async function changeStage(caller: Caller, input: StageInput): Promise<OperationResult | Replayed> {
+export async function changeStage(caller: Caller, input: StageInput): Promise<OperationResult | ReplayedReply> {
   const { change_id, action, step, note = "" } = input;
   const { deps } = caller;
   const runAction = () =>

@@ -2,7 +2,7 @@
 import { DAY_MS } from "../../kit/days.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import type { MandateBounds } from "../rules/mandate.ts";
 import { requireAllowedMandate } from "../rules/mandate_allowed.ts";
 import { makeDraft, type MandateRecord } from "../rules/mandate_record.ts";
@@ -36,7 +36,7 @@ export const isOldDraft = ({ state, created_at }: MandateRecord, now: number): b
   state === "draft" && now > Date.parse(created_at) + DRAFT_TTL_MS;
 
 /** Makes a draft. Errors: 400 `invalid_field`, 403 `mandate_not_allowed`, 429 `too_many_open`. */
-export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftResult | Replayed> {
+export function draftMandate(caller: Caller, input: DraftInput): Promise<DraftResult | ReplayedReply> {
   const { ids } = caller.deps;
   return runTransaction(caller, async (transaction): Promise<DraftResult> => {
     const { tx, product, now, at } = transaction;

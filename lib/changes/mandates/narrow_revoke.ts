@@ -3,7 +3,7 @@ import { listRecords } from "../../store/pages.ts";
 import type { Caller } from "../caller.ts";
 import { readCertainTime } from "../certain_time.ts";
 import type { ChangesDeps } from "../deps.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import { serviceActor } from "../rules/actor.ts";
 import { kpiDirection } from "../rules/kpi.ts";
 import { narrowBounds, type Narrowing } from "../rules/mandate_narrow.ts";
@@ -20,7 +20,7 @@ import { viewMandate } from "./view.ts";
 export const narrowMandate = (
   caller: Caller,
   { narrow, ...input }: MandateInput & { narrow: Narrowing },
-): Promise<MandateResult | Replayed> =>
+): Promise<MandateResult | ReplayedReply> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
     const { bounds, state, revision } = mandate;
@@ -41,7 +41,10 @@ export const narrowMandate = (
  * Ends a mandate, also if it lacks signatures. Changes that it approved and that are not applied then need people. A draft
  * without signatures is removed without an entry.
  */
-export const revokeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | DraftResult | Replayed> =>
+export const revokeMandate = (
+  caller: Caller,
+  input: MandateInput,
+): Promise<MandateResult | DraftResult | ReplayedReply> =>
   runTransaction(
     caller,
     async (transaction): Promise<MandateResult | DraftResult> => {

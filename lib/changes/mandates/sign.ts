@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, findActor, requirePerson } from "../caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_input.ts";
-import type { Receipt, Replayed } from "../replies.ts";
+import type { Receipt, ReplayedReply } from "../replies.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Actor } from "../rules/actor.ts";
 import { requireGroups } from "../rules/idp_groups.ts";
@@ -73,7 +73,7 @@ export async function signDecision(
 }
 
 /** Signs a draft. With the last signature the mandate becomes active, or suspended if a KPI is below its floor. */
-export const signMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
+export const signMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | ReplayedReply> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const { product, at } = transaction;
     const mandate = await findMandate(transaction, input.mandate_id);
@@ -109,7 +109,7 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
  * Signs the resumption of a suspended mandate, which needs a quorum. Errors: 400 `illegal_transition`, also while a KPI is
  * below its floor.
  */
-export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | Replayed> =>
+export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | ReplayedReply> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
     const createRejection = (reason: string): AppError => createDecisionRejection(mandate, reason);

@@ -1,9 +1,9 @@
 /** Exports all records of a store as the lines of a file. */
 import { createCopiedLogCheck } from "../../audit/copied_log.ts";
-import { copyWhole } from "../../store/move/copy_whole.ts";
+import { copyStore } from "../../store/move/copy_store.ts";
 import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts";
-import { MoveRefused } from "../../store/move/refused_move.ts";
-import { describeMark } from "../../store/whole.ts";
+import { MoveRejected } from "../../store/move/move_rejected.ts";
+import { describeMoveState } from "../../store/bulk_access.ts";
 import { type MoveSource, endMove, fenceStore } from "./fence.ts";
 import { formatNow, type MoveDeps, createMoveDeps } from "./load.ts";
 
@@ -16,7 +16,7 @@ export interface ExportOptions {
 
 /**
  * Yields the file in pieces, the last line by itself; without that line it is not loaded. An export that fails is made again, or
- * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRefused`, `CopiedLogInvalid`, `MarkChanged`.
+ * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRejected`, `CopiedLogInvalid`, `MoveStateConflict`.
  */
 export async function* exportStore(
   source: MoveSource,
@@ -29,7 +29,7 @@ export async function* exportStore(
   const verifier = createCopiedLogCheck(deps.sha256);
   const move = fence?.move ?? crypto.randomUUID();
   yield writer.head({ kind, move, from: source.name, made_at: formatNow(deps) });
-  for await (const versions of fence ? source.from.dump() : copyWhole(source.from, { move })) {
+  for await (const versions of fence ? source.from.dump() : copyStore(source.from, { move })) {
     verifier.check(versions);
     yield writer.records(versions);
   }
@@ -40,9 +40,9 @@ export async function* exportStore(
   return end;
 }
 
-/** A backup may be made of a store in use, or of one that was moved away from. Errors: `MoveRefused`. */
+/** A backup may be made of a store in use, or of one that was moved away from. Errors: `MoveRejected`. */
 async function requireCopyable({ from, name }: MoveSource): Promise<void> {
-  const marker = await from.mark();
+  const marker = await from.moveState();
   if (marker?.state === "loading" || marker?.state === "held")
-    throw new MoveRefused(`${name} cannot be copied: ${describeMark(marker)}`);
+    throw new MoveRejected(`${name} cannot be copied: ${describeMoveState(marker)}`);
 }

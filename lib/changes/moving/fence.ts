@@ -1,26 +1,26 @@
 /** Fences the source of a move before anything is copied, so that its log continues in only one store. */
-import { MoveRefused } from "../../store/move/refused_move.ts";
-import { describeMark, type Mark, type Whole } from "../../store/whole.ts";
+import { MoveRejected } from "../../store/move/move_rejected.ts";
+import { describeMoveState, type MoveState, type BulkAccess } from "../../store/bulk_access.ts";
 import { formatNow, type MoveDeps } from "./load.ts";
 
 /** A store that is copied or moved: its name as the log and the errors of a fenced store show it, without a password. */
 export interface MoveSource {
-  from: Whole;
+  from: BulkAccess;
   name: string;
 }
 
 /** The mark of a fenced store. */
-export type FenceMarker = Extract<Mark, { state: "moving" | "moved" }>;
+export type FenceMarker = Extract<MoveState, { state: "moving" | "moved" }>;
 
-/** Returns the mark of a store that is fenced for this destination, undefined without one. Errors: `MoveRefused`. */
+/** Returns the move state of a store that is fenced for this destination, undefined without one. Errors: `MoveRejected`. */
 export async function readFence({ from, name }: MoveSource, to: string): Promise<FenceMarker | undefined> {
-  const marker = await from.mark();
+  const marker = await from.moveState();
   if (!marker) return undefined;
   if ((marker.state === "moving" || marker.state === "moved") && marker.to === to) return marker;
-  throw new MoveRefused(`${name} cannot be moved: ${describeMark(marker)}`);
+  throw new MoveRejected(`${name} cannot be moved: ${describeMoveState(marker)}`);
 }
 
-/** Fences a store for a destination; from then on it takes no writes. A repeated move finds its fence. Errors: `MoveRefused`. */
+/** Fences a store for a destination; from then on it takes no writes. A repeated move finds its fence. Errors: `MoveRejected`. */
 export async function fenceStore(source: MoveSource, to: string, deps: MoveDeps): Promise<FenceMarker> {
   const found = await readFence(source, to);
   if (found) return found;
@@ -36,14 +36,14 @@ export async function endMove({ from }: MoveSource, marker: FenceMarker): Promis
 
 /**
  * Gives up a move that has not ended: the store takes writes again. With `force` also one that has ended, for a copy that was
- * lost before it was used. Errors: `MoveRefused`.
+ * lost before it was used. Errors: `MoveRejected`.
  */
 export async function unfenceStore({ from, name }: MoveSource, { force = false } = {}): Promise<FenceMarker> {
-  const marker = await from.mark();
-  if (marker?.state !== "moving" && marker?.state !== "moved") throw new MoveRefused(`${name} is not fenced`);
+  const marker = await from.moveState();
+  if (marker?.state !== "moving" && marker?.state !== "moved") throw new MoveRejected(`${name} is not fenced`);
   if (marker.state === "moved" && !force)
-    throw new MoveRefused(
-      `${describeMark(marker)}: two stores would go on with one log. If ${marker.to} is lost and was never used, add --force`,
+    throw new MoveRejected(
+      `${describeMoveState(marker)}: two stores would go on with one log. If ${marker.to} is lost and was never used, add --force`,
     );
   await from.commit([], { from: marker, to: undefined });
   return marker;

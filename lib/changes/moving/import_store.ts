@@ -2,7 +2,7 @@
 import { type ChainHead, readHead } from "../../audit/chain.ts";
 import { CopiedLogInvalid, createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { type ExportHead, readExport } from "../../store/move/export_format.ts";
-import { MoveRefused } from "../../store/move/refused_move.ts";
+import { MoveRejected } from "../../store/move/move_rejected.ts";
 import type { Version } from "../../store/version.ts";
 import {
   type Destination,
@@ -31,18 +31,18 @@ export interface CheckedFile {
   log: ChainHead | undefined;
 }
 
-/** Reads a file to its end and verifies its log; `import` takes an export, `restore` a backup. Errors: `MoveRefused`. */
+/** Reads a file to its end and verifies its log; `import` takes an export, `restore` a backup. Errors: `MoveRejected`. */
 export async function checkFile(
   file: ExportFile,
   command: "import" | "restore",
   deps: MoveDeps = createMoveDeps(),
 ): Promise<CheckedFile> {
   const { head, log } = await verifyFile(file, deps).catch((error: unknown) => {
-    if (!(error instanceof MoveRefused || error instanceof CopiedLogInvalid)) throw error;
-    throw new MoveRefused(`${file.name} cannot be loaded: ${error.message}`, { cause: error });
+    if (!(error instanceof MoveRejected || error instanceof CopiedLogInvalid)) throw error;
+    throw new MoveRejected(`${file.name} cannot be loaded: ${error.message}`, { cause: error });
   });
   if (COMMANDS[head.kind] !== command)
-    throw new MoveRefused(
+    throw new MoveRejected(
       head.kind === "backup"
         ? `${file.name} is a backup: its store may still be in use, and two stores must not continue one log. If that store is lost: countersign restore`
         : `${file.name} is an export, which moves a store: countersign import`,
@@ -53,7 +53,7 @@ export async function checkFile(
 
 /**
  * Loads a file, which is read to its end and verified before anything is touched. `import` takes an export, `restore` a backup. An
- * export can also go back into the store it was made of: that store's fence is removed. Errors: `MoveRefused`; those of the store.
+ * export can also go back into the store it was made of: that store's fence is removed. Errors: `MoveRejected`; those of the store.
  */
 export async function importStore(
   file: ExportFile,
@@ -71,30 +71,30 @@ export async function loadFile(
   deps: MoveDeps = createMoveDeps(),
 ): Promise<MoveResult> {
   const origin = { how: command, from: head.from, made_at: head.made_at };
-  const marker = await requireMovableStore(destination).mark();
+  const marker = await requireMovableStore(destination).moveState();
   const isSource = marker?.state === "moved" || marker?.state === "moving";
   if (head.kind === "export" && isSource && marker.move === head.move) {
     const current = await readHead(destination.to);
-    if (current?.head !== log?.head) throw new MoveRefused(`${destination.name} has another log than ${file.name}`);
+    if (current?.head !== log?.head) throw new MoveRejected(`${destination.name} has another log than ${file.name}`);
     await openLoaded(destination, origin, marker, deps);
     return { log };
   }
   return loadStore(destination, origin, () => readPages(file, head), deps);
 }
 
-/** Yields the pages of a file that was checked. Errors: `MoveRefused`. */
+/** Yields the pages of a file that was checked. Errors: `MoveRejected`. */
 async function* readPages(file: ExportFile, expected: ExportHead): AsyncGenerator<readonly Version[]> {
   const { head, records } = await readExport(file.lines());
-  if (head.move !== expected.move) throw new MoveRefused(`${file.name} was replaced while it was read`);
+  if (head.move !== expected.move) throw new MoveRejected(`${file.name} was replaced while it was read`);
   yield* records;
 }
 
-/** Reads a file to its end and verifies its log. Errors: `MoveRefused`, `CopiedLogInvalid`. */
+/** Reads a file to its end and verifies its log. Errors: `MoveRejected`, `CopiedLogInvalid`. */
 async function verifyFile(file: ExportFile, { sha256 }: MoveDeps): Promise<Pick<CheckedFile, "head" | "log">> {
   const verifier = createCopiedLogCheck(sha256);
   const { head, records, end } = await readExport(file.lines());
   for await (const versions of records) verifier.check(versions);
   const log = verifier.finish();
-  if (end().head !== (log?.head ?? null)) throw new MoveRefused("its last line names another end of the log");
+  if (end().head !== (log?.head ?? null)) throw new MoveRejected("its last line names another end of the log");
   return { head, log };
 }

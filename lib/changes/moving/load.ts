@@ -4,10 +4,10 @@ import { createCopiedLogCheck } from "../../audit/copied_log.ts";
 import { type Clock, fastestSha256, type Sha256, systemClock } from "../../kit/platform.ts";
 import { HEAD_RECORD, LOG_COLLECTION } from "../../store/collections.ts";
 import { json } from "../../store/json.ts";
-import { MoveRefused } from "../../store/move/refused_move.ts";
+import { MoveRejected } from "../../store/move/move_rejected.ts";
 import type { Store } from "../../store/store.ts";
 import type { Version } from "../../store/version.ts";
-import { describeMark, type Loading, type Mark, type Whole } from "../../store/whole.ts";
+import { describeMoveState, type Loading, type MoveState, type BulkAccess } from "../../store/bulk_access.ts";
 
 /** The dependencies of a move. */
 export interface MoveDeps {
@@ -41,31 +41,31 @@ export interface MoveOrigin {
   made_at?: string;
 }
 
-/** Returns a store as a whole. Errors: `MoveRefused`. */
-export function requireMovableStore({ to, name }: Pick<Destination, "to" | "name">): Whole {
-  if (!to.whole) throw new MoveRefused(`${name} cannot be moved: its store does not support it`);
-  return to.whole;
+/** Returns the bulk access to a store. Errors: `MoveRejected`. */
+export function requireMovableStore({ to, name }: Pick<Destination, "to" | "name">): BulkAccess {
+  if (!to.bulk) throw new MoveRejected(`${name} cannot be moved: its store does not support it`);
+  return to.bulk;
 }
 
-/** Rejects a store that has records. Errors: `MoveRefused`. */
+/** Rejects a store that has records. Errors: `MoveRejected`. */
 export async function requireEmpty(destination: Destination): Promise<void> {
   for await (const page of requireMovableStore(destination).dump()) {
     if (!page.some(({ json }) => json)) continue;
     const head = await readHead(destination.to);
     const found = head ? `the log ${head.origin} with ${head.length} entries` : "records";
-    throw new MoveRefused(`${destination.name} is not empty: it has ${found}. Name an empty store`);
+    throw new MoveRejected(`${destination.name} is not empty: it has ${found}. Name an empty store`);
   }
 }
 
-/** Rejects a clock that is too far behind a log to date the move. Errors: `MoveRefused`. */
+/** Rejects a clock that is too far behind a log to date the move. Errors: `MoveRejected`. */
 export function requireClock(log: ChainHead | undefined, { clock }: MoveDeps): void {
   const behind = log && findClockProblem(log, clock.now());
-  if (behind) throw new MoveRefused(behind);
+  if (behind) throw new MoveRejected(behind);
 }
 
 /**
  * Loads an empty store with pages of records, verifies the copy and opens it with the entry that records the move. A load that
- * fails leaves the store empty, where it can still be reached. Errors: `MoveRefused`, `CopiedLogInvalid`; those of `pages` and of
+ * fails leaves the store empty, where it can still be reached. Errors: `MoveRejected`, `CopiedLogInvalid`; those of `pages` and of
  * the store.
  */
 export async function loadStore(
@@ -74,29 +74,29 @@ export async function loadStore(
   pages: () => AsyncIterable<readonly Version[]>,
   deps: MoveDeps,
 ): Promise<MoveResult> {
-  const whole = requireMovableStore(destination);
-  const marker = await whole.mark();
-  if (marker) throw new MoveRefused(`${destination.name} takes nothing: ${describeMark(marker)}`);
+  const bulk = requireMovableStore(destination);
+  const marker = await bulk.moveState();
+  if (marker) throw new MoveRejected(`${destination.name} takes nothing: ${describeMoveState(marker)}`);
   await requireEmpty(destination);
   const loading: Loading = { state: "loading", move: crypto.randomUUID(), from: origin.from, at: formatNow(deps) };
-  await whole.commit([], { from: undefined, to: loading });
+  await bulk.commit([], { from: undefined, to: loading });
   try {
-    // A service may have written between the first check and the mark.
+    // A service may have written between the first check and the new move state.
     await requireEmpty(destination);
   } catch (error) {
-    await whole.commit([], { from: loading, to: undefined });
+    await bulk.commit([], { from: loading, to: undefined });
     throw error;
   }
   try {
-    const log = await readLog(pages(), deps, (versions) => whole.commit(versions, { from: loading, to: loading }));
+    const log = await readLog(pages(), deps, (versions) => bulk.commit(versions, { from: loading, to: loading }));
     requireClock(log, deps);
-    const copied = await readLog(whole.dump(), deps);
+    const copied = await readLog(bulk.dump(), deps);
     if (copied?.head !== log?.head)
-      throw new MoveRefused(`${destination.name} has another log than was copied into it`);
+      throw new MoveRejected(`${destination.name} has another log than was copied into it`);
     await openLoaded(destination, origin, loading, deps);
     return { log };
   } catch (error) {
-    await whole.clear(loading).catch(() => undefined);
+    await bulk.clear(loading).catch(() => undefined);
     throw error;
   }
 }
@@ -115,16 +115,16 @@ async function readLog(
   return verifier.finish();
 }
 
-/** Appends the entry that records a move, and removes the mark with it: from then on the store is in use. */
+/** Appends the entry that records a move, and removes the move state with it: from then on the store is in use. */
 export async function openLoaded(
   { to, name, actor }: Destination,
   { how, from, made_at }: MoveOrigin,
-  marker: Mark,
+  marker: MoveState,
   { clock, sha256 }: MoveDeps,
 ): Promise<void> {
-  const whole = requireMovableStore({ to, name });
+  const bulk = requireMovableStore({ to, name });
   const chain = await to.get("meta", "chain");
-  if (!chain) return whole.commit([], { from: marker, to: undefined });
+  if (!chain) return bulk.commit([], { from: marker, to: undefined });
   const by = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
   const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...by };
   const at = entryTimestamp(chain.value, clock.now());
@@ -133,7 +133,7 @@ export async function openLoaded(
     { collection: LOG_COLLECTION, id: entryKey(entry.id), revision: 1, json: json(entry) },
     { ...HEAD_RECORD, revision: chain.revision + 1, json: json(head) },
   ];
-  await whole.commit(writes, { from: marker, to: undefined }).catch(async (error: unknown) => {
+  await bulk.commit(writes, { from: marker, to: undefined }).catch(async (error: unknown) => {
     // If only the answer of the store was lost, the entry is there.
     const found = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
     if (found?.value.current_hash !== entry.current_hash) throw error;

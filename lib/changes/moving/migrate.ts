@@ -1,7 +1,7 @@
 /** Moves a store into another: fenced, copied, verified, opened. */
 import type { ChainHead } from "../../audit/chain.ts";
 import { isHeadRecord } from "../../store/collections.ts";
-import type { Whole } from "../../store/whole.ts";
+import type { BulkAccess } from "../../store/bulk_access.ts";
 import { type MoveSource, endMove, fenceStore, readFence } from "./fence.ts";
 import {
   type Destination,
@@ -15,7 +15,7 @@ import {
 
 /**
  * Moves all of a store into an empty one. The source is fenced first and takes no writes from then on. When a step fails, run the
- * same move again from its start, or give it up with `unfenceStore`. Errors: `MoveRefused`, `CopiedLogInvalid`, `MarkChanged`; those
+ * same move again from its start, or give it up with `unfenceStore`. Errors: `MoveRejected`, `CopiedLogInvalid`, `MoveStateConflict`; those
  * of the stores.
  */
 export async function migrate(
@@ -38,7 +38,7 @@ export async function migrate(
 }
 
 /** Reads the end of the log from a dump. */
-async function readHeadRecord(from: Whole): Promise<ChainHead | undefined> {
+async function readHeadRecord(from: BulkAccess): Promise<ChainHead | undefined> {
   for await (const page of from.dump())
     for (const version of page) if (isHeadRecord(version)) return version.json?.value as ChainHead | undefined;
   return undefined;

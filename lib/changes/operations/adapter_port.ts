@@ -108,7 +108,7 @@ export interface TargetsInForce {
 }
 
 /** Fields of a change that say where a value is set. */
-export type Placed = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
+export type ChangeAtTarget = Pick<Change, "tenant_id" | "target" | "kind" | "value">;
 
 /** Patterns of targets, kinds and tenants. */
 export interface ReachScope {
@@ -118,7 +118,7 @@ export interface ReachScope {
 }
 
 /** A value, and the rollout that gives it to a growing share of the users. */
-export type Staged = Placed & { stages?: Stages | undefined };
+export type ChangeWithStages = ChangeAtTarget & { stages?: Stages | undefined };
 
 /**
  * Carries approved changes to the host product. An entry of a plan comes as a change of its own, whose id is that of the plan, a
@@ -133,40 +133,40 @@ export interface ProductAdapter {
   /** Recorded in the log before the first change under it. */
   readonly configuration?: TargetsInForce | undefined;
   /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
-  locate?(entry: Placed): Location;
+  locate?(entry: ChangeAtTarget): Location;
   /** Lists the names of the systems that changes of such targets may reach; absent: all. */
   reach?(scope: ReachScope): string[];
   /**
    * Lists the targets of a named system that stand for the same thing (`{rest}`) as the target of an entry. Throws
    * `NoTargetSystem`.
    */
-  counterparts?(entry: Placed, system: string): string[];
+  counterparts?(entry: ChangeAtTarget, system: string): string[];
   /** Returns what reads the target of an entry; undefined where its system cannot be read. */
-  reader?(entry: Staged): ((signal: AbortSignal) => Promise<Reading>) | undefined;
+  reader?(entry: ChangeWithStages): ((signal: AbortSignal) => Promise<Reading>) | undefined;
   /** Explains why the system cannot hold the entry, without asking it. */
-  check?(entry: Staged): string | undefined;
+  check?(entry: ChangeWithStages): string | undefined;
   /** Returns true where the system of an entry gives each share of the users another value. */
-  holdsSplits?(entry: Placed): boolean;
+  holdsSplits?(entry: ChangeAtTarget): boolean;
   /** Returns true where a proposal reads the target: its system is on this machine, and its value decides what can be set. */
-  judgesByReading?(entry: Placed): boolean;
+  judgesByReading?(entry: ChangeAtTarget): boolean;
   /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */
-  isCumulative?(entry: Placed): boolean;
+  isCumulative?(entry: ChangeAtTarget): boolean;
   /** The systems of an adapter that has several, each with a capability of its own. */
   readonly systems?: readonly { name: string; match: readonly string[]; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
-  carries?(change: Placed): boolean;
+  carries?(change: ChangeAtTarget): boolean;
   /**
    * Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws
    * `NoTargetSystem`.
    */
-  isGate?(entry: Placed): boolean;
+  isGate?(entry: ChangeAtTarget): boolean;
   /** Patterns of the targets that others may ask for; absent: every target. */
   readonly gates?: readonly string[] | undefined;
   /** Gates whose deployments a GitHub App asks for. */
   readonly githubGates?: readonly GithubGate[] | undefined;
-  validate(change: Change & Staged, signal: AbortSignal): Promise<Validation>;
+  validate(change: Change & ChangeWithStages, signal: AbortSignal): Promise<Validation>;
   /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
-  apply(change: Change & Staged, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
+  apply(change: Change & ChangeWithStages, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
   /** `readFacts`: an adapter that stores what it replaced compares that with the log before it restores it. */
   /** `overDrift`: restores over a value that another program set, instead of throwing `TargetDrifted`. */
@@ -180,10 +180,10 @@ export interface ProductAdapter {
    * Names what sets several values as one transaction: entries of a plan with the same name are set together. Undefined where each
    * is set by itself.
    */
-  setsTogether?(entry: Placed): string | undefined;
+  setsTogether?(entry: ChangeAtTarget): string | undefined;
   /** As `apply`, of several changes: all of them or none. `expected` by change. */
   applyAll?(
-    changes: readonly (Change & Staged)[],
+    changes: readonly (Change & ChangeWithStages)[],
     signal: AbortSignal,
     expected?: readonly (readonly string[] | undefined)[],
   ): Promise<AdapterResult[]>;
@@ -211,20 +211,24 @@ export interface ProductAdapter {
   /** Finds out what became of a restore: its result, `not_done`, or `open` where it may still come. */
   findRestore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult | "not_done" | "open">;
   /** Returns true for a change whose value can be set again. */
-  canRestore?(change: Placed): boolean;
+  canRestore?(change: ChangeAtTarget): boolean;
   /**
    * Sets the split of a step of an applied change with stages, counted from 0; past the last step, its value for everybody. It
    * sets nothing where the target does not hold the split that was set last (`TargetDrifted`). What a rollback restores stays as
    * it is. Absent where no value can be split between users: then `check` rejects stages.
    */
   setStage?(
-    change: Change & Staged,
+    change: Change & ChangeWithStages,
     step: number,
     signal: AbortSignal,
     readFacts?: ReadRollbackFacts,
   ): Promise<AdapterResult>;
   /** Finds out whether the split of a step is the one that was set last; `open`: an attempt may still come. */
-  findStage?(change: Change & Staged, step: number, signal: AbortSignal): Promise<"done" | "not_done" | "open">;
+  findStage?(
+    change: Change & ChangeWithStages,
+    step: number,
+    signal: AbortSignal,
+  ): Promise<"done" | "not_done" | "open">;
   /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Touches nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
   /** Looks whether other machines can be reached, for `findProblem` to report. Throws nothing of theirs. */
@@ -238,5 +242,7 @@ export interface ProductAdapter {
 export const NO_SPLIT = "its target system splits no values between users";
 
 /** Explains why an adapter cannot roll out a change in steps; one that knows no steps would give everybody the value. */
-export const findRolloutProblem = (adapter: ProductAdapter, { stages }: Pick<Staged, "stages">): string | undefined =>
-  stages && !adapter.setStage ? NO_SPLIT : undefined;
+export const findRolloutProblem = (
+  adapter: ProductAdapter,
+  { stages }: Pick<ChangeWithStages, "stages">,
+): string | undefined => (stages && !adapter.setStage ? NO_SPLIT : undefined);

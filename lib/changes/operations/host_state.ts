@@ -4,7 +4,7 @@ import { runWithTimeLimit, STEP_LIMIT_MS, Unanswered } from "../../kit/time_limi
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { expireReadings } from "../target_readings.ts";
-import type { HostState, ProductAdapter, Staged } from "./adapter_port.ts";
+import type { HostState, ProductAdapter, ChangeWithStages } from "./adapter_port.ts";
 
 /** Returns the name of the system that carries a change; for a plan, the names of all its systems. */
 export const nameSystem = ({ name }: ProductAdapter, { places }: Change): string =>
@@ -45,7 +45,7 @@ export async function tryReadTargetValue(
  */
 export async function tryReadStateInForce(
   adapter: ProductAdapter,
-  change: Change & Staged,
+  change: Change & ChangeWithStages,
 ): Promise<HostState | undefined> {
   const host = await tryReadHostState(adapter, change);
   // The split of a rollout is compared by the adapter alone.

@@ -1,6 +1,6 @@
 /** Runs the adapter: each step has a time limit, and a failure has the host's state after it. */
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
-import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, Staged } from "./adapter_port.ts";
+import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, ChangeWithStages } from "./adapter_port.ts";
 import { tryReadStateInForce, groupOperands, isDone, isGone, readHostState, undoOnHost } from "./host_state.ts";
 import { findDrift } from "./find_drift.ts";
 import { findRolloutProblem, type Reading, TargetDrifted, TargetMoved } from "./adapter_port.ts";
@@ -27,7 +27,7 @@ export interface HostFailure {
 
 /** The outcome of an operation on one operand. */
 export interface OperandOutcome {
-  operand: Change & Staged;
+  operand: Change & ChangeWithStages;
   host: HostState;
   /** Present if the operation is done on this operand. */
   result?: AdapterResult;
@@ -77,7 +77,7 @@ export interface RunOptions {
  */
 export const runOnHost = (
   adapter: ProductAdapter,
-  operands: readonly (Change & Staged)[],
+  operands: readonly (Change & ChangeWithStages)[],
   operation: Operation,
   options: RunOptions = {},
 ): Promise<HostRun> => {
@@ -118,7 +118,7 @@ async function applyOnHost(
 /** Validates an operand; returns the failure if it cannot be applied. */
 async function findValidationFailure(
   adapter: ProductAdapter,
-  operand: Change & Staged,
+  operand: Change & ChangeWithStages,
 ): Promise<Omit<HostFailure, "host"> | undefined> {
   try {
     const reason = findRolloutProblem(adapter, operand);

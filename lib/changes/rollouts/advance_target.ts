@@ -10,7 +10,7 @@ import { recordWithRetries } from "../operations/record_with_retries.ts";
 import { computeLastStart, nameSystem } from "../operations/host_state.ts";
 import type { OperationResult } from "../operations/start.ts";
 import type { StageLease, StageRequest } from "../records.ts";
-import type { Replayed } from "../replies.ts";
+import type { ReplayedReply } from "../replies.ts";
 import { serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
@@ -49,7 +49,7 @@ type AdvanceRun =
  * Runs an ordered advance and records it. The caller holds the lock of the change. Errors: 502 `adapter_failed`, 409
  * `target_drifted`.
  */
-export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promise<OperationResult | Replayed> {
+export async function runAdvance(caller: Caller, ordered: OrderedAdvance): Promise<OperationResult | ReplayedReply> {
   const run = await setStep(caller.deps, ordered);
   expireReadings(caller.deps.product!.adapter!, ordered.change);
   return recordWithRetries(caller.deps, ordered.lease, () => commitAdvance(caller, ordered.lease, run));
@@ -77,7 +77,7 @@ async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Pr
   return found === "not_done" ? failure : { ...failure, left: "unresolved" };
 }
 
-const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Promise<OperationResult | Replayed> =>
+const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Promise<OperationResult | ReplayedReply> =>
   runTransaction(
     caller,
     async (transaction): Promise<OperationResult | AppError> => {

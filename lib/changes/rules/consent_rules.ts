@@ -1,6 +1,6 @@
 /** Consent rules of an intent beyond the tier's quorum. */
 import { list, strictObject } from "./fields.ts";
-import { approverOrGroup, wholeNumber, finiteNumber, targetPattern, tenantList } from "./intent_parts.ts";
+import { approverOrGroup, integer, finiteNumber, targetPattern, tenantList } from "./intent_parts.ts";
 import { hasNoEnd, windows } from "./windows.ts";
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
@@ -13,7 +13,7 @@ const ownersSchema = once(() =>
       .describe("Targets that they own; * stands for any characters."),
     tenants: tenantList().optional().describe("Tenants for which they own them; absent: all."),
     approvers: list(approverOrGroup()).min(1, "must name somebody").describe("The owners."),
-    required: wholeNumber(1).default(1).describe("How many of them must consent."),
+    required: integer(1).default(1).describe("How many of them must consent."),
   }),
 );
 
@@ -21,7 +21,7 @@ const ownersSchema = once(() =>
 const breakGlassSchema = once(() =>
   strictObject({
     approvers: list(approverOrGroup()).min(1, "must name somebody").describe("Who may approve in an emergency."),
-    required: wholeNumber(1).default(1).describe("How many of them must."),
+    required: integer(1).default(1).describe("How many of them must."),
     review_hours: finiteNumber()
       .positive("must be above 0")
       .default(72)

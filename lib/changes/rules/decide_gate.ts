@@ -61,7 +61,7 @@ export function decideGate(facts: GateFacts): GateDecision {
   if (decision && decision.state !== "refused") return decision;
   if (pending) return judgePending(pending);
   if (decision) return decision;
-  if (other) return refusedDecision(other, describeOther(other, newest));
+  if (other) return createRejection(other, describeOther(other, newest));
   const reason = "no change of this target releases this head; propose one";
   return { state: "refused", change_id: null, reasons: [reason] };
 }
@@ -69,14 +69,14 @@ export function decideGate(facts: GateFacts): GateDecision {
 function judgeNewest(newest: Release, { owner, obstacle }: GateFacts): GateDecision {
   const { change_id, status } = newest.change;
   if (status === "applied" && owner !== change_id)
-    return refusedDecision(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
+    return createRejection(newest, `${owner ?? "no change"} holds the target now, and no longer ${change_id}`);
   if (status === "applied" && obstacle?.code === "consent_incomplete")
     return waitingDecision(
       newest,
       `${obstacle.message}; ${change_id} is applied and takes none, so propose the release again`,
     );
   if (obstacle)
-    return (TEMPORARY_OBSTACLES.has(obstacle.code) ? waitingDecision : refusedDecision)(
+    return (TEMPORARY_OBSTACLES.has(obstacle.code) ? waitingDecision : createRejection)(
       newest,
       describeObstacle(obstacle),
     );
@@ -89,7 +89,7 @@ const describeObstacle = ({ code, message, details }: AppError): string =>
 
 function judgePending({ release, overdue, missing }: NonNullable<GateFacts["pending"]>): GateDecision {
   const { change_id } = release.change;
-  if (overdue !== undefined) return refusedDecision(release, `${change_id} is too late: ${overdue}; propose it again`);
+  if (overdue !== undefined) return createRejection(release, `${change_id} is too late: ${overdue}; propose it again`);
   if (missing.length === 0) return waitingDecision(release, `${change_id} waits for a consent`);
   const lacks = missing.map(({ rule, count, of }) => {
     const names = of.length > 0 ? ` of ${of.join(", ")}` : "";
@@ -110,7 +110,7 @@ const waitingDecision = ({ change: { change_id } }: Release, reason: string): Ga
   change_id,
   reasons: [reason],
 });
-const refusedDecision = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
+const createRejection = ({ change: { change_id } }: Release, reason: string): GateDecision => ({
   state: "refused",
   change_id,
   reasons: [reason],

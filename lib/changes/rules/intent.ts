@@ -10,7 +10,7 @@ import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
 import { applyWhenRuleSchema, findAutomationProblem } from "./apply_when_rule.ts";
 import { consentRuleSchemas, findUnreachableConsents } from "./consent_rules.ts";
 import { nonEmptyText, list, strictObject, suggestWord, describeUnknownFields } from "./fields.ts";
-import { approverOrGroup, wholeNumber, finiteNumber, dateOrTime, targetPattern, tenantList } from "./intent_parts.ts";
+import { approverOrGroup, integer, finiteNumber, dateOrTime, targetPattern, tenantList } from "./intent_parts.ts";
 import { expandGroups, groupsSchema, type ReportIssue } from "./groups.ts";
 import { mandatesRule } from "./mandates_rule.ts";
 import { permissionsSchema } from "./permission_lists.ts";
@@ -50,12 +50,12 @@ export const policySchema = once(() =>
         .describe("Kinds that are covered."),
       targets: list(targetPattern()).default([]).describe("Targets that are covered; * stands for any characters."),
       tenants: tenantList().optional().describe("Tenants that are covered; absent: all."),
-      max_affected_users: wholeNumber(0).optional().describe("Most users that one may reach; absent: any number."),
+      max_affected_users: integer(0).optional().describe("Most users that one may reach; absent: any number."),
       max_risk: z
         .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
         .default("low")
         .describe("Highest risk."),
-      max_per_day: wholeNumber(0).optional().describe("Most of them on a UTC day; absent: any number."),
+      max_per_day: integer(0).optional().describe("Most of them on a UTC day; absent: any number."),
       agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
       apply_when: z
         .boolean("must be true or false")
@@ -65,8 +65,8 @@ export const policySchema = once(() =>
       .optional()
       .describe("Which changes need no consent; absent: none."),
     required_approvers: strictObject({
-      standard: wholeNumber(1).default(1).describe("For a standard change."),
-      major: wholeNumber(1).optional().describe("For a major change; absent: as many as for a standard one."),
+      standard: integer(1).default(1).describe("For a standard change."),
+      major: integer(1).optional().describe("For a major change; absent: as many as for a standard one."),
     })
       .check(({ value: { standard, major = standard }, issues }) => {
         if (major >= standard) return;

@@ -9,7 +9,7 @@ import { explainUnmatchable } from "./target_pattern.ts";
 /** A number as JSON has it. */
 export const finiteNumber = () => z.number("must be a finite number");
 /** A whole number of at least `min`. */
-export const wholeNumber = (min: number) =>
+export const integer = (min: number) =>
   z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
 /** A day, or a moment with its offset. */
 export const dateOrTime = () =>

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { KINDS } from "./change_terms.ts";
 import { list, strictObject } from "./fields.ts";
-import { finiteNumber, wholeNumber, targetPattern, tenantList } from "./intent_parts.ts";
+import { finiteNumber, integer, targetPattern, tenantList } from "./intent_parts.ts";
 import { maxStepSchema, type MaxStep } from "./target_rules.ts";
 import { type ValueSchema, valueSchema } from "./value_schema.ts";
 import { line } from "../../kit/fields.ts";
@@ -84,9 +84,9 @@ export const boundSchemas = () => ({
     .describe("Kinds of changes."),
   tenants: z.union([z.literal("all"), tenantList()], "must be a list of tenants, or all").describe("A list, or all."),
   limits: z.unknown().pipe(limitsSchema()).optional().describe("Limits of values: schema, max_step, unit."),
-  max_affected_users: wholeNumber(0).optional().describe("Most users of one change."),
-  max_per_day: wholeNumber(1).optional().describe("Most changes on a UTC day; absent: the policy's."),
-  max_open: wholeNumber(1).optional().describe("Most approved and not yet applied; absent: the policy's."),
+  max_affected_users: integer(0).optional().describe("Most users of one change."),
+  max_per_day: integer(1).optional().describe("Most changes on a UTC day; absent: the policy's."),
+  max_open: integer(1).optional().describe("Most approved and not yet applied; absent: the policy's."),
   kpi_floor: z
     .record(z.string(), finiteNumber(), "must be an object")
     .optional()

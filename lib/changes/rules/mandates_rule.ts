@@ -1,7 +1,7 @@
 /** The rule `policy.mandates`: which mandates people may sign, and their upper bounds. */
 import * as z from "zod";
 import { list, strictObject } from "./fields.ts";
-import { wholeNumber, finiteNumber, targetPattern } from "./intent_parts.ts";
+import { integer, finiteNumber, targetPattern } from "./intent_parts.ts";
 
 /** The field `policy.mandates`. */
 export const mandatesRule = () =>
@@ -12,8 +12,8 @@ export const mandatesRule = () =>
       .max(366, "must be 366 or less")
       .default(30)
       .describe("Most days from a mandate's draft to its end."),
-    max_per_day: wholeNumber(1).default(50).describe("Most changes that a mandate approves on a UTC day."),
-    max_open: wholeNumber(1)
+    max_per_day: integer(1).default(50).describe("Most changes that a mandate approves on a UTC day."),
+    max_open: integer(1)
       .default(20)
       .describe("Most changes that a mandate has approved and that are neither applied nor denied."),
     apply_when: z

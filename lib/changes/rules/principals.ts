@@ -6,7 +6,7 @@ import { isReservedName } from "../../kit/person_name.ts";
 import { nonEmptyText, list, strictObject } from "./fields.ts";
 import { KINDS } from "./change_terms.ts";
 import { mapNameLists, type ReportIssue } from "./groups.ts";
-import { wholeNumber, targetPattern, tenantList } from "./intent_parts.ts";
+import { integer, targetPattern, tenantList } from "./intent_parts.ts";
 import { type Key, keySchema, listKeyIdentities } from "./keys.ts";
 import { normalizeName } from "./names.ts";
 
@@ -63,10 +63,10 @@ const principalSchema = () =>
         .enum(["all", "own"], "must be all or own")
         .default(DEFAULT_LIMITS.read)
         .describe("own: it reads only the changes that it proposed."),
-      max_open: wholeNumber(0)
+      max_open: integer(0)
         .default(DEFAULT_LIMITS.max_open)
         .describe("How many of its changes may wait for consent or apply at a time."),
-      max_per_day: wholeNumber(0)
+      max_per_day: integer(0)
         .default(DEFAULT_LIMITS.max_per_day)
         .describe("How many changes it may propose on a UTC day."),
     })

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { once } from "../../kit/once.ts";
 import { list, strictObject } from "./fields.ts";
-import { wholeNumber, finiteNumber } from "./intent_parts.ts";
+import { integer, finiteNumber } from "./intent_parts.ts";
 import { findPatternProblem } from "./value_pattern.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
@@ -84,8 +84,8 @@ const nestedSchema = once(
         .positive("must be above 0")
         .optional()
         .describe("Compared as decimal text: 0.3 is one of 0.1."),
-      minLength: wholeNumber(0).optional().describe("The fewest characters."),
-      maxLength: wholeNumber(0).optional().describe("The most characters."),
+      minLength: integer(0).optional().describe("The fewest characters."),
+      maxLength: integer(0).optional().describe("The most characters."),
       pattern: z
         .string("must be text")
         .check(({ value, issues }) => {
@@ -98,8 +98,8 @@ const nestedSchema = once(
         .lazy(() => nestedSchema())
         .optional()
         .describe("The schema of each item."),
-      minItems: wholeNumber(0).optional().describe("The fewest items."),
-      maxItems: wholeNumber(0).optional().describe("The most items."),
+      minItems: integer(0).optional().describe("The fewest items."),
+      maxItems: integer(0).optional().describe("The most items."),
       uniqueItems: z
         .boolean("must be true or false")
         .optional()

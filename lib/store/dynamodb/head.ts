@@ -1,9 +1,9 @@
 /**
  * The head of a table: one item that counts all commits, and that every commit moves. What every decision reads with it lies
- * in it, the end of the chain and the mark of the store, so that neither is an item of its own to ask and to pay for.
+ * in it, the end of the chain and the move state, so that neither is an item of its own to ask and to pay for.
  */
 import { HEAD_RECORD } from "../collections.ts";
-import { MARK_KEY } from "../engine/mark.ts";
+import { MOVE_STATE_KEY } from "../engine/move_state.ts";
 import { type Key, recordName as nameOfKey, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
 import { StoreUnavailable } from "../store.ts";
@@ -28,7 +28,7 @@ export interface Head {
   records: ReadonlyMap<string, Version>;
 }
 
-const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MARK_KEY };
+const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MOVE_STATE_KEY };
 
 const attributeOf = (key: Key): string | undefined =>
   Object.keys(IN_HEAD).find((name) => nameOfKey(IN_HEAD[name]!) === nameOfKey(key));

@@ -1,13 +1,13 @@
 /** A store in a DynamoDB table, which many processes and functions may use at once. */
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing } from "../engine/pacing.ts";
-import { enforceMark, sharedWhole } from "../engine/shared_whole.ts";
+import { enforceMoveState, sharedBulkAccess } from "../engine/shared_bulk_access.ts";
 import { makeReads } from "../engine/view.ts";
 import type { Store } from "../store.ts";
 import { dynamoDbEngine } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
 import { createTableView } from "./table_view.ts";
-import { dumpItems, storedVersion } from "./whole.ts";
+import { dumpItems, storedVersion } from "./dump.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
 
@@ -25,7 +25,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   // Its own, since an engine holds what it knows of the head, and the two ask side by side.
   const mover = dynamoDbEngine(client, limits.findOut);
   const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
-  const commits = groupCommit(enforceMark(engine, pacing.clock), pacing);
+  const commits = groupCommit(enforceMoveState(engine, pacing.clock), pacing);
   return {
     ...makeReads(createTableView(client)),
     ...commits,
@@ -34,7 +34,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
       await commits.transact(() => undefined);
       return String(engine.othersCommits());
     },
-    whole: sharedWhole(mover, pacing, reading),
+    bulk: sharedBulkAccess(mover, pacing, reading),
   };
 }
 

@@ -7,7 +7,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { Json } from "../json.ts";
 import type { Version } from "../version.ts";
-import { MoveRefused } from "./refused_move.ts";
+import { MoveRejected } from "./move_rejected.ts";
 
 const FORMAT = "countersign-export/";
 const VERSION = 1;
@@ -64,7 +64,7 @@ export interface ExportRead {
 
 const PAGE = 100;
 
-/** Reads a file from its lines, without line ends. Errors: `MoveRefused`, with the line. */
+/** Reads a file from its lines, without line ends. Errors: `MoveRejected`, with the line. */
 export async function readExport(lines: AsyncIterable<string>): Promise<ExportRead> {
   const reading = lines[Symbol.asyncIterator]();
   const digest = sha256.create();
@@ -79,10 +79,10 @@ export async function readExport(lines: AsyncIterable<string>): Promise<ExportRe
     let count = 0;
     for (let number = 2; ; number++) {
       const { done, value: text } = await reading.next();
-      if (done) throw new MoveRefused(`it ends after line ${number - 1} without its last line: it was cut`);
+      if (done) throw new MoveRejected(`it ends after line ${number - 1} without its last line: it was cut`);
       if (text.startsWith("{")) {
         end = endOf(text, { records: count, sha256: bytesToHex(digest.digest()) }, number);
-        if (!(await reading.next()).done) throw new MoveRefused(`something follows its last line, line ${number}`);
+        if (!(await reading.next()).done) throw new MoveRejected(`something follows its last line, line ${number}`);
         break;
       }
       digest.update(utf8ToBytes(`${text}\n`));
@@ -108,7 +108,7 @@ function parsed(text: string, number: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new MoveRefused(`line ${number} is not JSON`);
+    throw new MoveRejected(`line ${number} is not JSON`);
   }
 }
 
@@ -117,12 +117,12 @@ function readCurrentHead(text: string): ExportHead {
     format?: string;
   };
   if (typeof format !== "string" || !format.startsWith(FORMAT))
-    throw new MoveRefused("its first line names no export of Countersign: it is no file that export or backup wrote");
+    throw new MoveRejected("its first line names no export of Countersign: it is no file that export or backup wrote");
   if (format !== `${FORMAT}${VERSION}`)
-    throw new MoveRefused(
+    throw new MoveRejected(
       `it is of the format ${format}, and this version reads ${FORMAT}${VERSION}: use the version that wrote it, or a later one`,
     );
-  if (head.kind !== "export" && head.kind !== "backup") throw new MoveRefused("its first line was changed");
+  if (head.kind !== "export" && head.kind !== "backup") throw new MoveRejected("its first line was changed");
   return head as ExportHead;
 }
 
@@ -131,13 +131,13 @@ function versionOf(text: string, number: number): Version {
   const key = { collection, id, revision, json: undefined };
   const isKey = typeof collection === "string" && collection !== "" && typeof id === "string";
   if (!isKey || !Number.isSafeInteger(revision) || !text.startsWith(keyText(key)))
-    throw new MoveRefused(`line ${number} is not a record`);
+    throw new MoveRejected(`line ${number} is not a record`);
   return value.length === 0 ? key : { ...key, json: new Json(text.slice(keyText(key).length + 1, -1)) };
 }
 
 function endOf(text: string, found: { records: number; sha256: string }, number: number): ExportEnd {
   const { records, sha256: told, ...end } = parsed(text, number) as ExportEnd & { records: number; sha256: string };
-  if (records !== found.records) throw new MoveRefused(`it has ${found.records} records, and tells of ${records}`);
-  if (told !== found.sha256) throw new MoveRefused("it was changed after it was written: its SHA-256 is another one");
+  if (records !== found.records) throw new MoveRejected(`it has ${found.records} records, and tells of ${records}`);
+  if (told !== found.sha256) throw new MoveRejected("it was changed after it was written: its SHA-256 is another one");
   return end;
 }

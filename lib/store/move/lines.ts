@@ -1,7 +1,7 @@
 /** Bytes as lines. */
-import { MoveRefused } from "./refused_move.ts";
+import { MoveRejected } from "./move_rejected.ts";
 
-/** The lines of a UTF-8 text, without their ends; `\n` alone ends one. Errors: `MoveRefused` for what is no UTF-8. */
+/** The lines of a UTF-8 text, without their ends; `\n` alone ends one. Errors: `MoveRejected` for what is no UTF-8. */
 export async function* splitLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest: string[] = [];
@@ -22,6 +22,6 @@ function decoded(decoder: TextDecoder, piece?: Uint8Array): string {
   try {
     return decoder.decode(piece, { stream: piece !== undefined });
   } catch (error) {
-    throw new MoveRefused("it is not UTF-8: it was changed, or is another file", { cause: error });
+    throw new MoveRejected("it is not UTF-8: it was changed, or is another file", { cause: error });
   }
 }

@@ -6,7 +6,7 @@ import type { Engine } from "../engine/attempt.ts";
 import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, retryContended } from "../engine/pacing.ts";
-import { enforceMark, sharedWhole } from "../engine/shared_whole.ts";
+import { enforceMoveState, sharedBulkAccess } from "../engine/shared_bulk_access.ts";
 import { makeReads } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { closeOnBadBytes, runOnConnection } from "./connection.ts";
@@ -16,7 +16,7 @@ import { probeFence } from "./probe.ts";
 import { listRecords, readVersions, sweepWriters } from "./rows.ts";
 import { makeTables } from "./schema.ts";
 import type { Store } from "../store.ts";
-import { dumpRecords } from "./whole.ts";
+import { dumpRecords } from "./dump.ts";
 
 const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut: 30_000 };
 const CONNECTIONS = 10;
@@ -66,7 +66,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     throw error;
   }
 
-  const commits = groupCommit(enforceMark(engineOf(writer), clock), pacing);
+  const commits = groupCommit(enforceMoveState(engineOf(writer), clock), pacing);
   // A writer of its own: what became of a commit is known by the last one under a name, and the two write side by side.
   const mover = engineOf({ ...writer, id: crypto.randomUUID() });
   let closing: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       list: (collection, options) => read((client) => listRecords(client, store, collection, options)),
     }),
     transact: commits.transact,
-    whole: sharedWhole(mover, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
+    bulk: sharedBulkAccess(mover, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
     others: () => read((client) => readOtherCommits(client, writer)),
     close: () => (closing ??= closeInTime(() => commits.close().then(leave), options.log)),
   };

@@ -305,7 +305,7 @@ faulty("a look at the mark that is reported late sets nothing back", async () =>
   const [head, item] = [gate(), gate()];
   late.head = head.opened;
   const looked = isAsked();
-  const mark = whole.whole!.mark();
+  const mark = whole.bulk!.moveState();
   await looked;
   await put(other!, "things", "x", "first", 0);
   await remove(other!, "things", "x");

@@ -116,7 +116,7 @@ test.each(PROJECTIONS.map((follower) => [follower.name, follower] as const))(
 /** The collections in which a word stands. */
 async function holding(store: Store, word: string): Promise<string[]> {
   const found = new Set<string>();
-  for await (const page of store.whole!.dump())
+  for await (const page of store.bulk!.dump())
     for (const { collection, json } of page) if (json?.text.includes(word)) found.add(collection);
   return [...found].sort();
 }
@@ -156,7 +156,7 @@ test("a dump of the file store, which backups and moves are made of, has every c
       tx.put(name, schemaOf(name).sequence ? "0000000000000001" : "a", { made: name } as never),
     );
   const dumped = new Set<string>();
-  for await (const page of store.whole!.dump()) for (const { collection } of page) dumped.add(collection);
+  for await (const page of store.bulk!.dump()) for (const { collection } of page) dumped.add(collection);
   await store.close();
   expect([...dumped].sort()).toEqual([...NAMES].sort());
   expect(await readdir(folder)).not.toEqual([]);

@@ -1,6 +1,6 @@
 /** Rollouts on target systems: the split of each step, exact rollback from any of them, unknown outcomes, foreign edits. */
 import { expect, test } from "vitest";
-import type { Staged } from "../../../lib/changes/operations/adapter_port.ts";
+import type { ChangeWithStages } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { runOnHost } from "../../../lib/changes/operations/run_adapter.ts";
 import { Unanswered } from "../../../lib/kit/time_limit.ts";
@@ -29,7 +29,7 @@ const stages = stagesSchema().parse({
 });
 const change = (change_id: string, over: Partial<Change> = {}) =>
   ({ change_id, tenant_id: "t1", kind: "config", target: "limits.seats", value: 50, ...over }) as Change;
-const rollout: Change & Staged = { ...change("chg_a"), stages };
+const rollout: Change & ChangeWithStages = { ...change("chg_a"), stages };
 
 /** Value of the memory system at a share. */
 const splitOf = (share: number) => ({
@@ -43,7 +43,7 @@ async function bench(over: (whole: TargetSystem) => Partial<TargetSystem> = () =
   const own = targetAdapter({ ...target.system, ...over(target.system) }, { store, clock });
   const adapter = routingAdapter([{ name: "memory", match: ["*"], adapter: own }]);
   target.overwrite(rollout, FOREIGN);
-  const applied: Change & Staged = { ...rollout, status: "applied" };
+  const applied: Change & ChangeWithStages = { ...rollout, status: "applied" };
   return {
     ...target,
     adapter,
@@ -235,7 +235,7 @@ test("a system says which shares it cannot hold, and on which values", async () 
           : undefined,
   }));
   expect(adapter.check!(rollout)).toBe("no halves");
-  const small: Change & Staged = { ...rollout, stages: { ...stages, steps: stages.steps.slice(0, 1) } };
+  const small: Change & ChangeWithStages = { ...rollout, stages: { ...stages, steps: stages.steps.slice(0, 1) } };
   expect(adapter.check!(small)).toBeUndefined();
   expect(await adapter.validate(small, calm)).toEqual({ ok: false, reason: "the target holds an object" });
   expect(await adapter.reader!(small)!(calm)).toMatchObject({ problem: "the target holds an object" });

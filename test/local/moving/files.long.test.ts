@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { type Mark, MarkChanged } from "../../../lib/store/whole.ts";
+import { type MoveState, MoveStateConflict } from "../../../lib/store/bulk_access.ts";
 import { acquireLock, lockFolder } from "../../../local/lock.ts";
 import { newDoor } from "../../../local/moving/owner_door.ts";
 import { storeAddress } from "../../../local/moving/store_addresses.ts";
@@ -162,7 +162,7 @@ test("the owner closes a silent connection, and sets the mark for a command that
   const door = newDoor(500);
   const lock = await acquireLock(live(), undefined, door.enter);
   const store = await openFileStore({ path: lock.path, log: silentLog });
-  door.open(store.whole!);
+  door.open(store.bulk!);
   const { api } = await startService({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
   await api.propose();
   const source = await storeAddress(live(), {}).departed();
@@ -172,13 +172,13 @@ test("the owner closes a silent connection, and sets the mark for a command that
 
   const moving = { state: "moving", move: "m", to: "b", at: "2026-01-01T00:00:00.000Z" } as const;
   await source.from.commit([], { from: undefined, to: moving });
-  expect(await store.whole!.mark()).toEqual(moving);
+  expect(await store.bulk!.moveState()).toEqual(moving);
   await expect(source.from.commit([], { from: undefined, to: { ...moving, move: "other" } })).rejects.toThrow(
-    MarkChanged,
+    MoveStateConflict,
   );
   await door.close();
   await expect(source.from.commit([], { from: moving, to: undefined })).rejects.toThrow("does not answer");
-  door.open(store.whole!);
+  door.open(store.bulk!);
   await source.from.commit([], { from: moving, to: undefined });
   await source.close();
   await api.propose();
@@ -187,7 +187,7 @@ test("the owner closes a silent connection, and sets the mark for a command that
 test("a failed move is given up and its source takes writes again; an ended move is not", async () => {
   const { api, store } = await lived();
   const moving = { state: "moving", move: "m", to: at("to/state.json"), at: "2026-01-01T00:00:00.000Z" } as const;
-  await store.whole!.commit([], { from: undefined, to: moving });
+  await store.bulk!.commit([], { from: undefined, to: moving });
   const reply = await api.json("propose", { tenant_id: "t1", kind: "config", target: "a.b", summary: "late" });
   expect([reply.status, reply.body.code]).toEqual([503, "store_moved"]);
   expect(reply.body.error).toContain("countersign unfence");
@@ -206,10 +206,10 @@ test("a move whose last step was lost is ended by the same command", async () =>
   const { store } = await lived();
   const { length } = (await readHead(store))!;
   await done("migrate", live(), at("to/state.json"));
-  const moved = (await store.whole!.mark())!;
-  await store.whole!.commit([], { from: moved, to: { ...moved, state: "moving" } as Mark });
+  const moved = (await store.bulk!.moveState())!;
+  await store.bulk!.commit([], { from: moved, to: { ...moved, state: "moving" } as MoveState });
   expect(await done("migrate", live(), at("to/state.json"))).toContain(`${length} entries`);
-  expect((await store.whole!.mark())?.state).toBe("moved");
+  expect((await store.bulk!.moveState())?.state).toBe("moved");
   expect(await headIn(at("to/state.json"))).toMatchObject({ length: length + 1 });
 });
 
@@ -275,8 +275,8 @@ test("what a broken move left is refused to a service, and cleared by the next",
   const { api, store } = await lived();
   const broken = await openFile(at("to/state.json"), console);
   const mark = { state: "loading", move: "another", from: live(), at: "2026-01-01T00:00:00.000Z" } as const;
-  await broken.whole!.commit([], { from: undefined, to: mark });
-  for await (const page of store.whole!.dump()) await broken.whole!.commit(page, { from: mark, to: mark });
+  await broken.bulk!.commit([], { from: undefined, to: mark });
+  for await (const page of store.bulk!.dump()) await broken.bulk!.commit(page, { from: mark, to: mark });
   await broken.close();
   await expect(serviceOn(at("to/state.json"))).rejects.toThrow(/a move into it has not ended \(from .*live/);
   await api.propose();
@@ -290,7 +290,7 @@ test("what another command left is removed by that command alone, or with --forc
   const to = at("to/state.json");
   const broken = await openFile(to, silentLog);
   const mark = { state: "loading", move: "another", from: "elsewhere", at: "2026-01-01T00:00:00.000Z" } as const;
-  await broken.whole!.commit([], { from: undefined, to: mark });
+  await broken.bulk!.commit([], { from: undefined, to: mark });
   await broken.close();
   for (const given of [
     ["restore", at("b.jsonl"), "--state", to],
@@ -300,7 +300,7 @@ test("what another command left is removed by that command alone, or with --forc
       `${to} takes nothing: a move into it, from elsewhere, has not ended. Give that command again, or add --force`,
     );
   const again = await openFile(to, silentLog);
-  expect(await again.whole!.mark()).toEqual(mark);
+  expect(await again.bulk!.moveState()).toEqual(mark);
   await again.close();
   await done("restore", at("b.jsonl"), "--state", to, "--force");
   expect(await headIn(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
@@ -319,13 +319,13 @@ test("a missing or wrong file is rejected before the destination is touched", as
   // The copy stays in its place after the file of this name is no backup any more.
   const half = await openFile(at("half/state.json"), silentLog);
   const mark = { state: "loading", move: "m", from: at("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
-  await half.whole!.commit([], { from: undefined, to: mark });
+  await half.bulk!.commit([], { from: undefined, to: mark });
   await half.close();
   writeFileSync(at("b.jsonl"), "hello\n");
   expect(await refused("restore", at("b.jsonl"), "--state", at("half/state.json"), "--force")).toContain(
     "no file that",
   );
   const again = await openFile(at("half/state.json"), silentLog);
-  expect(await again.whole!.mark()).toEqual(mark);
+  expect(await again.bulk!.moveState()).toEqual(mark);
   await again.close();
 });

@@ -119,7 +119,7 @@ if (postgres && dynamoDb) {
     isOver = true;
     await load;
     await api.propose();
-    expect(await store.whole!.mark()).toBeUndefined();
+    expect(await store.bulk!.moveState()).toBeUndefined();
     const path = join(dirname(file), "restored/state.json");
     await runMover({}, "restore", file, "--state", path);
     const restored = await startService(await openFile(path, silentLog));
@@ -134,7 +134,7 @@ if (postgres && dynamoDb) {
     ["DynamoDB", inDynamoDb],
   ])("in %s a hold that nobody renews is over, and its holder gets an error", async (_, here) => {
     const store = await open(await here());
-    const { whole } = store;
+    const { bulk: whole } = store;
     const held = { state: "held", move: "gone", until: new Date(Date.now() + 600_000).toISOString() } as const;
     const write = (id: string) => store.transact((tx) => tx.put("review_due", id, true));
     await whole!.commit([], { from: undefined, to: held });
@@ -191,7 +191,7 @@ if (postgres && dynamoDb) {
       from: `${name}, store shop`,
       to: expect.stringContaining(", store corner"),
     });
-    expect([(await shop.whole!.mark())?.state, await drill.whole!.mark()]).toEqual(["moved", undefined]);
+    expect([(await shop.bulk!.moveState())?.state, await drill.bulk!.moveState()]).toEqual(["moved", undefined]);
   });
 
   test("a record that the destination cannot store fails the move, which can be given up", async () => {
@@ -243,7 +243,7 @@ if (postgres && dynamoDb) {
     first.kill("SIGCONT");
     expect(await ended).toEqual([1, null]);
     expect(await reported).toContain("another move has taken over the store that this one loads");
-    expect(await to.whole!.mark()).toBeUndefined();
+    expect(await to.bulk!.moveState()).toBeUndefined();
     const manifests = { limit: 5000 };
     expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);
     expect(await readHead(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
@@ -265,7 +265,7 @@ if (postgres && dynamoDb) {
     const child = spawn(process.execPath, [main, "migrate", state, to.address], { env, stdio: "ignore" });
     const ended = once(child, "exit");
     await expect
-      .poll(() => loading.whole!.mark(), { timeout: 60_000, interval: 5 })
+      .poll(() => loading.bulk!.moveState(), { timeout: 60_000, interval: 5 })
       .toMatchObject({ state: "loading" });
     child.kill("SIGKILL");
     expect(await ended).toEqual([null, "SIGKILL"]);

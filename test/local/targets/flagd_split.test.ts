@@ -3,7 +3,7 @@ import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Staged } from "../../../lib/changes/operations/adapter_port.ts";
+import type { ChangeWithStages } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { findBucket } from "../../../lib/rollout/bucket.ts";
 import { stagesSchema } from "../../../lib/rollout/stages.ts";
@@ -68,7 +68,7 @@ async function bench(text: string, value: unknown) {
   const change = {
     ...{ change_id: SALT, tenant_id: "t1", kind: "config", target: KEY, value, status: "applied" },
     stages,
-  } as Change & Staged;
+  } as Change & ChangeWithStages;
   return {
     adapter,
     change,

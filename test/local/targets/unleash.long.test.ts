@@ -1,6 +1,6 @@
 /** Unleash as a target system: a real server on a real database, read by the stock client. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Staged } from "../../../lib/changes/operations/adapter_port.ts";
+import type { ChangeWithStages } from "../../../lib/changes/operations/adapter_port.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { stagesSchema } from "../../../lib/rollout/stages.ts";
@@ -354,7 +354,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     const strategies = [{ name: "default", parameters: {} }];
     await apply(change(name, { enabled: false, strategies }));
     const before = await readFlag(name);
-    const one: Change & Staged = { ...change(name, true), stages };
+    const one: Change & ChangeWithStages = { ...change(name, true), stages };
     const { expectOn, isOnWithout } = await watch(name);
     await apply(one);
     const first = await expectOn(60, 140);
@@ -379,7 +379,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     const { expectOn, list } = await watch(name);
     const old = await expectOn(240, 360);
     const everybody = { enabled: true, strategies: [{ name: "default", parameters: {} }] };
-    const one: Change & Staged = { ...change(name, everybody), stages };
+    const one: Change & ChangeWithStages = { ...change(name, everybody), stages };
     await apply(one);
     await expect.poll(() => list().length, { timeout: 10_000 }).toBeGreaterThan(old.size);
     const now = new Set(list());

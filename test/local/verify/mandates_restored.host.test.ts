@@ -92,7 +92,7 @@ test("after a restore nothing that was signed before is in force, and what is re
   const { text } = await api.api.get("audit?format=jsonl");
   const to = memoryStore();
   await migrate(
-    { from: rewinding.store.whole!, name: "here" },
+    { from: rewinding.store.bulk!, name: "here" },
     { to, name: "there", actor: "ana" },
     { clock, sha256: fastestSha256() },
   );

@@ -28,7 +28,7 @@ export class Product extends DurableObject {
       return String((await store.get("review_due", "late"))!.revision);
     }
     let text = "";
-    for await (const piece of exportStore({ from: store.whole!, name: "an object" }, { kind: how, to: "the file" }))
+    for await (const piece of exportStore({ from: store.bulk!, name: "an object" }, { kind: how, to: "the file" }))
       text += piece;
     return text;
   }

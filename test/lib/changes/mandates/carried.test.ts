@@ -21,7 +21,7 @@ test("a move keeps a mandate, its counts, its suspension and the signatures of i
   const { store, clock } = api.api.deps;
   const to = memoryStore();
   const ends = [
-    { from: store.whole!, name: "here" },
+    { from: store.bulk!, name: "here" },
     { to, name: "there", actor: "ana" },
   ] as const;
   await migrate(...ends, { clock, sha256: fastestSha256() });

@@ -50,7 +50,7 @@ async function all<T>(of: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
 
 const write = (store: Store): Promise<void> => store.transact((tx) => tx.put("review_due", "late", true));
 
-const versions = async (store: Store): Promise<Version[]> => (await all(store.whole!.dump())).flat();
+const versions = async (store: Store): Promise<Version[]> => (await all(store.bulk!.dump())).flat();
 /** Every record but what a move adds. */
 const shown = (found: readonly Version[], length: number): string[] =>
   found
@@ -96,7 +96,7 @@ test.each(pairs)("from %s to %s, and back", async (here, there) => {
     const before = await versions(from);
     const head = (await readHead(from))!;
     const to = await open(movable);
-    const moved = await migrate({ from: from.whole!, name }, { to, name: movable.name, actor: "ana" }, deps);
+    const moved = await migrate({ from: from.bulk!, name }, { to, name: movable.name, actor: "ana" }, deps);
     expect(moved.log).toEqual(head);
 
     // The same records under the same revisions, the same log, and behind it the move.
@@ -154,7 +154,7 @@ test.each(Object.keys(kinds))(
       await here.transact((tx) => tx.put("review_due", "kept", true));
       const { revision } = (await here.get("review_due", "kept"))!;
       await migrate(
-        { from: here.whole!, name: "here" },
+        { from: here.bulk!, name: "here" },
         { to: there, name: "there" },
         { clock: { now: Date.now }, sha256 },
       );

@@ -8,10 +8,10 @@ import { unfenceStore } from "../../../../lib/changes/moving/fence.ts";
 import { migrate } from "../../../../lib/changes/moving/migrate.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
-import { clearLoaded } from "../../../../lib/store/engine/mark.ts";
+import { clearLoaded } from "../../../../lib/store/engine/move_state.ts";
 import { json } from "../../../../lib/store/json.ts";
 import type { Store } from "../../../../lib/store/store.ts";
-import type { Mark, Whole } from "../../../../lib/store/whole.ts";
+import type { MoveState, BulkAccess } from "../../../../lib/store/bulk_access.ts";
 import { testClock } from "../../../support/clock.ts";
 import { service, type TestService } from "../../../support/service.ts";
 
@@ -37,12 +37,12 @@ function breaking({ at, how }: Breaking) {
     if (isIt) throw new Error(`broken at step ${at}`);
     return work();
   };
-  const whole = (real: Whole): Whole => ({
+  const whole = (real: BulkAccess): BulkAccess => ({
     ...real,
     commit: (writes, marking) => step(() => real.commit(writes, marking)),
     clear: (loading) => step(() => real.clear(loading)),
   });
-  return { whole, store: (real: Store): Store => ({ ...real, whole: whole(real.whole!) }), steps: () => steps };
+  return { whole, store: (real: Store): Store => ({ ...real, bulk: whole(real.bulk!) }), steps: () => steps };
 }
 
 async function lived(): Promise<TestService> {
@@ -59,15 +59,15 @@ const isWritable = (store: Store): Promise<boolean> =>
       () => false,
     );
 const isEmpty = async (store: Store): Promise<boolean> => {
-  for await (const page of store.whole!.dump()) if (page.some(({ json }) => json)) return false;
+  for await (const page of store.bulk!.dump()) if (page.some(({ json }) => json)) return false;
   return true;
 };
 
 /** Runs the move again, as the command line does: what it left in the destination is removed first. */
 async function again(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
-  const left = await to.whole!.mark();
-  if (left?.state === "loading") await to.whole!.clear(left);
-  await migrate({ from: from.whole!, name: "a" }, { to, name: "b" }, deps);
+  const left = await to.bulk!.moveState();
+  if (left?.state === "loading") await to.bulk!.clear(left);
+  await migrate({ from: from.bulk!, name: "a" }, { to, name: "b" }, deps);
 }
 
 /** Breaks a move at each of its steps, and then runs it again. */
@@ -78,7 +78,7 @@ async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) =
     const { length, head, origin } = (await readHead(from))!;
     const broken = breaking({ at, how });
     const moving = migrate(
-      { from: broken.whole(from.whole!), name: "a" },
+      { from: broken.whole(from.bulk!), name: "a" },
       { to: broken.store(to), name: "b" },
       { ...deps, sha256 },
     );
@@ -90,7 +90,7 @@ async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) =
     const last = (await to.get("audit", String(length + 1).padStart(16, "0")))!.value;
     expect(last).toMatchObject({ event_type: "store_moved", previous_hash: head });
     expect([await isWritable(from), await isWritable(to)]).toEqual([false, true]);
-    expect(await from.whole!.mark()).toMatchObject({ state: "moved", to: "b" });
+    expect(await from.bulk!.moveState()).toMatchObject({ state: "moved", to: "b" });
   }
 }
 
@@ -102,7 +102,7 @@ test.each(["once", "unanswered", "for good", "after"] as const)(
       expect([await isWritable(from), isDestinationOpen]).not.toEqual([true, true]);
       // Whatever was loaded is either complete and open, or takes no writes.
       if (!isDestinationOpen && !(await isEmpty(to)))
-        expect(await to.whole!.mark()).toMatchObject({ state: "loading" });
+        expect(await to.bulk!.moveState()).toMatchObject({ state: "loading" });
     });
     expect(steps).toBeGreaterThan(5);
   },
@@ -112,7 +112,7 @@ test("a move that failed is given up: the source takes writes, and the destinati
   const { deps } = await lived();
   const to = memoryStore();
   const broken = breaking({ at: 4, how: "once" });
-  const source = { from: deps.store.whole!, name: "a" };
+  const source = { from: deps.store.bulk!, name: "a" };
   await expect(migrate(source, { to: broken.store(to), name: "b" }, { ...deps, sha256 })).rejects.toThrow("broken");
   expect([await isWritable(deps.store), await isEmpty(to)]).toEqual([false, true]);
   await unfenceStore(source);
@@ -122,7 +122,7 @@ test("a move that failed is given up: the source takes writes, and the destinati
 
 test("a fenced store moves to one destination only, and again into it when that one is empty", async () => {
   const { deps } = await lived();
-  const from = { from: deps.store.whole!, name: "a" };
+  const from = { from: deps.store.bulk!, name: "a" };
   const given = { ...deps, sha256 };
   const { length } = (await readHead(deps.store))!;
   await migrate(from, { to: memoryStore(), name: "b" }, given);
@@ -139,27 +139,27 @@ test("a destination that changes what it is given is not opened", async () => {
   const to = memoryStore();
   const losing: Store = {
     ...to,
-    whole: {
-      ...to.whole!,
+    bulk: {
+      ...to.bulk!,
       commit: (writes, marking) =>
-        to.whole!.commit(
+        to.bulk!.commit(
           writes.filter(({ collection, id }) => collection !== "audit" || Number(id) !== 7),
           marking,
         ),
     },
   };
-  const moving = migrate({ from: deps.store.whole!, name: "a" }, { to: losing, name: "b" }, { ...deps, sha256 });
+  const moving = migrate({ from: deps.store.bulk!, name: "a" }, { to: losing, name: "b" }, { ...deps, sha256 });
   await expect(moving).rejects.toThrow("its log does not hold at entry 7");
   expect(await isEmpty(to)).toBe(true);
 });
 
 test("an export that nobody reads to its end leaves a fenced store, which can be released", async () => {
   const { deps } = await lived();
-  const source = { from: deps.store.whole!, name: "a" };
+  const source = { from: deps.store.bulk!, name: "a" };
   let pieces = 0;
   for await (const _ of exportStore(source, { kind: "export", to: "f" }, { ...deps, sha256 }))
     if (++pieces === 2) break;
-  expect(await source.from.mark()).toMatchObject({ state: "moving", to: "f" });
+  expect(await source.from.moveState()).toMatchObject({ state: "moving", to: "f" });
   await unfenceStore(source);
   for await (const _ of exportStore(source, { kind: "backup", to: "f" }, { ...deps, sha256 })) break;
   expect(await isWritable(deps.store)).toBe(true);
@@ -171,20 +171,20 @@ test("two moves of one store do not get in each other's way: one goes on", async
   const stores = [memoryStore(), memoryStore()];
   const ends = await Promise.allSettled(
     stores.map((to, index) =>
-      migrate({ from: store.whole!, name: "a" }, { to, name: `b${index}` }, { ...deps, sha256 }),
+      migrate({ from: store.bulk!, name: "a" }, { to, name: `b${index}` }, { ...deps, sha256 }),
     ),
   );
   const moved = ends.filter(({ status }) => status === "fulfilled");
   expect(moved.length).toBe(1);
   const winner = stores[ends.findIndex(({ status }) => status === "fulfilled")]!;
-  const mark = (await store.whole!.mark()) as Mark & { to: string };
+  const mark = (await store.bulk!.moveState()) as MoveState & { to: string };
   expect(mark.to).toBe(`b${stores.indexOf(winner)}`);
   expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
 });
 
 test("leftovers of a move are cleared by one process, and a late loader writes nothing there", async () => {
   const to = memoryStore();
-  const { dump, commit } = to.whole!;
+  const { dump, commit } = to.bulk!;
   const left = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
   const record = (id: string) => ({ collection: "review_due", id, revision: 1, json: json(true) });
   await commit([], { from: undefined, to: left });
@@ -196,20 +196,20 @@ test("leftovers of a move are cleared by one process, and a late loader writes n
   const meanwhile = async function* () {
     for await (const page of dump()) {
       await commit([record("late")], { from: left, to: left }).catch(reported);
-      await to.whole!.clear(left).catch(reported);
+      await to.bulk!.clear(left).catch(reported);
       yield page;
     }
   };
   await clearLoaded({ dump: meanwhile, commit }, left);
   expect(refused).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
-  expect([await to.whole!.mark(), await isEmpty(to)]).toEqual([undefined, true]);
+  expect([await to.bulk!.moveState(), await isEmpty(to)]).toEqual([undefined, true]);
 });
 
 test("a log that does not hold is not moved", async () => {
   const { deps } = await lived();
   const { store } = deps;
-  const whole = store.whole!;
-  const changed: Whole = {
+  const whole = store.bulk!;
+  const changed: BulkAccess = {
     ...whole,
     async *dump() {
       for await (const page of whole.dump())

@@ -41,7 +41,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
   const { length, head, origin } = (await readHead(store))!;
   const reported = await joined(exportContents(store));
   let file = "";
-  for await (const piece of exportStore({ from: store.whole!, name: "memory" }, { kind: "export", to: "the file" }))
+  for await (const piece of exportStore({ from: store.bulk!, name: "memory" }, { kind: "export", to: "the file" }))
     file += piece;
 
   expect(JSON.parse(await ask("one", "import", file))).toMatchObject({ length, head, origin });
@@ -55,7 +55,7 @@ test("in, on and out again: the same log, and what it was moved away from takes 
     /StoreUnavailable: the store takes no writes: it moved to the file at /,
   );
 
-  await expect(ask("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRefused");
+  await expect(ask("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRejected");
   expect(JSON.parse(await ask("two", "import", next))).toMatchObject({ length: length + 1, origin });
   const out = await ask("two", "export");
   const to = memoryStore();

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { sequenceId } from "../../../../lib/store/collections.ts";
 import { json } from "../../../../lib/store/json.ts";
-import { copyWhole } from "../../../../lib/store/move/copy_whole.ts";
+import { copyStore } from "../../../../lib/store/move/copy_store.ts";
 import type { Version } from "../../../../lib/store/version.ts";
 
 const value = json(true);
@@ -38,7 +38,7 @@ test("added entries, changed records and deletions are copied", async () => {
     ],
   );
   const pages: (readonly Version[])[] = [];
-  for await (const page of copyWhole(from, { move: "m" })) pages.push(page);
+  for await (const page of copyStore(from, { move: "m" })) pages.push(page);
   expect(pages.slice(3)).toEqual([
     log(4, 5),
     [record("tasks", "c", 2), record("tasks", "d")],
@@ -66,7 +66,7 @@ test("of the log only its end is remembered, however long it is", async () => {
   });
   const before = used();
   let seen = 0;
-  for await (const page of copyWhole(from, { move: "m" })) seen += page.length;
+  for await (const page of copyStore(from, { move: "m" })) seen += page.length;
   expect(seen).toBe(LENGTH);
   expect(between - before).toBeLessThan(5_000_000);
 });

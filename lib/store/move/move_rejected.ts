@@ -1,4 +1,4 @@
 /** A rejected move or backup, with a message for its caller. Nothing has changed. */
-export class MoveRefused extends Error {
-  override readonly name = "MoveRefused";
+export class MoveRejected extends Error {
+  override readonly name = "MoveRejected";
 }

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../kit/platform.ts";
 import { LAYOUT } from "../layout.ts";
 import { getInnerMap } from "../engine/view.ts";
 import type { Version } from "../version.ts";
-import type { Mark, Whole } from "../whole.ts";
+import type { MoveState, BulkAccess } from "../bulk_access.ts";
 
 /** How a store is copied. */
 export interface Copying {
@@ -17,20 +17,20 @@ const HOLD_MS = 60_000;
 const RENEW_MS = 10_000;
 
 /** The mark of a store that is copied. */
-export const createHold = (move: string, now: number): Mark => ({
+export const createHold = (move: string, now: number): MoveState => ({
   state: "held",
   move,
   until: new Date(now + HOLD_MS).toISOString(),
 });
 
-type Source = Pick<Whole, "dump" | "commit" | "atOneMoment">;
+type Source = Pick<BulkAccess, "dump" | "commit" | "atOneMoment">;
 
 /**
  * Yields every version of a store as of one moment, while it is used. A store whose dump is not of one moment is dumped twice:
- * what changed during the first pass is yielded again under a hold, deletions included. Errors: `MarkChanged` where another move
+ * what changed during the first pass is yielded again under a hold, deletions included. Errors: `MoveStateConflict` where another move
  * is under way, or the hold ended too soon. An error, or an early end, leaves the store in use.
  */
-export async function* copyWhole(
+export async function* copyStore(
   source: Source,
   { move, clock = systemClock }: Copying,
 ): AsyncGenerator<readonly Version[]> {

@@ -1,7 +1,7 @@
 /** Reads all records of a file store from its files, also while another process writes to them. */
 import { dumpVersions } from "../../lib/store/engine/dump.ts";
-import { MARK_KEY, readMark } from "../../lib/store/engine/mark.ts";
-import type { Mark } from "../../lib/store/whole.ts";
+import { MOVE_STATE_KEY, readMoveState } from "../../lib/store/engine/move_state.ts";
+import type { MoveState } from "../../lib/store/bulk_access.ts";
 import type { Version } from "../../lib/store/version.ts";
 import { type Files, makeListing, type Paths } from "./files.ts";
 import { newReader } from "./reader.ts";
@@ -32,14 +32,14 @@ export async function* dumpFiles(parts: StoreFiles): AsyncGenerator<readonly Ver
 }
 
 /** Reads the store's mark from its files. */
-export async function readMarkFromFiles(parts: StoreFiles): Promise<Mark | undefined> {
+export async function readMoveStateFromFiles(parts: StoreFiles): Promise<MoveState | undefined> {
   const { files, sequences } = parts;
   const { catalog, segments } = await examineUnchanged(parts);
   try {
-    const location = catalog.locate(MARK_KEY.collection, MARK_KEY.id);
+    const location = catalog.locate(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id);
     if (location === undefined) return undefined;
     const reader = newReader(files, (file) => segments.get(file)!, sequences);
-    return readMark(await reader.read(MARK_KEY.collection, MARK_KEY.id, location));
+    return readMoveState(await reader.read(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id, location));
   } finally {
     await closeAll(files, segments);
   }

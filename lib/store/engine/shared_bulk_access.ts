@@ -1,42 +1,42 @@
 /**
- * The whole of a store that many processes write to. Its mark is a record like any other: each try reads it with the first
- * records it reads, and its commit is refused when that has changed. So no write passes a mark, of whichever process.
+ * Bulk access to a store that many processes write to. The move state is a record like any other: each attempt reads it with
+ * its first records, and its commit is rejected if that record has changed. So no process writes past a move state.
  */
 import type { Clock } from "../../kit/platform.ts";
 import type { Key, Version } from "../version.ts";
-import type { Whole } from "../whole.ts";
+import type { BulkAccess } from "../bulk_access.ts";
 import { type Attempt, Contended, type Engine } from "./attempt.ts";
 import {
   clearLoaded,
-  requireMark,
-  MARK_KEY,
-  readMark,
-  createMarkVersion,
-  createMarkError,
-  findActiveMark,
-} from "./mark.ts";
+  requireMoveState,
+  MOVE_STATE_KEY,
+  readMoveState,
+  createMoveStateVersion,
+  createMoveStateError,
+  findActiveMoveState,
+} from "./move_state.ts";
 import { type Pacing, retryContended } from "./pacing.ts";
 import { countBytes } from "./write_set.ts";
 
-/** An engine whose decisions know the mark of the store; it takes one write less in a commit. */
-export function enforceMark(engine: Engine, clock: Clock): Engine {
-  /** The mark's record as of a commit. */
+/** Wraps an engine so that its commits obey the move state; a commit takes one write less. */
+export function enforceMoveState(engine: Engine, clock: Clock): Engine {
+  /** Record of the move state at the commit `head`. */
   let known: { head: string; version: Version | undefined } | undefined;
 
   const begin = (last?: string): Attempt => {
     const attempt = engine.begin(last);
     let head: string | undefined;
 
-    /** Errors: `Contended` while the store is held, which is short; `StoreUnavailable` where it is not to be written to. */
+    /** Errors: `Contended` during a hold, which is short; `StoreUnavailable` where the store must not be written to. */
     const requireWritable = (version: Version | undefined): void => {
-      const mark = findActiveMark(readMark(version), clock.now());
-      const error = createMarkError(mark);
-      if (error) throw mark!.state === "held" ? new Contended(error.message) : error;
+      const state = findActiveMoveState(readMoveState(version), clock.now());
+      const error = createMoveStateError(state);
+      if (error) throw state!.state === "held" ? new Contended(error.message) : error;
     };
     const versions = async (keys: readonly Key[]): Promise<readonly (Version | undefined)[]> => {
       // Reads that began before the head was known may be older than it.
       if (head === undefined || head === known?.head) return attempt.versions(keys);
-      const found = await attempt.versions([...keys, MARK_KEY]);
+      const found = await attempt.versions([...keys, MOVE_STATE_KEY]);
       const version = found[keys.length];
       requireWritable(version);
       known = { head, version };
@@ -55,8 +55,9 @@ export function enforceMark(engine: Engine, clock: Clock): Engine {
       async commit(writes) {
         if ((await checkedHead) !== known?.head) await versions([]);
         const before = known!.version;
-        // A holder that lost the hold notices it by the mark that is gone.
-        const end = before?.json && writes.length > 0 ? { ...createMarkVersion(undefined, before), before } : undefined;
+        // The holder of an expired hold notices the loss, since its move state is gone.
+        const end =
+          before?.json && writes.length > 0 ? { ...createMoveStateVersion(undefined, before), before } : undefined;
         const next = await attempt.commit(end ? [...writes, end] : writes);
         known = { head: next, version: end ?? before };
         return next;
@@ -67,15 +68,15 @@ export function enforceMark(engine: Engine, clock: Clock): Engine {
   return { ...engine, begin, most: { ...engine.most, writes: engine.most.writes - 1 } };
 }
 
-/** The whole over an engine that does not heed the mark; `stored` is a version as the engine keeps one that tells of no id. */
-export function sharedWhole(
+/** Makes bulk access over an engine that ignores the move state. `stored` returns a version as the engine stores it. */
+export function sharedBulkAccess(
   engine: Engine,
   pacing: Pacing,
   {
     stored = (version) => version,
     ...reading
-  }: Pick<Whole, "dump" | "atOneMoment"> & { stored?: (version: Version) => Version },
-): Whole {
+  }: Pick<BulkAccess, "dump" | "atOneMoment"> & { stored?: (version: Version) => Version },
+): BulkAccess {
   const attempt = <T>(work: (attempt: Attempt) => Promise<T>): Promise<T> =>
     retryContended(
       async () => {
@@ -92,35 +93,35 @@ export function sharedWhole(
       engine.tries,
     );
 
-  const commitChunk: Whole["commit"] = (writes, { from, to }) =>
+  const commitChunk: BulkAccess["commit"] = (writes, { from, to }) =>
     attempt(async (begun) => {
-      const [version, ...found] = await begun.versions([MARK_KEY, ...writes]);
-      requireMark(findActiveMark(readMark(version), pacing.clock.now()), from);
-      const marking = { ...createMarkVersion(to, version), before: version };
-      await begun.commit([...writes.map((write, index) => ({ ...write, before: found[index] })), marking]);
+      const [version, ...found] = await begun.versions([MOVE_STATE_KEY, ...writes]);
+      requireMoveState(findActiveMoveState(readMoveState(version), pacing.clock.now()), from);
+      const change = { ...createMoveStateVersion(to, version), before: version };
+      await begun.commit([...writes.map((write, index) => ({ ...write, before: found[index] })), change]);
     });
 
-  const whole: Whole = {
+  const bulk: BulkAccess = {
     ...reading,
-    mark: () =>
+    moveState: () =>
       attempt(async (begun) => {
-        const [version] = await begun.versions([MARK_KEY]);
+        const [version] = await begun.versions([MOVE_STATE_KEY]);
         await begun.abandon();
-        return findActiveMark(readMark(version), pacing.clock.now());
+        return findActiveMoveState(readMoveState(version), pacing.clock.now());
       }),
-    async commit(writes, marking) {
+    async commit(writes, change) {
       if (engine.check) writes.forEach(engine.check);
       const limits = { ...engine.most, writes: engine.most.writes - 1 };
       const chunks = splitForCommits(writes.map(stored), limits);
-      for (const chunk of chunks.slice(0, -1)) await commitChunk(chunk, { from: marking.from, to: marking.from });
-      await commitChunk(chunks.at(-1)!, marking);
+      for (const chunk of chunks.slice(0, -1)) await commitChunk(chunk, { from: change.from, to: change.from });
+      await commitChunk(chunks.at(-1)!, change);
     },
-    clear: (loading) => clearLoaded(whole, loading),
+    clear: (loading) => clearLoaded(bulk, loading),
   };
-  return whole;
+  return bulk;
 }
 
-/** Versions in pieces that one commit takes; one piece at least. */
+/** Splits versions into chunks that fit in one commit; returns one chunk at least. */
 function splitForCommits(writes: readonly Version[], limits: Engine["most"]): Version[][] {
   const chunks: Version[][] = [[]];
   let bytes = 0;
