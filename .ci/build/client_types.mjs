@@ -56,7 +56,7 @@ function pathsFile(document) {
 const isOfBodies = (name) => name.endsWith("Fields");
 
 /** A body with the fields that it shares. */
-function wholeBody(document, schema) {
+function completeBody(document, schema) {
   const { allOf = [], properties = {}, required = [] } = found(document, schema);
   const bases = allOf.map((base) => found(document, base));
   return {
@@ -197,8 +197,8 @@ const MADE = ["proof", "at"];
 
 function fieldsOf(document, operation) {
   const parameters = listParameters(document, operation).filter((one) => one.in !== "header");
-  const asked = bodyOf(document, operation);
-  const body = asked && wholeBody(document, asked.schema);
+  const requestBody = bodyOf(document, operation);
+  const body = requestBody && completeBody(document, requestBody.schema);
   const inBody = Object.entries(body?.properties ?? {}).filter(([name]) => !MADE.includes(name));
   return [
     ...parameters.map(({ name, required, description, schema }) => [

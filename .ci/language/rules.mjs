@@ -33,6 +33,53 @@ const TERMS = [
   ["stranger", "unauthenticated caller"],
 ];
 
+/** Words of the former vocabulary that prose may use, and declared names may not. */
+const NAME_TERMS = [
+  ["asked", "requested, caller"],
+  ["kept", "stored, cached"],
+  ["held", "stored, cached, current"],
+  ["given", "provided, received"],
+  ["said", "stated, recorded"],
+  ["whole", "complete, snapshot"],
+  ["standing", "status, eligibility"],
+  ["outline", "log index"],
+  ["patrol", "integrity scan"],
+  ["look", "scan, check, status"],
+  ["mend(?:ed|s)?", "repair"],
+  ["settled?", "resolve, commit"],
+  ["follower", "projection"],
+  ["overlay", "snapshot"],
+  ["act", "action"],
+  ["(?:no|some|any)body", "the caller, a user, no user"],
+  ["refus(?:e|es|ed|al|als)", "reject, rejection"],
+  ["why|whose|who|ours|theirs", "a noun or a verb + object"],
+  ["remains", "obsolete records"],
+  ["at once", "immediately, atomically, concurrently"],
+  ["put back|take back|take up", "restore, roll back, resume"],
+];
+
+/** Names in which such a word is the field's own. */
+const ALLOWED_NAMES = new Set([
+  "Contended",
+  "HELD_MESSAGE",
+  "Listed",
+  "Stored",
+  "Unanswered",
+  "asked_at",
+  "isHeldByOther",
+]);
+
+/** Constants that name a limit without its unit. */
+const WEAK_LIMIT = /^(?:MOST|LONGEST|LARGEST)(?:_|$)/;
+
+/** Beginnings of names of exported functions that are neither a verb nor the noun of what is made. */
+const WEAK_FUNCTION =
+  /^(?:about|after|all|as|at|before|beside|by|for|if|in|on|over|per|since|unless|until|upon|what|when|where|whether|while|why|without|(?!apply|launchdarkly|multiply|reply)[a-z]+ly)(?=[A-Z]|$)/;
+
+/** Types whose name is a participle. */
+const PARTICIPLE_TYPE =
+  /^export (?:interface|type|class) ((?!Need)[A-Z][a-z]+ed|Told|Held|Kept|Given|Seen|Said|Found|Known|Built|Made|Sent|Spoken|Written|Shown|Gone|Lost)\b/;
+
 /** Quotations, fixed names and data in which a term may stand. */
 const ALLOWED = [
   /besides? (?:itself|themselves)/i,
@@ -92,6 +139,7 @@ function selectAuthored(line) {
 const WEAK_START = /^\s*(?:\/\*\*|\*|\/\/|"""|#)\s+(What|Whether|Of|So|Whoever|Those|Where|That|How often)\b/;
 const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/;
 /** `dueAt` and `expiresAt` are times, as in the fields of records. */
+const EXPORTED_FUNCTION = /^export (?:async )?(?:function\*? (\w+)|const ([a-z]\w*) = (?:async )?(?:<|\(|\w+ =>))/;
 const PREPOSITION = /(?<!(?:Due|ed|s))At$|(?:Of|In|On|To|With|By|From|After|Before|Against|Under|Over|Into|Upon)$/;
 const TITLE = /^\s*(?:test|it|describe|tried)(?:\.\w+)*(?:\([^"'`]*\))?\(\s*["'`](.+?)["'`],/;
 const MAX_TITLE_LENGTH = 90;
@@ -115,8 +163,37 @@ function findInCode(line) {
   return found;
 }
 
+const nameRules = NAME_TERMS.map(([term, instead]) => ({ pattern: new RegExp(`(?:^| )(?:${term})(?: |$)`), instead }));
+/** Rooms whose declared names are checked; tests name what they plant in their own words. */
+const NAMED_ROOMS = /^(?:\.ci|handlers|lib|local)\//;
+
+/** Returns the faults of the names that a line declares. */
+function findInNames(line) {
+  const found = [];
+  for (const [, name] of line.matchAll(DECLARED)) {
+    if (ALLOWED_NAMES.has(name)) continue;
+    if (WEAK_LIMIT.test(name)) found.push(`the name ${name}: write MAX_, what it limits, and the unit`);
+    const words = splitIdentifiers(name);
+    for (const { pattern, instead } of nameRules)
+      if (pattern.test(words)) found.push(`the name ${name}: write ${instead}`);
+  }
+  const match = EXPORTED_FUNCTION.exec(line);
+  const exported = match?.[1] ?? match?.[2];
+  if (exported !== undefined && WEAK_FUNCTION.test(exported) && !ALLOWED_NAMES.has(exported))
+    found.push(`${exported} begins with no verb: name it verb + object, or by a noun`);
+  const [, type] = PARTICIPLE_TYPE.exec(line) ?? [];
+  if (type !== undefined && !ALLOWED_NAMES.has(type))
+    found.push(`the type ${type} is named by a participle: name it by a noun`);
+  return found;
+}
+
 /** Returns the faults of one line of a file as sentences. */
 export function findFaults(file, line) {
-  if (CODE.test(file)) return [...findTerms(selectAuthored(line)), ...findInCode(line)];
+  if (CODE.test(file))
+    return [
+      ...findTerms(selectAuthored(line)),
+      ...findInCode(line),
+      ...(NAMED_ROOMS.test(file) ? findInNames(line) : []),
+    ];
   return PROSE.test(file) ? findTerms(line) : [];
 }

@@ -23,10 +23,10 @@ export const relatedSchema = once(() =>
     })
     .describe("A related item."),
 );
-export type Related = z.infer<ReturnType<typeof relatedSchema>>;
+export type RelatedChange = z.infer<ReturnType<typeof relatedSchema>>;
 
 /** Finds other live changes on its target, the one whose value it has, and those that were superseded: newest first. */
-export async function findRelated(deps: ChangesDeps, change: Change): Promise<Related[]> {
+export async function findRelated(deps: ChangesDeps, change: Change): Promise<RelatedChange[]> {
   const { store } = deps;
   const { change_id, supersedes } = change;
   const prefix = successorPrefix(change_id);

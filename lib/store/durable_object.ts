@@ -124,8 +124,8 @@ function viewOf(sql: ObjectStorage["sql"]): SyncView {
     sql.exec(query, ...bindings).toArray() as unknown as Row[];
   return {
     versions(keys) {
-      const asked = keys.map(({ collection, id }) => [collection, hex(sortKey(id))]);
-      const versions = rows(VERSIONS, JSON.stringify(asked)).map(versionIn);
+      const requested = keys.map(({ collection, id }) => [collection, hex(sortKey(id))]);
+      const versions = rows(VERSIONS, JSON.stringify(requested)).map(versionIn);
       const found = new Map(versions.map((version) => [recordName(version), version]));
       return keys.map((key) => found.get(recordName(key)));
     },

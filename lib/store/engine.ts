@@ -1,10 +1,10 @@
 /** Building blocks for a custom store: an engine stores versions of records, and these turn it into the port. */
 export { type Attempt, Contended, type Engine, type Write } from "./engine/attempt.ts";
-export { type Dumped, dumpVersions } from "./engine/dump.ts";
+export { type DumpSource, dumpVersions } from "./engine/dump.ts";
 export { versionsOverFloors } from "./engine/floors.ts";
 export { groupCommit } from "./engine/group_commit.ts";
 export { MOVE_STATE_KEY } from "./engine/move_state.ts";
-export { overFloors } from "./engine/over_floors.ts";
+export { wrapWithFloors } from "./engine/over_floors.ts";
 export { type Pacing, systemPacing } from "./engine/pacing.ts";
 export { type Bounds, keyBounds, parseId, sortKey } from "./engine/record_key.ts";
 export { type Keeper, serial } from "./engine/serial.ts";

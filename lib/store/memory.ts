@@ -1,5 +1,5 @@
 /** A store in memory: everything the port promises but surviving its process. Runs anywhere. */
-import { type Dumped, dumpVersions } from "./engine/dump.ts";
+import { type DumpSource, dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
 import { soleWriterBulkAccess } from "./engine/sole_writer_bulk_access.ts";
@@ -54,7 +54,7 @@ export function memoryStore(): Store {
 }
 
 /** The records of this moment, whatever is put later. */
-function copyOf(collections: ReadonlyMap<string, Collection>): Dumped {
+function copyOf(collections: ReadonlyMap<string, Collection>): DumpSource {
   const live = new Map([...collections].map(([name, { live }]) => [name, live.page({ limit: Infinity })]));
   const floorOf = ({ dead }: Collection): number => Math.max(0, ...[...dead.values()].map(({ revision }) => revision));
   const names = [...collections].map(([name, collection]) => ({ name, floor: floorOf(collection) }));

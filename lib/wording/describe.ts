@@ -10,7 +10,7 @@ import { capitalize, type Part } from "./part.ts";
 import { ROLLOUT_WORDS } from "./rollouts.ts";
 
 /** An entry to describe; `detail` is the stored text or the parsed object. */
-export type Described = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
+export type DescribableEntry = { event_type: string; detail: string | object } & Partial<Pick<AuditEntry, "tenant">>;
 
 export interface Description {
   /** The change, where one was passed: `“Raise the seat limit” (limits.seats for tenant t-100)`. */
@@ -293,7 +293,7 @@ function findReason(event_type: string, facts: Facts): Part | undefined {
 
 /** Describes an entry, and its change where one is passed. */
 export function describe(
-  { event_type, detail, tenant = "" }: Described,
+  { event_type, detail, tenant = "" }: DescribableEntry,
   change?: Parameters<typeof nameChange>[0],
 ): Description {
   const facts = (typeof detail === "string" ? parseDetail(detail) : detail) as Facts;

@@ -23,7 +23,7 @@ export interface ConnectionOptions {
 }
 
 /** A client of the service, its address, and credentials that are not a person's. */
-export interface Connected {
+export interface ServiceConnection {
   client: Client;
   url: string;
   /** The secret of an agent, or one that opens reads. */
@@ -36,7 +36,7 @@ export function connect(
   env: Environment,
   fetch: (request: Request) => Promise<Response>,
   warn: (sentence: string) => void,
-): Connected {
+): ServiceConnection {
   const url = parseAddress(urlOption ?? (env["SVC_URL"] || DEFAULT_URL));
   const admin = readSecretOption("--token-file", tokenFile, "SVC_ADMIN_TOKEN", env);
   const agent = readSecretOption("--agent-token-file", agentTokenFile, "SVC_AGENT_TOKEN", env);

@@ -2,14 +2,14 @@
 import { CommanderError } from "commander";
 import { CountersignError } from "../../lib/client/client.ts";
 import type { Environment } from "../secrets.ts";
-import { connect, type Connected } from "./connection.ts";
+import { connect, type ServiceConnection } from "./connection.ts";
 import { formatError, type Exit, exitFor, EXITS, UsageError } from "./exit.ts";
 import { type Common, makeProgram } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
 import type { VerbCall, Session, Verb } from "./verb.ts";
 
 /** Environment of a run. */
-export interface Io extends Omit<Session, keyof Connected | "say"> {
+export interface Io extends Omit<Session, keyof ServiceConnection | "say"> {
   out(text: string): void;
   err(text: string): void;
 }

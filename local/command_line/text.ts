@@ -1,7 +1,7 @@
 /** Formats text for terminals: aligned, without control characters. */
 import { eastAsianWidth } from "get-east-asian-width";
 import { INVISIBLE } from "../../lib/kit/invisible.ts";
-import { describe, type Described, toSentence } from "../../lib/wording/describe.ts";
+import { describe, type DescribableEntry, toSentence } from "../../lib/wording/describe.ts";
 import { joinParts, showForeignText } from "../../lib/wording/part.ts";
 
 const INVISIBLE_CHARACTERS = new RegExp(INVISIBLE.source, "gu");
@@ -13,7 +13,7 @@ export const escapeInvisible = (text: string): string =>
 const MAX_REASON = 200;
 
 /** Formats an entry of the log as a sentence; invisible characters in quoted text are escaped. */
-export const formatEntry = (entry: Described): string =>
+export const formatEntry = (entry: DescribableEntry): string =>
   joinParts(toSentence(describe(entry)), (part) =>
     showForeignText({ ...part, given: escapeInvisible(part.given) }, MAX_REASON),
   );
@@ -36,9 +36,9 @@ export function formatTable(
 ): string {
   const lines = [headings, ...rows].map((row) => row.map(escapeInvisible));
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column]!))));
-  const kept = selectColumns(headings, widths, columns, spare);
+  const fitting = selectColumns(headings, widths, columns, spare);
   return lines
-    .map((line) => kept.map((column) => padText(line[column]!, widths[column]!)).join("  "))
+    .map((line) => fitting.map((column) => padText(line[column]!, widths[column]!)).join("  "))
     .map((line) => truncateLine(line.trimEnd(), columns))
     .join("\n");
 }
@@ -54,26 +54,26 @@ function selectColumns(
   spare: readonly string[],
 ) {
   const last = headings.length - 1;
-  let kept = headings.map((_, column) => column);
+  let fitting = headings.map((_, column) => column);
   for (const name of spare) {
-    const needed = kept.reduce(
+    const needed = fitting.reduce(
       (sum, each) => sum + (each === last ? Math.min(MIN_LAST_COLUMN, widths[each]!) : widths[each]! + 2),
       0,
     );
     if (needed <= columns) break;
-    kept = kept.filter((each) => headings[each] !== name);
+    fitting = fitting.filter((each) => headings[each] !== name);
   }
-  return kept;
+  return fitting;
 }
 
 function truncateLine(line: string, columns: number): string {
   if (displayWidth(line) <= columns) return line;
-  let kept = "";
+  let fitting = "";
   for (const each of line) {
-    if (displayWidth(kept + each) >= columns) break;
-    kept += each;
+    if (displayWidth(fitting + each) >= columns) break;
+    fitting += each;
   }
-  return `${kept}…`;
+  return `${fitting}…`;
 }
 
 /** Formats labels and values in two columns; empty values are omitted. */

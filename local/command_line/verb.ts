@@ -1,12 +1,12 @@
 /** Types of the command line's verbs. */
 import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../secrets.ts";
-import type { Connected } from "./connection.ts";
+import type { ServiceConnection } from "./connection.ts";
 import type { Exit } from "./exit.ts";
 import type { OPERATIONS } from "../../lib/client/generated/operations.ts";
 
 /** Input and output of a verb. */
-export interface Session extends Connected {
+export interface Session extends ServiceConnection {
   env: Environment;
   /** Width of the terminal; undefined without one. */
   columns: number | undefined;

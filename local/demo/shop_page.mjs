@@ -9,7 +9,7 @@ const sentencesOf = ({ freeFrom, guests, deliveryDay }) => ({
 
 /** The page, which looks again every two seconds. */
 export function renderShop(settings) {
-  const said = Object.entries(sentencesOf(settings)).map(
+  const items = Object.entries(sentencesOf(settings)).map(
     ([target, text]) => `<li data-target="${target}">${text}</li>`,
   );
   return `<!doctype html>
@@ -27,7 +27,7 @@ export function renderShop(settings) {
   <body>
     <h1>Tea shop</h1>
     <p>Darjeeling, first flush, 100 g: €12</p>
-    <ul>${said.join("")}</ul>
+    <ul>${items.join("")}</ul>
   </body>
 </html>
 `;

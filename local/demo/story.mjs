@@ -55,12 +55,12 @@ export async function tell({ service, shop, agent, say }) {
   const { change_id: signIn } = await second.reported("proposed");
   await consentAndApply(signIn, "Worth a try, with the guardrail.");
   await second.reported("decided");
-  const asked = await shop.says("checkout.guests");
+  const sentence = await shop.says("checkout.guests");
   await later(2 * HOUR);
   const { checkout_rate } = await measure();
   await service.post("api/action/run-now", { action: "cycle" });
   const taken = await outcomeOf(signIn);
-  say(`5. The agent's next proposal, "${asked}", gets its consent too, and is wrong: of 100 baskets ${checkout_rate} become
+  say(`5. The agent's next proposal, "${sentence}", gets its consent too, and is wrong: of 100 baskets ${checkout_rate} become
     orders instead of ${taken.baseline}. The shop's rules allow a loss of 3, so the service takes the change back by
     itself. The shop says "${await shop.says("checkout.guests")}" again; the verdict is "${taken.verdict}".`);
 
@@ -80,7 +80,7 @@ export async function tell({ service, shop, agent, say }) {
  */
 export async function follow({ service, shop, say, reader }, change_id) {
   const shown = () => shop.says("page.delivery_day");
-  const SAID = {
+  const MESSAGES = {
     approved: async ({ approvals }) =>
       `${approvals.at(-1).approver} consents. Nothing has changed yet: the shop says "${await shown()}". What is left is to apply it.`,
     applied: async () => {
@@ -95,7 +95,7 @@ export async function follow({ service, shop, say, reader }, change_id) {
     await reader?.[status]();
     const change = await service.moved(change_id, status);
     ({ status } = change);
-    say(`   ${await SAID[status](change)}`);
+    say(`   ${await MESSAGES[status](change)}`);
     if (reader && status === "applied") return;
   }
 }

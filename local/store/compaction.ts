@@ -32,7 +32,7 @@ export interface Compaction {
 }
 
 /** A compacted segment, and how its records moved. */
-export interface Compacted {
+export interface CompactionResult {
   segment: Segment;
   moves: Moves;
 }
@@ -52,7 +52,7 @@ export async function writeCompacted(
   { files, catalog, stopped }: CompactionParts,
   segment: Segment,
   { file, writtenAt, isInOlderSegment }: Compaction,
-): Promise<Compacted | undefined> {
+): Promise<CompactionResult | undefined> {
   const live = await findLiveOffsets(catalog, segment);
   const header = { ...segment.header, format: JOURNAL_FORMAT, written_at: writtenAt, compacted: true } as const;
   const compacted = await createSegment(files, segment.path, file, header);
@@ -154,7 +154,7 @@ export async function writeCompacted(
 }
 
 /** Changes locations in the file `from` to those in the compacted segment. Errors: `StoreDamaged`. */
-export async function moveRecords(catalog: Catalog, { segment, moves }: Compacted, from: number): Promise<void> {
+export async function moveRecords(catalog: Catalog, { segment, moves }: CompactionResult, from: number): Promise<void> {
   await catalog.visitAll((locations) => {
     for (let index = 0; index < locations.length; index++) {
       const location = locations[index]!;

@@ -13,6 +13,11 @@ test.each([
   ["lib/a.ts", 'throw new Error("told twice");', 1],
   ["test/a.test.ts", `test("${"x".repeat(91)}", () => {`, 1],
   ["docs/a.py", "def patrol(entries):", 1],
+  ["lib/a.ts", "const refused = 1;", 1],
+  ["lib/a.ts", "const MOST_BYTES = 1;", 1],
+  ["lib/a.ts", "export function whyNot(): void {", 2],
+  ["lib/a.ts", "export const whileBusy = (work: Work) => work;", 1],
+  ["lib/a.ts", "export interface Evaluated {", 1],
 ])("%s: %s has faults of language", (file, line, count) => {
   expect(findFaults(file, line)).toHaveLength(count);
 });
@@ -24,6 +29,9 @@ test.each([
   ["lib/a.ts", 'import { asTold } from "./as_told.ts";'],
   ["lib/a.ts", "export function readEntries(after: number) {"],
   ["test/a.test.ts", `test("${"x".repeat(90)}", () => {`],
+  ["test/a.test.ts", "const refused = 1;"],
+  ["lib/a.ts", "export const entryHash = (entry: AuditEntry) => entry.current_hash;"],
+  ["lib/a.ts", "export type Need = string;"],
 ])("%s: %s is plain", (file, line) => {
   expect(findFaults(file, line)).toEqual([]);
 });

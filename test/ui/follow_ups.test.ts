@@ -1,7 +1,7 @@
 /** Proposals in a change's place, as the console makes them up, and changes as it names them. */
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
-import type { AuditEntry, Change, ChangeDetail, Operation, Related } from "../../local/ui/core/api_types.ts";
+import type { AuditEntry, Change, ChangeDetail, Operation, RelatedChange } from "../../local/ui/core/api_types.ts";
 import {
   describeFollowUp,
   isRelevantEntry,
@@ -139,7 +139,7 @@ test("a draft for another tenant stands alone; one for the same target is blocke
 });
 
 test("an entry is news of a change if about it, a related one, or a proposal for its target", () => {
-  const shown = change({ related: [{ change_id: B } as Related] });
+  const shown = change({ related: [{ change_id: B } as RelatedChange] });
   const entry = (over: Partial<AuditEntry>): AuditEntry =>
     ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...over }) as AuditEntry;
   const proposed = { event_type: "change_proposed", detail: JSON.stringify({ target: "limits.uploads" }) } as const;

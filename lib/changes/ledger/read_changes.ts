@@ -7,13 +7,13 @@ import type { ChangesDeps } from "../deps.ts";
 import type { TargetKey } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { findTargetFacts } from "../rules/event.ts";
-import type { Applied, ChangeRecord } from "../rules/record.ts";
+import type { ApplyRecord, ChangeRecord } from "../rules/record.ts";
 import { fromStoredChange } from "../rules/stored_record.ts";
 import { nameQuery, targetQuery } from "../subjects.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
 /** A change with its apply, or the reason why its record is not trusted. */
-export type VerifiedChange = { change: Change; applied: Applied | null } | { problem: string };
+export type VerifiedChange = { change: Change; applied: ApplyRecord | null } | { problem: string };
 
 /** Changes that are verified before the event loop gets a turn. */
 const BATCH_SIZE = 50;

@@ -14,7 +14,7 @@ import { type Actor, isNamedByProxy, serviceActor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import { isPlan } from "../rules/list_entries.ts";
-import { type Applied, type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
+import { type ApplyRecord, type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { type TargetKey, isSameTarget } from "../rules/target_key.ts";
 import type { CommandResult, Transaction } from "../transaction.ts";
 import { findSameFailure } from "./repeated_failure.ts";
@@ -117,7 +117,7 @@ async function readTargetFacts(
 const toPlanTarget = ({ tenant_id, target }: Change, facts: TargetFacts) => ({ tenant_id, target, ...facts });
 
 /** Formats the key of an owner. Keys of a target are in the order of applies, so the last one owns it. */
-const ownerKey = (target: TargetKey, { entry }: Applied): string => formatTargetKey(target) + entryKey(entry);
+const ownerKey = (target: TargetKey, { entry }: ApplyRecord): string => formatTargetKey(target) + entryKey(entry);
 
 async function storeOwnership(
   { tx }: Transaction,

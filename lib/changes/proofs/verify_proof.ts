@@ -17,11 +17,11 @@ export async function verifyProof(proof: Proof, statement: string, keys: readonl
   if (proof.type === "ssh" && !signer) return { refused: "it is no SSH signature that can be read" };
   const key = keys.find((one) => isSigningKey(proof, one, signer));
   if (!key) return { refused: "it is of no key that the intent lists under this name" };
-  const refused =
+  const problem =
     proof.type === "webauthn" && key.type === "webauthn"
       ? await checkAssertion(proof, key, bytes)
       : await findSshProblem(proof.signature, key as SshKey, bytes);
-  return refused === undefined ? { key } : { refused };
+  return problem === undefined ? { key } : { refused: problem };
 }
 
 /** `signer`: the public key that an SSH signature names. */

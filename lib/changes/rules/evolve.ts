@@ -9,7 +9,7 @@ import { isMandateApproval } from "./mandate_approval.ts";
 import { isDecided, listLateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
 import { type ChangeEvent, isRolledBack } from "./event.ts";
-import type { Applied, ChangeState, Lifecycle } from "./record.ts";
+import type { ApplyRecord, ChangeState, Lifecycle } from "./record.ts";
 import { isSameTarget } from "./target_key.ts";
 import { evolveStage, exposeStep, isRollingOut } from "./rollout_state.ts";
 import { hasStep, type Step } from "./transitions.ts";
@@ -212,7 +212,7 @@ function evolveOperation({ rollout }: ChangeState, { event_type, timestamp }: Ch
   return {};
 }
 
-const createApplied = ({ id, timestamp, detail }: ChangeEvent): Applied => ({
+const createApplied = ({ id, timestamp, detail }: ChangeEvent): ApplyRecord => ({
   entry: id,
   at: timestamp,
   kpis: detail.kpis ?? {},
@@ -222,13 +222,19 @@ const createApplied = ({ id, timestamp, detail }: ChangeEvent): Applied => ({
   }),
 });
 
-const pickReplaced = ({ target_spelling, previous_digest }: Pick<Applied, "target_spelling" | "previous_digest">) => ({
+const pickReplaced = ({
+  target_spelling,
+  previous_digest,
+}: Pick<ApplyRecord, "target_spelling" | "previous_digest">) => ({
   ...(target_spelling === undefined ? {} : { target_spelling }),
   ...(previous_digest === undefined ? {} : { previous_digest }),
 });
 
 /** Marks the targets of a plan that were rolled back although the rollback failed on others. */
-function evolveApplied(applied: Applied | null, { event_type, timestamp, detail }: ChangeEvent): Applied | null {
+function evolveApplied(
+  applied: ApplyRecord | null,
+  { event_type, timestamp, detail }: ChangeEvent,
+): ApplyRecord | null {
   const rolledBack = event_type === "change_rollback_failed" ? detail.sets?.filter(isRolledBack) : undefined;
   if (!applied?.sets || !rolledBack?.length) return applied;
   const sets = applied.sets.map((one) =>

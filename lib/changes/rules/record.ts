@@ -11,7 +11,7 @@ import { type TargetKey, isSameTarget } from "./target_key.ts";
 export type Lifecycle = Omit<Change, keyof Content>;
 
 /** Facts of its apply. */
-export interface Applied {
+export interface ApplyRecord {
   /** Id of the entry. */
   entry: number;
   at: string;
@@ -26,7 +26,7 @@ export interface Applied {
 }
 
 /** The apply of one target of a plan. */
-export interface AppliedTarget extends TargetKey, Pick<Applied, "target_spelling" | "previous_digest"> {
+export interface AppliedTarget extends TargetKey, Pick<ApplyRecord, "target_spelling" | "previous_digest"> {
   /** Present if this target is rolled back and others of the plan are not. */
   rolled_back_at?: string;
 }
@@ -62,7 +62,7 @@ export interface ChangeState {
   /** Ids of the audit entries about it, oldest first. */
   audit: readonly number[];
   /** `null` before the apply; kept after a rollback. */
-  applied: Applied | null;
+  applied: ApplyRecord | null;
   /** The owner of the target at the last approval; absent: the log does not record it. */
   target_owner?: TargetOwner;
   /** Present for a change that is rolled out in steps. */

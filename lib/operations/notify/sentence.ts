@@ -8,7 +8,7 @@ import type { MissingConsent } from "../../changes/rules/missing.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
 import { toOneLine, shorten } from "../../kit/quote.ts";
-import { describe, type Described } from "../../wording/describe.ts";
+import { describe, type DescribableEntry } from "../../wording/describe.ts";
 import { nameChange, nameProposer } from "../../wording/names.ts";
 import { capitalize, type ForeignText, joinParts, type Part } from "../../wording/part.ts";
 import type { NotificationType } from "./notification.ts";
@@ -20,7 +20,7 @@ export interface NotificationFacts {
   /** The change as it is now. */
   change: Change | undefined;
   /** The entry that records it; absent where none does. */
-  entry?: Described | undefined;
+  entry?: DescribableEntry | undefined;
   missing: readonly MissingConsent[];
   expires_at: string | null;
   /** Who may review it, where the intent names them. */
@@ -79,7 +79,11 @@ function describeForChange(facts: NotificationFacts, change: Change): string {
 }
 
 /** An entry: what happened to which change, why, and what is possible now. */
-function describeEntry(entry: Described, change: Change, { expires_at, values, now }: NotificationFacts): string {
+function describeEntry(
+  entry: DescribableEntry,
+  change: Change,
+  { expires_at, values, now }: NotificationFacts,
+): string {
   const { event_type, detail } = entry;
   const { what, reason } = describe(entry);
   const isProposal = event_type === "change_proposed";

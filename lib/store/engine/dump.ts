@@ -4,7 +4,7 @@ import type { Version } from "../version.ts";
 import type { Awaitable, Row } from "./view.ts";
 
 /** Parts of a dump. */
-export interface Dumped {
+export interface DumpSource {
   /** The collections that have or had records, and the highest revision of what was deleted in each, 0 for nothing. */
   collections(): Awaitable<readonly { name: string; floor: number }[]>;
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
@@ -14,7 +14,7 @@ export interface Dumped {
 const PAGE = 100;
 
 /** As `Whole.dump` gives it. What lies in the collection without a name is the store's own. */
-export async function* dumpVersions({ collections, list }: Dumped): AsyncGenerator<readonly Version[]> {
+export async function* dumpVersions({ collections, list }: DumpSource): AsyncGenerator<readonly Version[]> {
   const named = (await collections()).filter(({ name }) => name !== "");
   for (const { name } of named)
     for (let after: string | undefined; ;) {

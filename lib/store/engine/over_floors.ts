@@ -4,7 +4,7 @@ import type { Attempt, Engine } from "./attempt.ts";
 import { applyFloor } from "./floors.ts";
 
 /** An engine for which what is not there begins above what was deleted before the store was loaded. */
-export function overFloors(engine: Engine): Engine {
+export function wrapWithFloors(engine: Engine): Engine {
   /** As of a commit. */
   let floors = new Map<string, number>();
   let head: string | undefined;

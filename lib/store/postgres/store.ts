@@ -3,7 +3,7 @@ import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Engine } from "../engine/attempt.ts";
-import { overFloors } from "../engine/over_floors.ts";
+import { wrapWithFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, retryContended } from "../engine/pacing.ts";
 import { enforceMoveState, sharedBulkAccess } from "../engine/shared_bulk_access.ts";
@@ -84,7 +84,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
 function engineOf(writer: Writer): Engine {
   let number = 0;
-  return overFloors({ begin: () => beginBatch(writer, ++number), most: COMMIT_LIMITS });
+  return wrapWithFloors({ begin: () => beginBatch(writer, ++number), most: COMMIT_LIMITS });
 }
 
 /** A database that does not answer must not keep a process from its end. */

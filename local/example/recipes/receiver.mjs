@@ -12,7 +12,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_AGE_SECONDS = 300;
 
 /** Answered with its status; the message is recorded in the audit log, so it contains no secret and no value. */
-export class Refused extends Error {
+export class RequestRejected extends Error {
   constructor(message, status = 422) {
     super(message);
     this.status = status;
@@ -20,19 +20,19 @@ export class Refused extends Error {
 }
 
 /** The system holds another value or version than was read: nothing was written. */
-export class Conflict extends Refused {
+export class Conflict extends RequestRejected {
   constructor(message = "the target was changed by another program; look at it before you try again") {
     super(message, 409);
   }
 }
 
-/** Sends a request of a recipe. Returns a response of 2xx, of a read also 404; throws `Conflict` or `Refused` for others. */
+/** Sends a request of a recipe. Returns a response of 2xx, of a read also 404; throws `Conflict` or `RequestRejected` for others. */
 export async function request(url, { method = "GET", headers = {}, body, send = fetch } = {}) {
   const response = await send(url, { method, headers, body, redirect: "error", signal: AbortSignal.timeout(8000) });
   if (response.ok || (method === "GET" && response.status === 404)) return response;
   if (response.status === 409 || response.status === 412) throw new Conflict();
   // The service asks again after 502: the request may have been carried out.
-  throw new Refused(`the system answered ${response.status}`, response.status >= 500 ? 502 : 422);
+  throw new RequestRejected(`the system answered ${response.status}`, response.status >= 500 ? 502 : 422);
 }
 
 /** Verifies the signature as Standard Webhooks 1.0 defines it. */
@@ -114,7 +114,7 @@ export function operations(system, path) {
       try {
         await system.write(change, change.value, read);
       } catch (error) {
-        if (!(error instanceof Refused) || error.status === 502) throw error;
+        if (!(error instanceof RequestRejected) || error.status === 502) throw error;
         // Nothing was written: the change is not shown.
         changes.pop();
         await store();
@@ -156,9 +156,9 @@ export function receiver({ secret, system, path, now = Date.now }) {
   let last = Promise.resolve();
 
   async function answer({ method, headers }, body) {
-    if (method !== "POST" || !isSigned(secret, headers, body, now())) throw new Refused("not signed", 401);
+    if (method !== "POST" || !isSigned(secret, headers, body, now())) throw new RequestRejected("not signed", 401);
     const { operation, change } = JSON.parse(body);
-    if (!Object.hasOwn(carryOut, operation)) throw new Refused("unknown operation");
+    if (!Object.hasOwn(carryOut, operation)) throw new RequestRejected("unknown operation");
     const result = last.then(() => carryOut[operation](change));
     last = result.catch(() => undefined);
     return result;
@@ -172,12 +172,12 @@ export function receiver({ secret, system, path, now = Date.now }) {
       let size = 0;
       for await (const chunk of request) {
         size += chunk.length;
-        if (size > MAX_BODY_BYTES) throw new Refused("the request is too large", 413);
+        if (size > MAX_BODY_BYTES) throw new RequestRejected("the request is too large", 413);
         chunks.push(chunk);
       }
       reply(200, await answer(request, Buffer.concat(chunks).toString()));
     } catch (error) {
-      if (error instanceof Refused) return reply(error.status, { error: error.message });
+      if (error instanceof RequestRejected) return reply(error.status, { error: error.message });
       console.error(error);
       reply(502, { error: "the system did not answer as expected" });
     }

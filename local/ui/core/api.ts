@@ -187,9 +187,9 @@ async function request(url: string, init: RequestInit): Promise<Response> {
   const serverTime = Date.parse(response.headers.get("date") ?? "");
   if (!Number.isNaN(serverTime)) clockOffsetMs = serverTime - Date.now();
   if (response.ok) return response;
-  const refusal = await readErrorBody(response);
-  if (refusal.code === "clock_behind") clockBehind.set(true);
-  throw new ServiceError(refusal);
+  const errorBody = await readErrorBody(response);
+  if (errorBody.code === "clock_behind") clockBehind.set(true);
+  throw new ServiceError(errorBody);
 }
 
 /** Reads the error of an answer; a proxy in between may send no JSON. */

@@ -17,7 +17,7 @@ import type { intentSummary } from "../../../lib/operations/intent_view.ts";
 import type { Whoami } from "../../../lib/http/whoami.ts";
 import type { identitySchema } from "../../../lib/changes/runtime.ts";
 import type { listApprovals, readChangeDetail, ChangePage } from "../../../lib/operations/change_views.ts";
-import type { Related } from "../../../lib/operations/related.ts";
+import type { RelatedChange } from "../../../lib/operations/related.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
@@ -81,7 +81,7 @@ export interface FindHelp {
   fields: QueryField[];
 }
 
-export type { Related };
+export type { RelatedChange };
 export type Decision = z.infer<ReturnType<typeof decisionAnswer>>;
 export type Operation = z.infer<ReturnType<typeof operationAnswer>>;
 export type ProposalAnswer = z.infer<ReturnType<typeof proposalAnswer>>;

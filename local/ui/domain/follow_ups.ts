@@ -3,7 +3,7 @@ import { hasNoValue } from "../../../lib/changes/rules/list_entries.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import { isLive } from "../../../lib/changes/rules/current_state.ts";
 import { findSupersedeProblem } from "../../../lib/changes/rules/supersede.ts";
-import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
+import type { AuditEntry, ChangeDetail, RelatedChange } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";
 import { readFailedResults } from "./plan.ts";
 import { isRollingOut } from "./rollout.ts";
@@ -51,7 +51,7 @@ export const isBlockingDraft = (of: ChangeDetail, { tenant_id, target }: Draft):
   isLive(of.status) && isSameTarget(of, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 /** Returns the related changes with a relation. */
-export const listRelated = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>
+export const listRelated = ({ related }: ChangeDetail, relation: RelatedChange["relations"][number]): RelatedChange[] =>
   related.filter(({ relations }) => relations.includes(relation));
 
 /** Returns true if a change is still live although another one that supersedes it is live or applied. */

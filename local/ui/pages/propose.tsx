@@ -50,10 +50,10 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   const take = query.get("take") === "held" ? "held" : undefined;
   return (
     <SupersededChange id={id} take={take}>
-      {(of, held) => (
+      {(of, currentText) => (
         <Proposal
-          begun={take ? draftCurrentValue(of, held, name) : draftFromChange(of, name)}
-          instead={{ of, take, held }}
+          begun={take ? draftCurrentValue(of, currentText, name) : draftFromChange(of, name)}
+          instead={{ of, take, held: currentText }}
         />
       )}
     </SupersededChange>
@@ -95,13 +95,13 @@ function Proposal({
   const current = useCurrentValue(draft);
   // The form starts from the current value, until something is typed.
   const filled = useRef("");
-  const held = current && formatValue(draft.kind, current.value);
+  const currentText = current && formatValue(draft.kind, current.value);
   useEffect(() => {
-    if (held === undefined || promotes) return;
+    if (currentText === undefined || promotes) return;
     const before = filled.current;
-    const value = (filled.current = held ?? "");
+    const value = (filled.current = currentText ?? "");
     if (value !== before) setDraft((now) => (now.value === before ? { ...now, value } : now));
-  }, [held]);
+  }, [currentText]);
   const supersedeProblem = instead && findDraftSupersedeProblem(instead.of, draft);
   const supersedes = instead && supersedeProblem === undefined ? instead.of.change_id : undefined;
   const fields = promotes

@@ -1,5 +1,5 @@
 /** Changes by title and proposer instead of ids. */
-import type { Related } from "../core/api_types.ts";
+import type { RelatedChange } from "../core/api_types.ts";
 import { localizeTimes } from "../core/format.ts";
 import { changeHref } from "../core/router.tsx";
 import { useDrift } from "../core/shared.ts";
@@ -8,10 +8,10 @@ import { statusBadge } from "../domain/statuses.ts";
 import { StatusBadge } from "./badge.tsx";
 import { UserText } from "./text.tsx";
 
-type NamedChange = Pick<Related, "change_id" | "summary" | "proposer" | "status" | "resolution">;
+type NamedChange = Pick<RelatedChange, "change_id" | "summary" | "proposer" | "status" | "resolution">;
 
 /** A link to a change by its title, and who proposed it. */
-export const ChangeName = ({ of }: { of: Pick<Related, "change_id" | "summary" | "proposer"> }) => (
+export const ChangeName = ({ of }: { of: Pick<RelatedChange, "change_id" | "summary" | "proposer"> }) => (
   <>
     <a href={changeHref(of.change_id)}>
       <UserText text={of.summary} />
@@ -43,7 +43,7 @@ export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
 );
 
 /** A message of the service whose change ids are links. */
-export const LinkedMessage = ({ text, related }: { text: string; related: readonly Related[] }) => (
+export const LinkedMessage = ({ text, related }: { text: string; related: readonly RelatedChange[] }) => (
   <>
     {splitMessage(localizeTimes(text)).map(({ text: part, id }, index) => {
       if (id === undefined) return <UserText key={index} text={part} />;

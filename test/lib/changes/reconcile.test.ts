@@ -6,7 +6,7 @@ import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { contentDigest } from "../../../lib/changes/rules/content.ts";
-import { type Applied, toChange, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
+import { type ApplyRecord, toChange, type ChangeRecord } from "../../../lib/changes/rules/record.ts";
 import { fromStoredChange } from "../../../lib/changes/rules/stored_record.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reachable } from "../../support/client.ts";
@@ -57,7 +57,7 @@ const withChange = (over: Partial<Change>) => (record: ChangeRecord) => ({
   change: { ...record.change, ...over },
 });
 
-const withApplied = (record: ChangeRecord, over: Partial<Applied>) => ({
+const withApplied = (record: ChangeRecord, over: Partial<ApplyRecord>) => ({
   ...record,
   applied: { ...record.applied!, ...over },
 });

@@ -1,5 +1,5 @@
 import { isReviewDue } from "../../../../lib/changes/rules/current_state.ts";
-import type { ChangeDetail, Related } from "../../core/api_types.ts";
+import type { ChangeDetail, RelatedChange } from "../../core/api_types.ts";
 import { formatDateTime, endSentence } from "../../core/format.ts";
 import { listFollowUps } from "../../domain/follow_ups.ts";
 import { type ChangeAction, CHANGE_ACTIONS } from "../../domain/change_actions.ts";
@@ -104,7 +104,7 @@ export function DecisionBar({
 const isUrgent = ({ gates }: ChangeDetail, soon: boolean): boolean =>
   soon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
 
-const Obstacle = ({ label, reason, related }: { label: string; reason: string; related: readonly Related[] }) => (
+const Obstacle = ({ label, reason, related }: { label: string; reason: string; related: readonly RelatedChange[] }) => (
   <li>
     <Icon shape="cross" />
     <span>

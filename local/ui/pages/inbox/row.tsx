@@ -14,7 +14,7 @@ import { UserText, Sentence } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
 
 /** More affected people than this are a warning. */
-const MANY = 1000;
+const MANY_USERS = 1000;
 
 /** Gates that the row describes otherwise, and the freeze, which every page shows. */
 const SHOWN_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
@@ -43,7 +43,7 @@ export function InboxRow({ item }: { item: InboxItem }) {
         {automation && <Warning>{automation[0]!.toUpperCase() + automation.slice(1)}</Warning>}
         {item.value_hint && <Warning>{item.value_hint}</Warning>}
         {!item.reversible && <Warning>Cannot be undone</Warning>}
-        {(item.affected_users ?? 0) > MANY && <Warning>{formatPeople(item.affected_users!)}</Warning>}
+        {(item.affected_users ?? 0) > MANY_USERS && <Warning>{formatPeople(item.affected_users!)}</Warning>}
         <ConsentCount change={item} />
         <span>
           {item.tier}

@@ -1,7 +1,7 @@
 /** Collections of a store that was loaded: what is not there begins above what was deleted before. */
 import { expect, test } from "vitest";
 import type { Attempt, Engine } from "../../../../lib/store/engine/attempt.ts";
-import { overFloors } from "../../../../lib/store/engine/over_floors.ts";
+import { wrapWithFloors } from "../../../../lib/store/engine/over_floors.ts";
 import { recordName, type Version } from "../../../../lib/store/engine/view.ts";
 
 const keyOf = (id: string, collection = "things") => ({ collection, id });
@@ -22,7 +22,7 @@ function loaded() {
     commit: () => Promise.resolve(state.head),
     abandon: () => Promise.resolve(),
   });
-  const engine = overFloors({ begin, most: { writes: 10, bytes: 1000 } }) as Required<Engine>;
+  const engine = wrapWithFloors({ begin, most: { writes: 10, bytes: 1000 } }) as Required<Engine>;
   return { state, setFloor, engine };
 }
 
