@@ -31,7 +31,7 @@ const MAX_ENDED = 50;
 const MAX_READ_FIRST = 100;
 
 /** The newest applied change of a target, and the id of its apply. */
-interface OwnerKey {
+interface AppliedTarget {
   changeId: string;
   key: string;
   entry: number;
@@ -52,12 +52,12 @@ export async function findNextDriftCheck(deps: ChangesDeps): Promise<number> {
   if (!deps.product?.adapter) return Infinity;
   const memory = findDriftMemory(deps);
   if (memory && memory.edited.size > 0 && deps.product.intent.policy.on_drift === "restore") return -Infinity;
-  const last = await lastCheck(deps);
+  const last = await readLastCheck(deps);
   return !last || last.next !== null ? -Infinity : Date.parse(last.round_at) + ROUND_MS;
 }
 
-/** Reads the last check; of a long-lived process its own, since it acts only on edits that it saw itself. */
-async function lastCheck(deps: ChangesDeps): Promise<DriftCheck | undefined> {
+/** Reads the last check. A long-lived process uses its own, because it restores only values whose edit it observed. */
+async function readLastCheck(deps: ChangesDeps): Promise<DriftCheck | undefined> {
   const memory = findDriftMemory(deps);
   return memory ? memory.check : (await deps.store.get("meta", "drift"))?.value;
 }
@@ -66,7 +66,7 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
   const { store, clock } = deps;
   if (!deps.product?.adapter || !(await readHead(store))) return undefined;
   const began = clock.now();
-  const last = await lastCheck(deps);
+  const last = await readLastCheck(deps);
   const isRoundOpen = last !== undefined && last.next !== null;
   if (last && !isRoundOpen && began < Date.parse(last.round_at) + every) return last;
   const owners = await listOwners(deps);
@@ -92,8 +92,8 @@ async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | un
 }
 
 /** Lists the owners of all targets. Ids of a target share the part up to the last line break; the last id is the owner. */
-async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
-  const owners = new Map<string, OwnerKey>();
+async function listOwners({ store }: ChangesDeps): Promise<AppliedTarget[]> {
+  const owners = new Map<string, AppliedTarget>();
   for await (const page of listPages(store, "owners", { limit: PAGE_SIZE })) {
     for (const { id, value } of page) {
       const end = id.lastIndexOf("\n") + 1;
@@ -105,17 +105,17 @@ async function listOwners({ store }: ChangesDeps): Promise<OwnerKey[]> {
 }
 
 /** Ends episodes of changes that no longer own their targets, since the apply of a plan can end only a few of them. */
-async function endEpisodes({ store }: ChangesDeps, owners: readonly OwnerKey[]): Promise<void> {
+async function endEpisodes({ store }: ChangesDeps, owners: readonly AppliedTarget[]): Promise<void> {
   const owned = new Map(owners.map(({ key, changeId }) => [key, changeId]));
   const page = await store.list("drift", { limit: PAGE_SIZE });
   const ended = page.filter(({ value }) => owned.get(formatTargetKey(value)) !== value.change_id).slice(0, MAX_ENDED);
   if (ended.length > 0) await store.transact((tx) => ended.forEach(({ id }) => tx.delete("drift", id)));
 }
 
-const byApply = (a: OwnerKey, b: OwnerKey): number => b.entry - a.entry;
+const byApply = (a: AppliedTarget, b: AppliedTarget): number => b.entry - a.entry;
 
 /** Sorts owners at the beginning of a round: recently read targets first, then the others by their applies, newest first. */
-function orderByUse({ product }: ChangesDeps, owners: readonly OwnerKey[]): OwnerKey[] {
+function orderByUse({ product }: ChangesDeps, owners: readonly AppliedTarget[]): AppliedTarget[] {
   const read = listRecentlyRead(product!.adapter!, MAX_READ_FIRST).map(formatTargetKey);
   const rank = new Map(read.reverse().map((key, index) => [key, index]));
   return owners
@@ -126,7 +126,7 @@ function orderByUse({ product }: ChangesDeps, owners: readonly OwnerKey[]): Owne
 /** Verifies owners in order until the time is over. `next`: the position from which the next check continues, null at the end. */
 async function verifyOwners(
   deps: ChangesDeps,
-  owners: readonly OwnerKey[],
+  owners: readonly AppliedTarget[],
   end: number,
 ): Promise<{ checked: number; missed: boolean; next: number | null }> {
   const { clock } = deps;
@@ -173,7 +173,7 @@ const verifyOwner = (deps: ChangesDeps, { change, episode }: Owner) =>
     : verifyOperand(deps, change);
 
 /** Reads the owners on which no operation is under way, by the keys of their targets. */
-async function readFreeOwners(deps: ChangesDeps, owners: readonly OwnerKey[]): Promise<Map<string, Owner>> {
+async function readFreeOwners(deps: ChangesDeps, owners: readonly AppliedTarget[]): Promise<Map<string, Owner>> {
   const { store } = deps;
   const ids = [...new Set(owners.map(({ changeId }) => changeId))];
   const records = new Map((await readRecords(store, ids)).map((record, index) => [ids[index]!, record]));

@@ -56,9 +56,9 @@ export async function fileProposal(
   const isForbidden = findCoveredTarget(input, forbidden) !== undefined;
   const locations = isForbidden ? undefined : listLocations(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
-  const blocks = policy.on_conflict === "block";
+  const isConflictBlocking = policy.on_conflict === "block";
   const conflicts = await listLiveChangesOnTargets(input, (entry) =>
-    blocks ? transaction.ledger.liveChanges(entry) : listLiveChanges(tx, entry),
+    isConflictBlocking ? transaction.ledger.liveChanges(entry) : listLiveChanges(tx, entry),
   );
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
@@ -106,7 +106,7 @@ export async function fileProposal(
   };
 }
 
-/** Describes which targets are recorded in another spelling than requested: the one of their first apply. */
+/** Lists targets that were requested in another spelling than that of their first apply, which is recorded. */
 function describeRespelling(requested: ProposeInput, recorded: ProposeInput): { target_spelling?: string } {
   const requestedEntries = listEntries(requested);
   const sentences = listEntries(recorded).flatMap(({ target }, index) => {

@@ -15,7 +15,7 @@ import { fromStoredChange, type StoredChange } from "./rules/stored_record.ts";
 import type { MovedLocations } from "./locations.ts";
 import type { StepBase } from "./rules/value_limits.ts";
 import type { MovedValues } from "./rules/moved_value.ts";
-import type { TargetOwners } from "./rules/stale_target.ts";
+import type { ChangesInForce } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
@@ -63,7 +63,7 @@ export interface OperationRequest extends Actor {
   /** The regression that a guardrail measured. */
   evidence?: GuardrailEvidence | undefined;
   /** Owners of the target that differ and that the intent only reports. */
-  target_moved?: TargetOwners | undefined;
+  target_moved?: ChangesInForce | undefined;
   /** Places that hold another value than a consent saw, which the intent only reports. */
   value_moved?: MovedValues["moved"] | undefined;
   /** Numbers that the target held before an apply and that no change of ours had set, where its steps are limited. */

@@ -1,7 +1,7 @@
 /** A context and a flag of the OpenFeature Remote Evaluation Protocol. */
 import * as z from "zod";
 
-/** Context of an evaluation: the tenant, and the attribute that a split value goes by. */
+/** Context of an evaluation: the tenant, and the user attribute by which a split value is chosen. */
 export const contextSchema = z
   .looseObject(
     {
@@ -37,7 +37,7 @@ export function readContext(context: Context = {}, tenantAttribute?: string): Fl
 
 const metadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .describe("Its source (in a rollout that, for both arms) and `step`.");
+  .describe("Source of the value: change, entry, digest, kind, tenant. During a rollout also `step`.");
 const key = z.string().describe("The flag's key: the target.");
 const errorDetails = z.string().describe("A sentence.");
 
@@ -48,18 +48,20 @@ export const successSchema = z
     value: z.unknown().describe("The value, any JSON."),
     reason: z
       .enum(["SPLIT", "STATIC", "TARGETING_MATCH"])
-      .describe("`SPLIT` by the user's share, `TARGETING_MATCH` of the tenant, else `STATIC`."),
+      .describe(
+        "`SPLIT`: by the user's share or arm. `TARGETING_MATCH`: the tenant's own value. `STATIC`: the value of all tenants.",
+      ),
     variant: z
       .string()
       .optional()
-      .describe("`on`, `off`, `value`, `treated`, `control`, or the share; absent without a user."),
+      .describe("`on`, `off`, `value`, `treated`, `control`, or the user's share; absent for a split without a user."),
     metadata,
   })
   .describe("A flag's value.");
 
 const CODES = ["PARSE_ERROR", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"] as const;
 
-/** Why there is none. */
+/** The error for a flag without a value. */
 export const failureSchema = z
   .object({
     key,

@@ -22,7 +22,9 @@ export const page = z
 
 export const changeStatusSchema = changeSchema().extend({
   page,
-  missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule; an empty `of` means anybody."),
+  missing: z
+    .array(missingSchema())
+    .describe("Whose consent is still missing, by rule; an empty `of` means anybody who may approve."),
   signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
   gates: z.array(gateSchema()).describe("What the policy asks for, and what stands in the way."),
   next: z.string().describe("What happens next, and what there is to do."),
@@ -54,16 +56,16 @@ export function describeNext(
       return `It waits for ${describeMissing(missing)}. A person decides ${describePlace(address)}; wait_for_decision with change_id ${change_id} waits for that.`;
     case "approved":
       if (missing.length > 0)
-        return `It is approved, and still lacks ${describeMissing(missing)}, given ${describePlace(address)}.`;
+        return `It is approved, but needs ${describeMissing(missing)}. People consent ${describePlace(address)}.`;
       return apply_when !== undefined && !automation_stopped
         ? `It is approved, and the service applies it by itself${apply_when === "approved" ? "" : ` from ${apply_when} on`}; wait_for_decision with seen_status approved waits for that.`
-        : `It is approved. Somebody who may applies it ${describePlace(address)}; wait_for_decision with seen_status approved waits for that.`;
+        : `It is approved. A person with permission applies it ${describePlace(address)}; wait_for_decision with seen_status approved waits for that.`;
     case "applied":
       return exposure && exposure.waits_for !== null
-        ? `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or takes it back by itself; where it waits for manual, by_hand or mismatch, a person decides ${describePlace(address)}.`
+        ? `It is being rolled out: ${exposure.share / 100} % of the users have it, and the next step waits for ${exposure.waits_for}. The service advances it or rolls it back automatically. If it waits for manual, by_hand or mismatch, a person decides ${describePlace(address)}.`
         : "It is in force. There is nothing left to do.";
     case "rolled_back":
-      return "It was applied and taken back. Find out why before proposing it again.";
+      return "It was applied and rolled back. Find out why before proposing it again.";
     case "denied":
       return resolution === "denied" || resolution === "revoked"
         ? "A person decided against it. Do not propose it again unchanged; approval_note says what they noted."
@@ -75,6 +77,6 @@ const describeMissing = (missing: readonly MissingConsent[]): string =>
   missing
     .map(
       ({ count, of }) =>
-        `${count} more ${count === 1 ? "consent" : "consents"} of ${of.join(", ") || "anybody who may"}`,
+        `${count} more ${count === 1 ? "consent" : "consents"} of ${of.join(", ") || "anybody who may approve"}`,
     )
     .join(", and ") || "a decision";

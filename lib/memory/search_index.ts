@@ -44,7 +44,7 @@ export interface Search {
   coverage?: number;
   /** Terms that are ignored. */
   ignored?: ReadonlySet<string>;
-  /** Known terms: only documents with another one, not counting the author's name, are found. */
+  /** If set, finds only documents with at least one term that is neither in this set nor in the author's name. */
   known?: ReadonlySet<string>;
 }
 
@@ -66,7 +66,7 @@ function hasNewTerm(known: ReadonlySet<string>): (row: Row) => boolean {
   };
 }
 
-/** An empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
+/** Creates an empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
 export function createSearchIndex() {
   let rows: Row[] = [];
   /** Number of terms of each row; 0 once it is dropped. */
@@ -102,8 +102,8 @@ export function createSearchIndex() {
     const perTerm = (K1 * B * size) / totalLength;
     let totalWeight = 0;
     for (const list of terms.map((term) => postings.get(term) ?? [])) {
-      const among = Math.min(list.length / 2, size);
-      const weight = Math.log(1 + (size - among + 0.5) / (among + 0.5));
+      const documentCount = Math.min(list.length / 2, size);
+      const weight = Math.log(1 + (size - documentCount + 0.5) / (documentCount + 0.5));
       totalWeight += weight;
       for (let i = 0; i < list.length; i += 2) {
         const row = list[i]!;
@@ -115,7 +115,7 @@ export function createSearchIndex() {
         matched[row]!++;
       }
     }
-    return { scores, held: matchedWeights, matched, whole: totalWeight };
+    return { scores, matchedWeights, matched, totalWeight };
   };
 
   return {
@@ -143,7 +143,7 @@ export function createSearchIndex() {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MAX_TERMS);
-      const { scores, held: matchedWeights, matched, whole: totalWeight } = score(terms);
+      const { scores, matchedWeights, matched, totalWeight } = score(terms);
       const hasNew = known && hasNewTerm(known);
       const hits: Hit[] = [];
       scores.forEach((found, row) => {

@@ -1,9 +1,9 @@
-/** How self-evolution files are called, and what the service's own names say. */
+/** Valid names of self-evolution files, and the kind of file that a name denotes. */
 import type { EvolvedFile } from "./deps.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-/** Returns whether a text may be the name of such a file. */
+/** Returns true if a text is a valid name of a self-evolution file. */
 export const isEvolvedName = (text: string): boolean => NAME.test(text);
 
 /** Returns the kind of a file from its name; files that the service did not name are shown, and left alone. */

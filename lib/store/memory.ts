@@ -1,4 +1,4 @@
-/** A store in memory: everything the port promises but surviving its process. Runs anywhere. */
+/** A store in memory. It fulfils the contract of stores, except that its records end with the process. Runs anywhere. */
 import { type DumpSource, dumpVersions } from "./engine/dump.ts";
 import { versionsOverFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
@@ -13,7 +13,7 @@ interface Collection {
   dead: Map<string, Version>;
 }
 
-/** An empty store. */
+/** Creates an empty store. */
 export function memoryStore(): Store {
   const collections = new Map<string, Collection>();
 
@@ -27,7 +27,7 @@ export function memoryStore(): Store {
       (collections.get(collection)?.live.page(options) ?? []).map(([, version]) => version),
   };
 
-  const keep = (version: Version): void => {
+  const storeVersion = (version: Version): void => {
     const { collection: name, id, json } = version;
     let collection = collections.get(name);
     if (!collection) collections.set(name, (collection = { live: sortedMap(), dead: new Map() }));
@@ -41,20 +41,21 @@ export function memoryStore(): Store {
     }
   };
 
-  const keepAll = (writes: readonly Version[]): void => writes.forEach(keep);
-  const sole = soleWriterBulkAccess({
+  const storeVersions = (writes: readonly Version[]): void => writes.forEach(storeVersion);
+  const bulkAccess = soleWriterBulkAccess({
     found: undefined,
-    keep: keepAll,
+    keep: storeVersions,
     atOneMoment: true,
-    dump: () => dumpVersions(copyOf(collections)),
+    dump: () => dumpVersions(copyCollections(collections)),
   });
-  const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
-  const transactions = serial(decided, { keep: keepAll, failure: sole.refusal });
-  return { ...makeReads(view), ...transactions, bulk: sole.over(transactions.transact) };
+  // A loaded copy has only the highest deleted revision of each collection; transactions number new records above it.
+  const transactionView: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
+  const transactions = serial(transactionView, { keep: storeVersions, failure: bulkAccess.refusal });
+  return { ...makeReads(view), ...transactions, bulk: bulkAccess.over(transactions.transact) };
 }
 
-/** The records of this moment, whatever is put later. */
-function copyOf(collections: ReadonlyMap<string, Collection>): DumpSource {
+/** Copies the records for a dump, so that later writes do not change it. */
+function copyCollections(collections: ReadonlyMap<string, Collection>): DumpSource {
   const live = new Map([...collections].map(([name, { live }]) => [name, live.page({ limit: Infinity })]));
   const floorOf = ({ dead }: Collection): number => Math.max(0, ...[...dead.values()].map(({ revision }) => revision));
   const names = [...collections].map(([name, collection]) => ({ name, floor: floorOf(collection) }));

@@ -1,17 +1,17 @@
-/** Asks the process that owns a file store to set its mark. */
+/** Asks the process that has a file store open to change the store's move state. */
 import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { splitLines } from "../../lib/store/move/lines.ts";
 import { MoveStateConflict, type BulkAccess } from "../../lib/store/bulk_access.ts";
 import { HELD_MESSAGE, openShortAddress } from "../lock_folder.ts";
-import type { DoorAnswer, MoveStateRequest } from "./owner_door.ts";
+import type { OwnerAnswer, MoveStateRequest } from "./owner_door.ts";
 
 /** Advice if the owner cannot be reached. */
-const STOP = "stop the service that uses it, and give the command again";
+const STOP_ADVICE = "stop the service that uses it, and give the command again";
 
-/** Finds the owner of a store by the folder of its lock. Returns a commit that the owner executes; undefined if there is no owner. */
-export async function askOwner(folder: string): Promise<BulkAccess["commit"] | undefined> {
+/** Finds that process by the sockets in the store's lock folder. Returns a `commit` that it executes; undefined if none has it open. */
+export async function findOwnerCommit(folder: string): Promise<BulkAccess["commit"] | undefined> {
   const found = await connectToOwner(folder);
   if (!found) return undefined;
   // The owner closes idle connections, and a copy takes long, so each request uses a new connection.
@@ -19,9 +19,9 @@ export async function askOwner(folder: string): Promise<BulkAccess["commit"] | u
   return async (writes, { from, to }) => {
     if (writes.length > 0) throw new Error("only the owner of the store writes records to it");
     const socket = await connectToOwner(folder);
-    if (!socket) throw new Error(`the service that uses the store cannot be reached any more: ${STOP}`);
+    if (!socket) throw new Error(`the service that uses the store cannot be reached any more: ${STOP_ADVICE}`);
     const answer = await request(socket, { from: from ?? null, to: to ?? null });
-    if (!answer) throw new Error(`the service that uses the store does not answer: ${STOP}`);
+    if (!answer) throw new Error(`the service that uses the store does not answer: ${STOP_ADVICE}`);
     if (answer.found !== undefined) throw new MoveStateConflict(answer.found ?? undefined, from);
     if (answer.error !== undefined) throw new Error(answer.error);
   };
@@ -59,13 +59,13 @@ function connectIfOwner(path: string): Promise<Socket | undefined> {
 }
 
 /** Sends one request; resolves with undefined if the connection breaks. */
-async function request(socket: Socket, requested: MoveStateRequest): Promise<DoorAnswer | undefined> {
+async function request(socket: Socket, requested: MoveStateRequest): Promise<OwnerAnswer | undefined> {
   // A broken connection is noticed as a missing answer.
   socket.on("error", () => {});
   try {
     socket.write(`${JSON.stringify(requested)}\n`);
     const { done, value } = await splitLines(socket).next();
-    return done ? undefined : (JSON.parse(value) as DoorAnswer);
+    return done ? undefined : (JSON.parse(value) as OwnerAnswer);
   } catch {
     return undefined;
   } finally {

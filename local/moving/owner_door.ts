@@ -1,5 +1,5 @@
 /**
- * Serves commands that move a file store: its owner commits changes of the store's mark for them, over the socket that locks the
+ * Serves commands that move a file store: its owner commits changes of the move state for them, over the socket that locks the
  * store. A request is a line of JSON, and so is the answer. Who can open the socket can also write the files.
  */
 import type { Socket } from "node:net";
@@ -8,12 +8,12 @@ import { type MoveState, MoveStateConflict, type BulkAccess } from "../../lib/st
 import type { OnConnection } from "../lock_hold.ts";
 
 /** An answer: empty, or the error, and the move state that was found. */
-export interface DoorAnswer {
+export interface OwnerAnswer {
   error?: string;
   found?: MoveState | null;
 }
 
-/** A marking as a line; `null` for no mark. */
+/** A change of the move state as a line; `null` for none. */
 export interface MoveStateRequest {
   from: MoveState | null;
   to: MoveState | null;
@@ -41,8 +41,8 @@ export function newDoor(patienceMs = PATIENCE_MS): Door {
         socket.setTimeout(0);
         const { from, to } = JSON.parse(line) as MoveStateRequest;
         const answer = await bulk!.commit([], { from: from ?? undefined, to: to ?? undefined }).then(
-          (): DoorAnswer => ({}),
-          (error: Error): DoorAnswer => ({
+          (): OwnerAnswer => ({}),
+          (error: Error): OwnerAnswer => ({
             error: error.message,
             ...(error instanceof MoveStateConflict && { found: error.found ?? null }),
           }),

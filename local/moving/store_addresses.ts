@@ -13,7 +13,7 @@ import { LAYOUT } from "../../lib/store/layout.ts";
 import { nodeFiles, statePaths } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
 import { dumpFiles, storeExists, readMoveStateFromFiles } from "../store/bulk_access.ts";
-import { askOwner } from "./ask_owner.ts";
+import { findOwnerCommit } from "./ask_owner.ts";
 import { listStores } from "./stores_in.ts";
 
 /** An open store that is copied or moved. */
@@ -160,7 +160,7 @@ function fileStoreAddress(path: string, log: Log): StoreAddress {
       } catch (error) {
         if (!(error instanceof AlreadyRunning)) throw error;
       }
-      const commit = await askOwner(await lockFolder(path));
+      const commit = await findOwnerCommit(await lockFolder(path));
       if (!commit)
         throw new MoveRejected(
           `${path} is in use by a service that cannot be reached here: stop it, and give the command again`,

@@ -39,7 +39,7 @@ export interface GitTargetOptions extends RemoteOptions {
   clock?: Clock;
 }
 
-/** Tries of a write when the branch moves while the target stays as it is. */
+/** Maximum number of retries when the branch moves and the target does not change. */
 const MAX_TRIES = 5;
 /** A server may carry out a push this long after the connection was lost. */
 const MAX_LATE_PUSH_MS = 10 * 60_000;
@@ -48,7 +48,7 @@ const AUTHOR: Author = { name: "Countersign", email: "countersign@localhost" };
 
 const isPatch = ({ kind }: Entry): boolean => kind === "code_patch";
 
-/** The result of a publication: `moved` means that the branch is elsewhere now, and nothing was set. */
+/** The result of a publication: `moved` means that the branch points to another commit, and nothing was set. */
 type PublishResult = "done" | "moved" | { rejected: string };
 
 /** Creates the target system. Errors: `TypeError` for invalid options. */
@@ -60,7 +60,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     throw new TypeError("author needs a name and an email without angle brackets");
   const repository = gitRepository({ remote, branch, folder, author, isSigned: signingKey !== undefined });
 
-  /** Attempts of this process that failed before their push: the server cannot execute them later. */
+  /** Attempts of this process that failed before their push: so the server cannot apply them later. */
   const unsent = new Set<string>();
   /** Attempts whose push the server may still carry out. */
   const sent = new Set<string>();
@@ -96,7 +96,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     signal.throwIfAborted();
     sent.add(attempt);
     const pushed = await repository.push(base, head, signal).catch((error: unknown) => {
-      // It fails only before git is started.
+      // `push` throws only before git is started.
       sent.delete(attempt);
       throw error;
     });
@@ -205,12 +205,12 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
 
     async resolve(entry, attempt, signal) {
       const tip = await repository.fetchTip(signal);
-      const isPushed = isPatch(entry) && attempt.operation !== "rollback";
-      const isDone = isPushed
+      const isPatchApply = isPatch(entry) && attempt.operation !== "rollback";
+      const isDone = isPatchApply
         ? await repository.isAncestor((entry.value as Patch).head, tip, signal)
         : await hasAttempt(repository, tip, attempt, signal);
       if (isDone) return "done";
-      if (unsent.has(attempt.attempt) || (isPushed && tip !== (entry.value as Patch).base)) return "not_done";
+      if (unsent.has(attempt.attempt) || (isPatchApply && tip !== (entry.value as Patch).base)) return "not_done";
       return clock.now() < Date.parse(attempt.at) + MAX_LATE_PUSH_MS ? "open" : "not_done";
     },
 

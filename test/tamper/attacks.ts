@@ -78,7 +78,7 @@ export const ATTACKS: Attack[] = [
   { what: "rewritten, and its traces in the store", entries: rewritten, store: coverUp },
   { what: "rewritten by somebody who holds the signing key", entries: rewritten, store: coverUp, hasKey: true },
   { what: "a change's stored record edited, the log untouched", store: forgeRecord },
-  { what: "a false statement, recorded as it was made" },
+  { what: "nothing edited: somebody lied, and it is recorded" },
 ];
 
 async function forgeRecord(store: Store): Promise<void> {

@@ -80,7 +80,7 @@ const rowKey = ({ step, kpi }: Pick<SampleRow, "step" | "kpi">): string => `${st
 
 const invalidRow = (index: number, message: string): AppError => invalidField(`rows.${index}`, message);
 
-/** Requires the secret of the agent that the plan names (403 `agent_may_not`). */
+/** Requires the secret of the agent that feeds the rollout (403 `agent_may_not`). */
 function requireFeeder({ identity }: Caller, { stages, change_id }: Change): string {
   const { agent } = identity ?? {};
   if (agent !== undefined && stages && normalizeName(agent) === normalizeName(stages.fed_by)) return agent;
@@ -113,7 +113,7 @@ function findImpossibility(
 
 const NO_SAMPLES = { n: 0, sum: 0 };
 
-/** Creates a row without valid totals, for one that came only with impossible numbers. */
+/** Creates a row without totals, for a step and KPI that so far had only impossible numbers. */
 const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: string }): StoredRow => ({
   step,
   kpi,

@@ -7,7 +7,7 @@ import { readStoredChange, type TargetKey, formatTargetKey } from "../records.ts
 import { pickContent } from "../rules/content.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../rules/list_entries.ts";
 import { toChange, type ChangeRecord, type ChangeState, listDifferences } from "../rules/record.ts";
-import type { TargetOwner } from "../rules/stale_target.ts";
+import type { ChangeInForce } from "../rules/stale_target.ts";
 import {
   findOwnedSince,
   findOwner,
@@ -70,7 +70,7 @@ export function createLedger(sources: LedgerSources) {
     /** Finds the id of the newest applied change of a target. */
     owner: findTargetOwner,
     /** Finds the owner of a change's target; for a plan, the owners of its targets. */
-    async targetOwner(change: ChangeEntry): Promise<TargetOwner> {
+    async targetOwner(change: ChangeEntry): Promise<ChangeInForce> {
       const found = await Promise.all(listEntries(change).map(findTargetOwner));
       return isPlan(change) ? found : found[0]!;
     },

@@ -46,7 +46,7 @@ export const findOperand = (change: Change, { place: key }: Lease): Change =>
 export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
   (await reads.get("leases", lease.place))?.value;
 
-/** Returns the restore or the advance under a lease, or the one whose lease its operation took over. */
+/** Returns the unresolved restore or stage of a lease: the lease itself, or the one that its rollback took over. */
 export function findTakenLease(lease: Lease | undefined): TakenLease {
   if (lease?.operation === "restore") return { unresolved_restore: lease };
   if (lease?.operation === "stage") return { unresolved_stage: lease };
@@ -121,8 +121,8 @@ const LATE_EFFECT_MS = 10 * 60_000;
 export const mayTakeEffect = ({ state, ends }: Lease, now: number): boolean =>
   state === "unanswered" && now < ends + LATE_EFFECT_MS;
 
-/** Returns true if the failure of an operation was recorded before the host said how it ended. */
-export const isLate = ({ state, back }: Lease): boolean => state !== "running" || back === "failed";
+/** Returns true if the log already records an operation as failed, although its outcome on the host is not known. */
+export const hasRecordedFailure = ({ state, back }: Lease): boolean => state !== "running" || back === "failed";
 
 /** Takes over an abandoned lease in order to undo what its operation set. Errors: as `endLease`. */
 export async function renewLease(
@@ -131,7 +131,7 @@ export async function renewLease(
   owner: string,
 ): Promise<OperationLease> {
   await requireLease(transaction, lease);
-  const back = isLate(lease) ? "failed" : "interrupted";
+  const back = hasRecordedFailure(lease) ? "failed" : "interrupted";
   const renewed: OperationLease = { ...lease, owner, ends: transaction.now + LEASE_TTL_MS, state: "running", back };
   transaction.tx.put("leases", lease.place, renewed);
   return renewed;
@@ -148,7 +148,8 @@ export async function shortenLeases({ tx, now }: Transaction): Promise<void> {
 }
 
 /**
- * Returns true for the same state of one lease. After a takeover only `ends` differs; a failed restore's number is used again.
+ * Returns true if both are the same state of the same lease. `ends` is compared because a takeover changes nothing else, and
+ * `restore_id` because a failed restore appends no entry, so that the next lease gets its number again.
  */
 export const isSameLease = (a: Lease | undefined, b: Lease): boolean =>
   a?.number === b.number && a.ends === b.ends && restoreId(a) === restoreId(b);
@@ -188,7 +189,7 @@ export const createInProgressError = (changeId: string): AppError =>
   });
 
 /**
- * Explains why the operation under a lease cannot be resolved: the configuration has moved its location. Undefined while an
+ * Explains that an operation cannot be resolved because the configuration now gives its target another location. Undefined while an
  * operation runs under the lease, and if the location is unchanged.
  */
 export function explainStranded(adapter: ProductAdapter | undefined, change: Change, lease: Lease): string | undefined {

@@ -14,7 +14,7 @@ import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
 import { describeMovedTarget } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
-import { endLease, findOperand, isLate, storeUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
+import { endLease, findOperand, hasRecordedFailure, storeUnresolved, mayTakeEffect, renewLease } from "./lease.ts";
 import { type DoneOperand, type OperandState, recordFailure, recordSuccess } from "./record_result.ts";
 import type { HostState, ProductAdapter } from "./adapter_port.ts";
 import {
@@ -132,7 +132,7 @@ async function checkLease(
 
 /** Returns true if an apply was interrupted on all targets: none has failed, and none is being rolled back. */
 const isAllRunning = (adapter: ProductAdapter, change: Change, leases: readonly OperationLease[]): boolean =>
-  leases.every((lease) => !isLate(lease) && !lease.back) &&
+  leases.every((lease) => !hasRecordedFailure(lease) && !lease.back) &&
   leases.length === listOperands(change).filter((operand) => findCarrier(adapter, operand)).length;
 
 /** Rolls back the targets that a failed apply of a plan set, in reverse order. */
@@ -169,7 +169,7 @@ async function rollBackDone(
 async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOperand[]): Promise<void> {
   const [{ lease: request }] = resolved as readonly [ResolvedOperand];
   // A silent host is asked in each cycle, but recorded only once.
-  const isRecorded = resolved.every(({ lease, isOpen }) => isOpen && isLate(lease));
+  const isRecorded = resolved.every(({ lease, isOpen }) => isOpen && hasRecordedFailure(lease));
   if (isRecorded && !resolved.some(({ isRenewed }) => isRenewed)) return;
   await recordHostEffect<void>(deps, async (transaction) => {
     let before = await transaction.change(request.change_id, "resolving");
@@ -178,7 +178,9 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOper
       else if (lease.state === "running") await storeUnresolved(transaction, lease);
       else await storeUnresolved(transaction, lease, lease.state);
     if (isRecorded) return;
-    const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
+    const found = hasRecordedFailure(request)
+      ? { late: true as const }
+      : { resolved_after_interruption: true as const };
     const isRolledBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
     const others = listAppliedOperands(before).filter((operand) =>
       resolved.every((one) => one.operand.change_id !== operand.change_id),
@@ -212,9 +214,9 @@ const recordFailures = (
 
 const createFailure = (lease: OperationLease, host: HostFailure["host"], error?: string): HostFailure => ({
   stage: "interrupted",
-  error: error ?? (isLate(lease) ? ANSWERED_LATE : INTERRUPTED),
+  error: error ?? (hasRecordedFailure(lease) ? ANSWERED_LATE : INTERRUPTED),
   host,
-  ...(isLate(lease) && { late: true }),
+  ...(hasRecordedFailure(lease) && { late: true }),
 });
 
 /** Completes an apply that the host shows as done if its consent is still valid, and rolls it back otherwise. */
@@ -250,7 +252,9 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
       })),
       ...others.map((operand) => ({ operand, adapter: null })),
     ];
-    const found = isLate(request) ? { late: true as const } : { resolved_after_interruption: true as const };
+    const found = hasRecordedFailure(request)
+      ? { late: true as const }
+      : { resolved_after_interruption: true as const };
     await recordSuccess(transaction, before, { ...request, ...validConsent }, done, found);
     return undefined;
   });
@@ -272,7 +276,12 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
     left.push(...group.map(({ operand }, index) => ({ operand, host: hosts[index]! })));
   }
   const host = combineHosts(left);
-  const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(isLate(request) && { late: true }) };
+  const failure: HostFailure = {
+    stage: "consent",
+    error: NO_CONSENT,
+    host,
+    ...(hasRecordedFailure(request) && { late: true }),
+  };
   await recordHostEffect<void>(deps, async (transaction) => {
     for (const [index, lease] of unconsented.leases.entries()) {
       const end = left.find(({ operand }) => operand.change_id === checks[index]!.operand.change_id)!;
@@ -280,7 +289,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
       else await storeUnresolved(transaction, lease);
     }
     // A host that rejects the rollback is asked in each cycle, but recorded only once.
-    if (isGone(host) || !isLate(request)) {
+    if (isGone(host) || !hasRecordedFailure(request)) {
       const before = await transaction.change(request.change_id, "resolving");
       await recordFailure(transaction, before, request, failure, left);
     }

@@ -7,7 +7,7 @@ import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 import type { RestoreResult } from "./adapter_port.ts";
-import { endLease, findOperand, isLate, storeUnresolved, mayTakeEffect } from "./lease.ts";
+import { endLease, findOperand, hasRecordedFailure, storeUnresolved, mayTakeEffect } from "./lease.ts";
 import { recordRestore } from "./record_result.ts";
 import { nameSystem } from "./host_state.ts";
 
@@ -84,7 +84,7 @@ async function recordFoundRestore(
 ): Promise<ChangeRecord> {
   const operand = findOperand(before.change, lease);
   const adapter = { name: nameSystem(transaction.product.adapter!, operand), ...done };
-  const found = isLate(lease) ? { late: true as const } : { resolved_after_interruption: true as const };
+  const found = hasRecordedFailure(lease) ? { late: true as const } : { resolved_after_interruption: true as const };
   return (await recordRestore(transaction, before, lease, { operands: [{ operand, adapter }], ...found })).record;
 }
 
@@ -124,5 +124,6 @@ async function recordOutcome(
 
 /** Stores a lease as unresolved, without an entry: the target system has yet to answer about a restore or an advance. */
 export async function storeUnresolvedLease(deps: ChangesDeps, lease: RestoreLease | StageLease): Promise<void> {
-  if (!isLate(lease)) await recordHostEffect<void>(deps, (transaction) => storeUnresolved(transaction, lease));
+  if (!hasRecordedFailure(lease))
+    await recordHostEffect<void>(deps, (transaction) => storeUnresolved(transaction, lease));
 }

@@ -2,7 +2,7 @@
 import { runWithTimeLimit as limited } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
-import { endLease, isLate, mayTakeEffect } from "../operations/lease.ts";
+import { endLease, hasRecordedFailure, mayTakeEffect } from "../operations/lease.ts";
 import { storeUnresolvedLease, type ResolutionOutcome, recordHostEffect } from "../operations/resolve_restore.ts";
 import { tryReadHostState } from "../operations/host_state.ts";
 import { describeMove, findMove } from "../locations.ts";
@@ -69,7 +69,12 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
     const before = await transaction.change(change_id, "resolving");
     // A later edit of the target is drift like any other: a restore sets the split again.
     if (found !== "done" && found !== "overwritten") return;
-    completeAdvance(transaction, before, lease, isLate(lease) ? { late: true } : { resolved_after_interruption: true });
+    completeAdvance(
+      transaction,
+      before,
+      lease,
+      hasRecordedFailure(lease) ? { late: true } : { resolved_after_interruption: true },
+    );
   });
   return "resolved";
 }

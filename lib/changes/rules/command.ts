@@ -5,7 +5,7 @@ import type { LateItem, TargetLocation, ReviewVerdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
-import type { TargetOwner } from "./stale_target.ts";
+import type { ChangeInForce } from "./stale_target.ts";
 import type { MandateApproval } from "./mandate_approval.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { SignatureResult } from "./require_signature.ts";
@@ -50,7 +50,7 @@ export type Command =
        */
       rolled_back?: { target: string; at: string } | undefined;
       /** The newest applied change of the target, for a change that may be minor. */
-      target_owner?: TargetOwner;
+      target_owner?: ChangeInForce;
       /** Other live changes of the same tenant and target, or of one that a plan sets. */
       live: readonly string[];
       /** The error of an agent that has reached one of its limits. */
@@ -73,14 +73,14 @@ export type Command =
       type: "approve";
       name: string;
       note: string;
-      target_owner: TargetOwner;
+      target_owner: ChangeInForce;
       emergency?: boolean | undefined;
       /** Digests of the values that the approver saw. */
       seen?: readonly string[] | undefined;
       signature?: SignatureResult | undefined;
     }
   /** A mandate consents. */
-  | { type: "mandate"; approval: MandateApproval; target_owner: TargetOwner; seen?: readonly string[] | undefined }
+  | { type: "mandate"; approval: MandateApproval; target_owner: ChangeInForce; seen?: readonly string[] | undefined }
   | { type: "review"; name: string; note: string; verdict: ReviewVerdict; signature?: SignatureResult | undefined }
   /** Adds an item that is missing on the record. */
   | { type: "note"; name: string; item: LateItem; note: string; signature?: SignatureResult | undefined }
@@ -88,7 +88,7 @@ export type Command =
   | { type: "expire" }
   | { type: "lapse" }
   /** `owner`: the newest applied change of the target. */
-  | { type: "erase"; name: string; note: string; owner: TargetOwner; signature?: SignatureResult | undefined }
+  | { type: "erase"; name: string; note: string; owner: ChangeInForce; signature?: SignatureResult | undefined }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */

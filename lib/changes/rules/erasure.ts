@@ -5,7 +5,7 @@ import { isReviewDue } from "./current_state.ts";
 import type { Change } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { Intent } from "./intent.ts";
-import type { TargetOwner } from "./stale_target.ts";
+import type { ChangeInForce } from "./stale_target.ts";
 import { listAllowedActions } from "./transitions.ts";
 
 /** Placeholder for erased text. */
@@ -35,7 +35,7 @@ export const UNERASED_DATA = [
  * Requires that the content of a change is no longer needed. Errors: 400 `illegal_transition` while the change is open or if
  * its content is erased already, 409 `content_needed`. `owner`: the newest applied change of its target.
  */
-export function requireErasable(change: Change, { owner }: { owner: TargetOwner }, intent: Intent): void {
+export function requireErasable(change: Change, { owner }: { owner: ChangeInForce }, intent: Intent): void {
   const { change_id, status } = change;
   const allowed = listAllowedActions(change, intent);
   const details = { change_id, current_status: status, allowed };

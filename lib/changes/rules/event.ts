@@ -3,7 +3,7 @@ import { once } from "../../kit/once.ts";
 import type { FedTotals } from "../../rollout/samples.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { isSameTarget } from "./target_key.ts";
-import type { TargetOwner } from "./stale_target.ts";
+import type { ChangeInForce } from "./stale_target.ts";
 import type { MandateApproval } from "./mandate_approval.ts";
 import type { StepBase } from "./value_limits.ts";
 import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
@@ -101,7 +101,7 @@ export interface EventDetail {
   previous_digest?: string | null;
   /** Numbers that targets with limited steps held, and that no change of this service had set. */
   step_base?: readonly StepBase[];
-  target_owner?: TargetOwner;
+  target_owner?: ChangeInForce;
   emergency?: boolean;
   /** In the consent that completes an emergency's quorum. */
   review_hours?: number;

@@ -13,7 +13,7 @@ import { listMissingConsents, QUORUM, countQuorum } from "./missing.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { listPermittedNames } from "./permissions.ts";
-import { type TargetOwners, describeMovedTarget } from "./stale_target.ts";
+import { type ChangesInForce, describeMovedTarget } from "./stale_target.ts";
 
 export const gateSchema = once(() =>
   z
@@ -62,7 +62,7 @@ export interface GateInput {
   /** Why the intent does not allow the value, in words. */
   not_allowed?: string | undefined;
   /** Only for an approved change. */
-  owners?: TargetOwners | undefined;
+  owners?: ChangesInForce | undefined;
   /** Conditions that block every apply. */
   holds: readonly Hold[];
 }

@@ -40,10 +40,10 @@ export interface MandateRecord {
   signatures: readonly MandateSignature[];
   /** RFC 3339: when it became active; null for a draft. */
   signed_at: string | null;
-  /** The entry since which it counts: its last signature, or the last resumption. */
+  /** Id of the entry that made it valid: its last signature, or its last resumption. */
   counts_from: number;
   suspension: Suspension | null;
-  /** Signatures of a resumption under the revision. */
+  /** Signatures of the current resumption, or of the last one if the mandate is active. */
   resumes: readonly MandateSignature[];
   ended: { reason: "revoked" | "expired"; at: string; approver?: string } | null;
   /** Ids of its entries, oldest first. */
@@ -124,7 +124,7 @@ export function foldMandate(events: readonly MandateEvent[]): MandateRecord | un
   return mandate;
 }
 
-/** Creates the draft from a signature's entry, which repeats it. */
+/** Creates the draft from the entry of its first signature, which contains all its fields. */
 function createFirst({ event_type, detail }: MandateEvent): MandateRecord | undefined {
   const { mandate_id, bounds, systems, created_at, draft_note = "" } = detail;
   if (event_type !== "mandate_signed" || !mandate_id || !bounds || !systems || !created_at) return undefined;
@@ -170,8 +170,9 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     const resumes = [...(mandate.state === "active" ? [] : mandate.resumes), signature];
     if (status === "active") return { state: "active", suspension: null, resumes, counts_from: event.id };
     if (status !== "suspended") return undefined;
-    const lost = { reason: "loss_accepted", at: event.timestamp } as const;
-    return { state: "suspended", suspension: mandate.suspension ?? lost, resumes };
+    // An accepted loss suspends active mandates without an entry of their own.
+    const suspensionByLoss = { reason: "loss_accepted", at: event.timestamp } as const;
+    return { state: "suspended", suspension: mandate.suspension ?? suspensionByLoss, resumes };
   },
   mandate_ended(_mandate, { timestamp: at, detail: { reason, approver } }) {
     if (reason !== "revoked" && reason !== "expired") return undefined;

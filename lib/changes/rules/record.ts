@@ -2,7 +2,7 @@
 import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { type Change, changeSchema } from "./change.ts";
-import type { TargetOwner } from "./stale_target.ts";
+import type { ChangeInForce } from "./stale_target.ts";
 import { type Content, CONTENT_FIELDS, contentDigest } from "./content.ts";
 import { listOperands } from "./operands.ts";
 import { type TargetKey, isSameTarget } from "./target_key.ts";
@@ -64,7 +64,7 @@ export interface ChangeState {
   /** `null` before the apply; kept after a rollback. */
   applied: ApplyRecord | null;
   /** The owner of the target at the last approval; absent: the log does not record it. */
-  target_owner?: TargetOwner;
+  target_owner?: ChangeInForce;
   /** Present for a change that is rolled out in steps. */
   rollout?: Rollout;
 }

@@ -29,7 +29,7 @@ export interface SchemaMismatch {
 /** Validates a value against a schema; undefined if it matches. */
 export type ValidateValue = (schema: ValueSchema, value: unknown) => SchemaMismatch | undefined;
 
-/** Numbers that a member of a target held before (`null`: the target itself); empty: it held no number. */
+/** Earlier numbers of a target's value or of one `member` of it (null: the value itself); empty if it was not a number. */
 export interface StepBase {
   tenant_id: string;
   target: string;
@@ -38,8 +38,8 @@ export interface StepBase {
 }
 
 /**
- * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `unheld`: it held
- * none when the hours of the rule began.
+ * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `unheld`: it got
+ * them only after the start of the rule's period.
  */
 export type StepBaseResult = (({ numbers: readonly number[] } | { unknown: string }) & { unheld?: true }) | "first";
 

@@ -4999,13 +4999,13 @@ export interface components {
       /** The value, any JSON. */
       value: unknown;
 
-      /** `SPLIT` by the user's share, `TARGETING_MATCH` of the tenant, else `STATIC`. */
+      /** `SPLIT`: by the user's share or arm. `TARGETING_MATCH`: the tenant's own value. `STATIC`: the value of all tenants. */
       reason: "SPLIT" | "STATIC" | "TARGETING_MATCH";
 
-      /** `on`, `off`, `value`, `treated`, `control`, or the share; absent without a user. */
+      /** `on`, `off`, `value`, `treated`, `control`, or the user's share; absent for a split without a user. */
       variant?: string;
 
-      /** Its source (in a rollout that, for both arms) and `step`. */
+      /** Source of the value: change, entry, digest, kind, tenant. During a rollout also `step`. */
       metadata: Record<string, string | number | boolean>;
     };
 

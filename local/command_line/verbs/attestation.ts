@@ -86,11 +86,11 @@ function readStatement(text: string, key: KeyObject): Statement {
   );
   if (!isSigned) throw new NotDone("not valid: the key did not sign it");
   const statement = parse<Statement>(Buffer.from(bytes).toString("utf8"));
-  const isAbout =
+  const attestsChange =
     statement["_type"] === "https://in-toto.io/Statement/v1" &&
     statement.predicateType === "https://in-toto.io/attestation/svr/v0.2" &&
     statement.predicate.properties.includes("COUNTERSIGN_CHANGE_APPROVED");
-  if (!isAbout) throw new NotDone("not valid: the key signed it, and it attests no change");
+  if (!attestsChange) throw new NotDone("not valid: the key signed it, but it attests no approved change");
   return statement;
 }
 
@@ -101,27 +101,29 @@ function parse<T>(text: string): T {
   } catch {
     // reported below
   }
-  throw new NotDone("it is no JSON object");
+  throw new NotDone("the file is not a JSON object");
 }
 
-/** Requires the subjects that were asked for. Errors: `NotDone`, `UsageError`. */
+/** Requires the requested subjects. Errors: `NotDone`, `UsageError`. */
 function requireSubject(
   { subject }: Statement,
   { commit, target, tenantId, change, digest }: VerbCall["options"],
 ): void {
   const release = [commit, target, tenantId];
   if (release.includes(undefined) && release.some((one) => one !== undefined))
-    throw new UsageError("--commit, --target and --tenant-id are given together: a commit alone says not where");
-  const wanted: [unknown, string, (one: Statement["subject"][number]) => boolean][] = [
-    // A target may be named as a change is: only the subject with a content is one.
-    [change, "about the change", (one) => one.name === change && one.digest["sha256"] !== undefined],
-    [digest, "about the content", (one) => one.digest["sha256"] === digest],
+    throw new UsageError(
+      "--commit, --target and --tenant-id must be given together: a commit can be released elsewhere too",
+    );
+  const requirements: [unknown, string, (one: Statement["subject"][number]) => boolean][] = [
+    // A target can look like a change id. Only the subject of a change has a SHA-256 digest.
+    [change, `is not about the change ${change}`, (one) => one.name === change && one.digest["sha256"] !== undefined],
+    [digest, `is not about the content ${digest}`, (one) => one.digest["sha256"] === digest],
     [
       commit,
-      `for ${String(tenantId)} at ${String(target)} a release of the commit`,
+      `does not release commit ${commit} to ${target} for tenant ${tenantId}`,
       (one) => one.digest["gitCommit"] === commit && one.name === target && one.annotations?.tenant_id === tenantId,
     ],
   ];
-  for (const [value, what, isIt] of wanted)
-    if (value !== undefined && !subject.some(isIt)) throw new NotDone(`not valid: it is not ${what} ${String(value)}`);
+  for (const [value, problem, matches] of requirements)
+    if (value !== undefined && !subject.some(matches)) throw new NotDone(`not valid: it ${problem}`);
 }

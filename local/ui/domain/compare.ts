@@ -5,23 +5,23 @@ import type { GovernedValue, Value, ValuePage } from "../../../lib/operations/va
 import type { IntentView } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 
-/** Pages of 1,000 values that are read of an environment. */
+/** Maximum number of pages (of 1,000 values) read for an environment. */
 const MAX_PAGES = 5;
 
 /** A value, or the reason why it is withheld; `shared`: the value of all tenants that have none of their own. */
 export type EnvironmentValue = Value & { shared?: true };
 
-/** A target with its value in each environment; `there` is the target in the second one. */
+/** A target with its value in each environment. `destination`: where a promotion sets the value in the second one. */
 export interface ComparedTarget {
   name: string;
   from?: EnvironmentValue;
   to?: EnvironmentValue;
-  there: { tenant_id: string; target: string };
+  destination: { tenant_id: string; target: string };
 }
 
-/** Values of an environment by comparison key; `isCut`: more exist. */
+/** Values by comparison key. `wildcardPart`: what `*` matches of the target; all of it in a tenant. `isCut`: more values exist. */
 type EnvironmentValues = {
-  found: ReadonlyMap<string, { name: string; rest: string; held: EnvironmentValue }>;
+  found: ReadonlyMap<string, { name: string; wildcardPart: string; value: EnvironmentValue }>;
   isCut: boolean;
 };
 
@@ -45,20 +45,20 @@ function parseTemplate(match: readonly string[] = []): [begin: string, end: stri
 
 /** Compares two tenants or two target systems. */
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
-  const [a, b] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
+  const [first, second] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
   const [begin, end] = parseTemplate(listSystems(intent).find(({ name }) => `system:${name}` === to)?.match) ?? [
     "",
     "",
   ];
-  const rows = [...new Set([...a!.found.keys(), ...b!.found.keys()])].map((key): ComparedTarget => {
-    const [left, right] = [a!.found.get(key), b!.found.get(key)];
-    const { name, rest, held } = (left ?? right)!;
-    const there = to.startsWith("tenant:")
-      ? { tenant_id: parseName(to), target: rest }
-      : { tenant_id: held.tenant_id, target: begin + rest + end };
-    return { name, there, ...(left && { from: left.held }), ...(right && { to: right.held }) };
+  const rows = [...new Set([...first!.found.keys(), ...second!.found.keys()])].map((key): ComparedTarget => {
+    const [left, right] = [first!.found.get(key), second!.found.get(key)];
+    const { name, wildcardPart, value } = (left ?? right)!;
+    const destination = to.startsWith("tenant:")
+      ? { tenant_id: parseName(to), target: wildcardPart }
+      : { tenant_id: value.tenant_id, target: begin + wildcardPart + end };
+    return { name, destination, ...(left && { from: left.value }), ...(right && { to: right.value }) };
   });
-  return { rows: rows.sort((x, y) => (x.name < y.name ? -1 : 1)), isCut: a!.isCut || b!.isCut };
+  return { rows: rows.sort((x, y) => (x.name < y.name ? -1 : 1)), isCut: first!.isCut || second!.isCut };
 }
 
 /** Returns the name in `tenant:<name>` or `system:<name>`. */
@@ -73,20 +73,20 @@ async function readEnvironment(
     const [shared, own] = await Promise.all(
       ["*", parseName(environment)].map((tenant_id) => readValues({ tenant_id }, signal)),
     );
-    const named = (held: EnvironmentValue) =>
-      [held.target.toLowerCase(), { name: held.target, rest: held.target, held }] as const;
+    const toEntry = (value: EnvironmentValue) =>
+      [value.target.toLowerCase(), { name: value.target, wildcardPart: value.target, value }] as const;
     const all = shared!.values.map((value): EnvironmentValue => ({ ...value, shared: true }));
-    return { found: new Map([...all, ...own!.values].map(named)), isCut: shared!.isCut || own!.isCut };
+    return { found: new Map([...all, ...own!.values].map(toEntry)), isCut: shared!.isCut || own!.isCut };
   }
   const systems = listSystems(intent);
   const { values, isCut } = await readValues({}, signal);
-  const found = values.flatMap((held) => {
-    const covers = ({ match }: Systems[number]) => findWildcard(held.target, match ?? []) !== undefined;
+  const found = values.flatMap((value) => {
+    const covers = ({ match }: Systems[number]) => findWildcard(value.target, match ?? []) !== undefined;
     const system = systems.find(covers);
     if (system?.name !== parseName(environment)) return [];
-    const rest = findWildcard(held.target, system.match ?? [])!;
-    const name = `${held.tenant_id}: ${rest}`;
-    return [[name.toLowerCase(), { name, rest, held }] as const];
+    const wildcardPart = findWildcard(value.target, system.match ?? [])!;
+    const name = `${value.tenant_id}: ${wildcardPart}`;
+    return [[name.toLowerCase(), { name, wildcardPart, value }] as const];
   });
   return { found: new Map(found), isCut };
 }

@@ -146,7 +146,7 @@ function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: str
   };
   const draft: Draft = {
     ...parseDraft(new URLSearchParams(query), personName.get()),
-    sets: of.map(({ there }, index) => ({ ...there, value: formatValue(kind!, values[index]!.value) })),
+    sets: of.map(({ destination: there }, index) => ({ ...there, value: formatValue(kind!, values[index]!.value) })),
   };
   return (
     <button
@@ -238,7 +238,7 @@ function DifferenceRow({
 }
 
 /** Returns the address of a proposal that promotes a value; one of a plan goes without the plan's other targets. */
-function promotionHref({ from, there }: ComparedTarget, by?: FindRow): string {
+function promotionHref({ from, destination: there }: ComparedTarget, by?: FindRow): string {
   const { change_id, kind, value } = from as GovernedValue;
   if (by?.targets === undefined) return href(["propose"], { promotes: change_id, ...there });
   return href(["propose"], { kind, ...there, value: JSON.stringify(value) });

@@ -41,14 +41,17 @@ export function Signing({
   const passkeys = hasPasskeys() ? listUsablePasskeys(keys, location.origin) : [];
   const hasSsh = keys.some(({ type }) => type === "ssh");
   const bySsh = hasSsh && (prefersSsh || passkeys.length === 0);
-  const { statement, problem, at, moved, over, renew, prove } = useSignature(matter, intent, { held: bySsh, error });
+  const { statement, problem, at, intentChanged, isExpired, renew, prove } = useSignature(matter, intent, {
+    isSignedElsewhere: bySsh,
+    error,
+  });
   const text = statement?.text ?? "";
   useEffect(() => setSignature(""), [text]);
 
   // A passkey can be used immediately: the statement is rebuilt when the button is pressed.
   const able =
     problem === undefined &&
-    (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !over : passkeys.length > 0);
+    (bySsh ? statement !== undefined && SSH_SIGNATURE.test(signature.trim()) && !isExpired : passkeys.length > 0);
   useLayoutEffect(() => {
     const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : signWithPasskey(passkeys);
     onProve(able ? () => prove(sign) : undefined);
@@ -70,13 +73,20 @@ export function Signing({
         </details>
       )}
       <Failure error={problem} />
-      {moved && (
+      {intentChanged && (
         <Notice tone="warn" alert>
           The intent was changed meanwhile. What you sign names the new one now; look again first.
         </Notice>
       )}
       {bySsh && (
-        <SshSigning text={text} at={at} over={over} renew={renew} signature={signature} onSignature={setSignature} />
+        <SshSigning
+          text={text}
+          at={at}
+          isExpired={isExpired}
+          renew={renew}
+          signature={signature}
+          onSignature={setSignature}
+        />
       )}
       {passkeys.length === 0 && !hasSsh && <PasskeyElsewhere places={listPasskeyUrls(keys, location)} />}
       {passkeys.length > 0 && hasSsh && (
@@ -113,19 +123,19 @@ const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`
 function SshSigning({
   text,
   at,
-  over,
+  isExpired,
   renew,
   signature,
   onSignature,
 }: {
   text: string;
   at: string;
-  over: boolean;
+  isExpired: boolean;
   renew: () => void;
   signature: string;
   onSignature: (signature: string) => void;
 }) {
-  if (over)
+  if (isExpired)
     return (
       <Notice tone="warn" alert>
         <p>

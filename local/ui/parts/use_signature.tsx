@@ -17,60 +17,63 @@ const timeNow = (): string => new Date(getServiceTime()).toISOString();
 /** Signs, and returns the fields `proof` and `at`. */
 export type Prove = () => Promise<Fields>;
 
-/** Makes the statement; `held` keeps its time while it is signed in a terminal. `error` is that of the last proof. */
+/**
+ * Builds the statement to sign. With `isSignedElsewhere` (in a terminal) it is not renewed automatically, so its time stays.
+ * `error` is that of the last proof.
+ */
 export function useSignature(
   signable: Signable,
   { data: intent, reload }: Resource<IntentView>,
-  { held, error }: { held: boolean; error: unknown },
+  { isSignedElsewhere, error }: { isSignedElsewhere: boolean; error: unknown },
 ) {
   const now = useNow();
   const [at, setAt] = useState(timeNow);
-  const [result, setMade] = useState<{ statement?: Statement; problem?: unknown }>({});
-  const [intentChanged, setMoved] = useState(false);
+  const [result, setResult] = useState<{ statement?: Statement; problem?: unknown }>({});
+  const [intentChanged, setIntentChanged] = useState(false);
   const signed = useRef<{ text: string; proof: string }>();
   const hash = useRef<string>();
   const manifest_hash = intent?.manifest_hash;
-  const latest = useRef({ matter: signable, manifest_hash, at });
-  latest.current = { matter: signable, manifest_hash, at };
+  const latest = useRef({ signable, manifest_hash, at });
+  latest.current = { signable, manifest_hash, at };
   const age = now + (getServiceTime() - Date.now()) - Date.parse(at);
-  const over = age > VALID_MS;
+  const isExpired = age > VALID_MS;
   const renew = () => {
     signed.current = undefined;
     setAt(timeNow());
   };
 
   useEffect(() => {
-    if (!held && (over || (age > FRESH_MS && !signed.current))) renew();
+    if (!isSignedElsewhere && (isExpired || (age > FRESH_MS && !signed.current))) renew();
   });
   useEffect(() => {
     if (manifest_hash === undefined) return;
-    setMoved(hash.current !== undefined && hash.current !== manifest_hash);
+    setIntentChanged(hash.current !== undefined && hash.current !== manifest_hash);
     hash.current = manifest_hash;
   }, [manifest_hash]);
   useEffect(() => {
     if (!(error instanceof ServiceError) || error.body.code !== "proof_invalid") return;
     // A statement that is signed elsewhere stays: its signature may have been mispasted.
-    if (held) signed.current = undefined;
+    if (isSignedElsewhere) signed.current = undefined;
     else renew();
     void reload();
   }, [error]);
   useEffect(() => {
-    let gone = false;
-    const show = (next: typeof result) => gone || setMade(next);
+    let isUnmounted = false;
+    const show = (next: typeof result) => isUnmounted || setResult(next);
     if (manifest_hash !== undefined)
       signable.makeStatement(manifest_hash, at).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
-    return () => void (gone = true);
+    return () => void (isUnmounted = true);
   }, [signable.key, manifest_hash, at]);
 
   /** Signs a statement once; a repeated request sends the same proof. */
   const prove = async (sign: (statement: Statement) => Promise<object>): Promise<Fields> => {
-    const stated = latest.current;
-    const statement = await stated.matter.makeStatement(stated.manifest_hash!, stated.at);
+    const current = latest.current;
+    const statement = await current.signable.makeStatement(current.manifest_hash!, current.at);
     if (signed.current?.text !== statement.text)
       signed.current = { text: statement.text, proof: JSON.stringify(await sign(statement)) };
-    return { proof: signed.current.proof, at: stated.at };
+    return { proof: signed.current.proof, at: current.at };
   };
-  return { at, ...result, moved: intentChanged, over, renew, prove };
+  return { at, ...result, intentChanged, isExpired, renew, prove };
 }
 
 /** Returns a function that signs a statement with a passkey. */

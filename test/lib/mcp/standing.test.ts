@@ -7,14 +7,14 @@ const APPLIED = { ...APPROVED, status: "applied" as const };
 const STEP = { step: 0, share: 1000, since: "2026-01-02T03:04:05.000Z" };
 
 test.each([
-  ["Somebody who may applies it", APPROVED],
+  ["A person with permission applies it", APPROVED],
   ["the service applies it by itself;", { ...APPROVED, apply_when: "approved" }],
   [
     "the service applies it by itself from 2026-01-03T00:00:00Z on;",
     { ...APPROVED, apply_when: "2026-01-03T00:00:00Z" },
   ],
   [
-    "Somebody who may applies it",
+    "A person with permission applies it",
     { ...APPROVED, apply_when: "approved", automation_stopped: { at: STEP.since, reason: "too_late" } },
   ],
   ["nothing left to do", APPLIED],

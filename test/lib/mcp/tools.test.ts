@@ -126,7 +126,7 @@ test("a change tells what comes next at each of its steps", async () => {
   await decide("apply", change_id);
   expect(await next()).toContain("in force");
   await decide("rollback", change_id);
-  expect(await next()).toContain("taken back");
+  expect(await next()).toContain("rolled back");
   const { change_id: denied } = await mcp.tool("propose_change", PROPOSAL);
   await decide("deny", denied);
   expect((await mcp.tool("get_change", { change_id: denied })).next).toContain("decided against it");

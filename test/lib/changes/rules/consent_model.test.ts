@@ -16,7 +16,7 @@ import type { Intent, LoadedIntent } from "../../../../lib/changes/rules/intent.
 import { listMissingConsents } from "../../../../lib/changes/rules/missing.ts";
 import { findOverdueStep, requireInTime, explainOverdue } from "../../../../lib/changes/rules/overdue.ts";
 import { toChange, type ChangeRecord, listDifferences } from "../../../../lib/changes/rules/record.ts";
-import { requireUnmovedTarget, type TargetOwner } from "../../../../lib/changes/rules/stale_target.ts";
+import { requireUnmovedTarget, type ChangeInForce } from "../../../../lib/changes/rules/stale_target.ts";
 import { evolve } from "../../../../lib/changes/rules/evolve.ts";
 import { listKeys } from "../../../../lib/changes/rules/signing.ts";
 import type { SignatureResult } from "../../../../lib/changes/rules/require_signature.ts";
@@ -52,7 +52,7 @@ const targetsOf = (target: string): string[] => target.split("+");
 function ownersOf(
   applied: ReadonlyMap<string, string[]>,
   target: string,
-): { owner: TargetOwner; holds: string | null } {
+): { owner: ChangeInForce; holds: string | null } {
   const owners = targetsOf(target).map((one) => applied.get(one)!.at(-1) ?? null);
   return target === PLAN ? { owner: owners, holds: owners.join() } : { owner: owners[0]!, holds: owners[0]! };
 }
@@ -78,7 +78,7 @@ function machine() {
     if (!known) return { refused: "this key does not stand under the name" };
     return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
   };
-  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: TargetOwner, intent: Intent): Command => {
+  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: ChangeInForce, intent: Intent): Command => {
     const decided = { name, note: "because", signature: signatureOf(name, key, intent) };
     if (what === "approve") return { type: what, ...decided, emergency, target_owner };
     if (what === "review") return { type: what, ...decided, verdict: "accepted" };
@@ -87,7 +87,7 @@ function machine() {
   };
   const proposalOf = (
     { target, proposer, minor, key }: Idea,
-    { owner: target_owner, now, rolledBack }: World & { owner: TargetOwner },
+    { owner: target_owner, now, rolledBack }: World & { owner: ChangeInForce },
     intent: Intent,
   ): Command => {
     const isRecent = rolledBack !== undefined && now - rolledBack <= DAY_MS;
@@ -100,8 +100,8 @@ function machine() {
   };
   const admit = (
     change: Change,
-    target_owner: TargetOwner | undefined,
-    world: World & { owner: TargetOwner },
+    target_owner: ChangeInForce | undefined,
+    world: World & { owner: ChangeInForce },
     freeze: Freeze | undefined,
     intent: Intent,
   ) => {
