@@ -7,7 +7,7 @@
  *     AWS_REGION=eu-central-1 APPLICATION=abc1234 PROFILE=def5678 PROFILE_NAME=settings ENVIRONMENT=ghi9012 \
  *       STRATEGY=jkl3456 SVC_ADAPTER_SECRET=… node appconfig.mjs
  */
-import { Conflict, Refused, request, runRecipe } from "./receiver.mjs";
+import { Conflict, RequestRejected, request, runRecipe } from "./receiver.mjs";
 
 /** States of a deployment in which its version is served. */
 const SERVED = ["DEPLOYING", "BAKING", "COMPLETE"];
@@ -55,7 +55,7 @@ export function appconfig({ url, application, profile, profileName, environment,
         // A version that is not deployed would be in the way of the next one.
         if (error instanceof Conflict) await request(`${versions}/${made}`, { method: "DELETE", send });
         if (error instanceof Conflict)
-          throw new Refused("another deployment is running; try again when it is complete", 409);
+          throw new RequestRejected("another deployment is running; try again when it is complete", 409);
         throw error;
       }
     },

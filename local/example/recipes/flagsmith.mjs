@@ -6,7 +6,7 @@
  *     FLAGSMITH_KEY=… FLAGSMITH_ENVIRONMENT=… SVC_ADAPTER_SECRET=… node flagsmith.mjs
  */
 import { isDeepStrictEqual } from "node:util";
-import { Conflict, Refused, request, runRecipe } from "./receiver.mjs";
+import { Conflict, RequestRejected, request, runRecipe } from "./receiver.mjs";
 
 export function flagsmith({ url = "https://api.flagsmith.com", token, environment, send }) {
   const headers = { authorization: `Api-Key ${token}` };
@@ -21,7 +21,7 @@ export function flagsmith({ url = "https://api.flagsmith.com", token, environmen
     async read({ target }) {
       const response = await request(`${states}?feature_name=${encodeURIComponent(target)}`, { headers, send });
       const [state] = (await response.json()).results ?? [];
-      if (!state) throw new Refused("the feature does not exist");
+      if (!state) throw new RequestRejected("the feature does not exist");
       const { id, enabled, feature_state_value } = state;
       return { value: { enabled, value: feature_state_value }, version: id };
     },

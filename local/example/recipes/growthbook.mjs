@@ -5,7 +5,7 @@
  *
  *     GROWTHBOOK_KEY=secret_… SVC_ADAPTER_SECRET=… node growthbook.mjs
  */
-import { Conflict, Refused, request, runRecipe } from "./receiver.mjs";
+import { Conflict, RequestRejected, request, runRecipe } from "./receiver.mjs";
 
 export function growthbook({ url = "https://api.growthbook.io/api", token, send }) {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -15,7 +15,7 @@ export function growthbook({ url = "https://api.growthbook.io/api", token, send 
   return {
     async read(change) {
       const response = await request(toUrl(change), { headers, send });
-      if (response.status === 404) throw new Refused("the feature does not exist");
+      if (response.status === 404) throw new RequestRejected("the feature does not exist");
       const { feature } = await response.json();
       const { defaultValue, valueType, revision } = feature;
       const value = valueType === "string" ? defaultValue : JSON.parse(defaultValue);

@@ -4,7 +4,7 @@
  *
  *     KUBE_URL=https://kubernetes.default.svc KUBE_TOKEN=… NAMESPACE=shop CONFIG_MAP=settings SVC_ADAPTER_SECRET=… node kubernetes.mjs
  */
-import { Refused, request, runRecipe } from "./receiver.mjs";
+import { RequestRejected, request, runRecipe } from "./receiver.mjs";
 
 export function kubernetes({ url, token, namespace, name, send }) {
   const object = `${url}/api/v1/namespaces/${namespace}/configmaps/${name}`;
@@ -19,7 +19,7 @@ export function kubernetes({ url, token, namespace, name, send }) {
 
     async read(change) {
       const response = await request(object, { headers, send });
-      if (response.status === 404) throw new Refused("the ConfigMap does not exist");
+      if (response.status === 404) throw new RequestRejected("the ConfigMap does not exist");
       const configMap = await response.json();
       const text = configMap.data?.[toKey(change)];
       return { value: text === undefined ? undefined : JSON.parse(text), version: configMap };

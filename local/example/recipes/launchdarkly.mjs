@@ -6,7 +6,7 @@
  *     LD_TOKEN=api-… LD_PROJECT=default LD_ENVIRONMENT=production SVC_ADAPTER_SECRET=… node launchdarkly.mjs
  */
 import { isDeepStrictEqual } from "node:util";
-import { Refused, request, runRecipe } from "./receiver.mjs";
+import { RequestRejected, request, runRecipe } from "./receiver.mjs";
 
 export function launchdarkly({ url = "https://app.launchdarkly.com", token, project, environment, send }) {
   const headers = { authorization: token, "ld-api-version": "20240415" };
@@ -18,17 +18,17 @@ export function launchdarkly({ url = "https://app.launchdarkly.com", token, proj
 
     async read(change) {
       const response = await request(`${toUrl(change)}?env=${environment}`, { headers, send });
-      if (response.status === 404) throw new Refused("the flag does not exist");
+      if (response.status === 404) throw new RequestRejected("the flag does not exist");
       const { variations, environments } = await response.json();
       const { on, fallthrough } = environments[environment];
-      if (fallthrough.variation === undefined) throw new Refused("the default rule is a percentage rollout");
+      if (fallthrough.variation === undefined) throw new RequestRejected("the default rule is a percentage rollout");
       const value = { on, serves: variations[fallthrough.variation].value };
       return { value, version: { on, variation: fallthrough.variation, variations } };
     },
 
     async write(change, value, { version: { on, variation, variations } }) {
       const next = variations.findIndex((one) => isDeepStrictEqual(one.value, value.serves));
-      if (next === -1) throw new Refused("no variation of the flag has this value");
+      if (next === -1) throw new RequestRejected("no variation of the flag has this value");
       const [onPath, variationPath] = ["on", "fallthrough/variation"].map(
         (path) => `/environments/${environment}/${path}`,
       );

@@ -5,7 +5,7 @@
  *
  *     POSTHOG_KEY=phx_… POSTHOG_PROJECT=1234 SVC_ADAPTER_SECRET=… node posthog.mjs
  */
-import { Refused, request, runRecipe } from "./receiver.mjs";
+import { RequestRejected, request, runRecipe } from "./receiver.mjs";
 
 export function posthog({ url = "https://us.posthog.com", token, project, send }) {
   const headers = { authorization: `Bearer ${token}` };
@@ -20,7 +20,7 @@ export function posthog({ url = "https://us.posthog.com", token, project, send }
     async read({ target }) {
       const response = await request(`${flags}?search=${encodeURIComponent(target)}`, { headers, send });
       const found = (await response.json()).results?.find(({ key }) => key === target);
-      if (!found) throw new Refused("the flag does not exist");
+      if (!found) throw new RequestRejected("the flag does not exist");
       const { id, version, active, filters } = found;
       return { value: { active, filters }, version: { id, version } };
     },
