@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { fileStore } from "../../dist/local/node.js";
 import { seededRandom } from "./random.mjs";
 import { ANSWER_LIMIT_MS, ask, spawnService } from "./service.mjs";
-import { buildVariant } from "./variants.mjs";
+import { buildVariant, UNORDERED } from "./variants.mjs";
 
 const text = { type: "string" };
 const { values: options } = parseArgs({
@@ -24,16 +24,6 @@ const random = seededRandom(seed);
 const wanted = Number(options.rollouts ?? (options.short ? 12 : 1000));
 const deadline = performance.now() + Number(options.minutes ?? 30) * 60_000;
 
-/** A program whose orders of steps are in memory only: what it sets before a kill, neither the log nor an order says. */
-const UNORDERED = [
-  "orders steps in memory only",
-  "",
-  "lib/changes/operations/lease.ts",
-  '  tx.put("leases", place, lease as Lease);',
-  '  if (lease.operation !== "stage") tx.put("leases", place, lease as Lease);',
-  "  if (!isSameLease(await",
-  '  if (lease.operation !== "stage" && !isSameLease(await',
-];
 const SLOTS = options.short || options.prove ? 12 : 32;
 /** How long a process lives at most; longer where none of the last ones had time for a cycle that advances a rollout. */
 const LIFE_MS = options.short || options.prove ? 1500 : 2500;

@@ -60,6 +60,17 @@ export const VARIANTS = [
   ],
 ];
 
+/** A program whose orders of steps are in memory only: what it sets before a kill, neither the log nor an order says. */
+export const UNORDERED = [
+  "orders steps in memory only",
+  "",
+  "lib/changes/operations/lease.ts",
+  '  tx.put("leases", key, lease as Lease);',
+  '  if (lease.operation !== "stage") tx.put("leases", key, lease as Lease);',
+  "  if (!isSameLease(await",
+  '  if (lease.operation !== "stage" && !isSameLease(await',
+];
+
 /** Builds a variant; gives the path of its program. Throws when the source has no such text any more. */
 export async function buildVariant([name, , file, ...edits], folder) {
   const outfile = join(folder, "dist/local/ui_server.js");
