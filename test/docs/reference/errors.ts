@@ -1,7 +1,4 @@
-/**
- * Cause and remedy of each error code, by the sections of docs/errors.md, which
- * test/docs/reference.test.ts makes from this.
- */
+/** Cause and remedy of each error code, by section of docs/errors.md. test/docs/reference.test.ts generates that page from it. */
 import type { ErrorCode } from "../../../lib/kit/errors.ts";
 
 /** Sentences of Markdown: the cause of an error, and what the caller can do. */
@@ -14,209 +11,212 @@ export const ERROR_REFERENCE = {
       "Correct what `fields` names; for an unknown one the message names the nearest known one. Send JSON with `content-type: application/json`; in a form, `value` is JSON text.",
     ],
     not_found: [
-      "Nothing is at this path, or not on this host or without this part of the service.",
-      "Look the path up at `/docs`; where an option turns the part on, the sentence names it.",
+      "There is no such path, or this host or configuration does not provide it.",
+      "Look the path up at `/docs`. If an option turns it on, the message names the option.",
     ],
     change_not_found: [
-      "There is no change of this id in this store.",
-      "Check the id, and that it is the service that answered the proposal.",
+      "This store has no change with this id.",
+      "Check the id, and that you ask the service that took the proposal.",
     ],
-    task_not_found: ["There is no task of this id, or it is too old and was dropped.", "Look at `GET /api/tasks`."],
+    task_not_found: ["There is no task with this id, or it was old and was dropped.", "Look at `GET /api/tasks`."],
     mandate_not_found: [
-      "There is no mandate of this id, or its draft is older than seven days.",
+      "There is no mandate with this id, or its draft is older than seven days.",
       "Look at `GET /api/product/mandates`.",
     ],
-    method_not_allowed: ["The path is there, and does not answer this method.", "Use what the header `Allow` names."],
+    method_not_allowed: [
+      "The path exists, but does not accept this method.",
+      "Use a method that the header `Allow` lists.",
+    ],
     payload_too_large: [
-      "The body is over 64 KiB; on Lambda also an answer over 6 MB.",
-      "Send less: store a large value in the host product and propose its name. Ask for a large answer in pages.",
+      "The request body is over 64 KiB, or on Lambda the response is over 6 MB.",
+      "Store a large value in the host product and propose its name. Request a large response in pages.",
     ],
     unsupported_media_type: [
-      "The body is of a type that the endpoint does not read, or has a `Content-Encoding`.",
-      "Send a form or JSON, as the sentence says, without compression.",
+      "The endpoint does not accept this content type, or the body has a `Content-Encoding`.",
+      "Send a form or JSON, as the message says, without compression.",
     ],
     idempotency_key_reused: [
       "The `Idempotency-Key` was used before, with another body.",
-      "A key belongs to one request: the same body for a repetition, a new key for a new request.",
+      "Send the same body when you repeat a request, and a new key with a new request.",
     ],
     version_mismatch: [
-      "The change has moved since the revision in `If-Match`.",
-      "Read it again, look at what is different, and decide on that.",
+      "The change has a newer revision than the one in `If-Match`.",
+      "Read the change again, see what is different, and send the request with the new revision.",
     ],
   },
   Callers: {
     unauthorized: [
-      "A token is missing or wrong, or this host takes no writes before it has an admin token.",
-      "Send the admin token in `X-Svc-Admin-Token`, an agent's secret or the read token as `Authorization: Bearer` ([who may what](principals.md)).",
+      "The token is missing or wrong, or this host accepts no writes until it has an admin token.",
+      "Send the admin token in `X-Svc-Admin-Token`, an agent's secret or the read token as `Authorization: Bearer` ([who may do what](principals.md)).",
     ],
     host_not_allowed: [
-      "The `Host` header names what the service does not answer to; this keeps pages of others from it.",
+      "The `Host` header has a name that the service does not serve. This protects it from DNS rebinding by other sites.",
       "Use its address, or list the name in `--allowed-hosts`.",
     ],
     cross_site: [
       "A page of another site sent a write.",
-      "Write from the service's own pages, or from a program. Behind a proxy that changes the name, list the public one in `--allowed-hosts`.",
+      "Send writes from the service's own pages or from a program. Behind a proxy that changes the host name, list the public name in `--allowed-hosts`.",
     ],
     invalid_identity: [
-      "The identity header is there twice, holds a comma, is not UTF-8, or holds no usable name.",
-      "Have the proxy set exactly one header with one name, in UTF-8, in place of what the client sent.",
+      "The identity header is sent twice, contains a comma, is not UTF-8, or contains no usable name.",
+      "Let the proxy overwrite the header with exactly one name, in UTF-8.",
     ],
     identity_mismatch: [
-      "The request names another person than the proxy or the host's log-in does, or an agent without its secret.",
-      "Leave the name out, or send one's own.",
+      "The request names another person than the proxy or the host's log-in, or it names an agent without the agent's secret.",
+      "Leave the name out, or send your own.",
     ],
     person_required: [
-      "The write is a person's to do, and the proxy or log-in names nobody.",
-      "Use the proxy that names people.",
+      "Only a person may do this, and the proxy or log-in names nobody.",
+      "Send the request through the proxy that names people.",
     ],
     agent_may_not: [
-      "An agent's secret asked for what agents do not do: consent, apply, roll back and the like; for a proposal outside its `may`; or, with `read: own`, for what shows the changes of others.",
-      "Have a person do it.",
+      "Agents may not consent, apply, roll back and the like, propose outside their `may`, or, with `read: own`, read the changes of others.",
+      "Ask a person to do it.",
     ],
     agent_required: [
-      "At `/mcp` the admin token is not taken, and writing needs an agent's secret.",
-      "Give the program a secret of its own in the intent ([agents.md](agents.md)), and no admin token.",
+      "`/mcp` does not accept the admin token, and writes there need an agent's secret.",
+      "Give the program its own secret in the intent ([agents.md](agents.md)), and no admin token.",
     ],
     self_approval_forbidden: [
-      "The intent has `self_approval: false`, and this is the proposer, or somebody who had a part in the emergency that is reviewed.",
-      "Have somebody else decide.",
+      "The intent has `self_approval: false`, and this person proposed the change or took part in the emergency under review.",
+      "Ask somebody else to decide.",
     ],
     not_an_approver: [
-      "The intent does not let this name decide here, or this person has given no consent that could be taken back.",
-      "Ask one of `missing`, or of the intent's `approvers` and `owners`.",
+      "The intent does not let this name decide here, or this person has no consent to revoke.",
+      "Ask a person in `missing`, or one of the intent's `approvers` and `owners`.",
     ],
     not_permitted: [
-      "The intent does not let this name do this: `policy.permissions` does not list it, or the name is only claimed where the intent has principals. Without a list, lifting a freeze, erasing and accepting a clock are for approvers where the intent names any.",
-      "Ask one of those whom the sentence names.",
+      "`policy.permissions` does not list this name, or the intent has principals and the name is only claimed. Without a list, only approvers, if the intent names any, may lift a freeze, erase, or accept a clock.",
+      "Ask a person whom the message names.",
     ],
-    not_the_proposer: ["Only the proposer withdraws a change.", "Ask the proposer, or deny it."],
+    not_the_proposer: ["Only the proposer may withdraw a change.", "Ask the proposer, or deny the change."],
     proposer_unknown: [
-      "Nothing but the request says who proposes or withdraws, and the name has keys, or only signatures count and nobody approves their own change.",
-      "Sign it, come through the proxy that names people, or with an agent's secret.",
+      "The proposer is only claimed in the request. That is not enough if the name has keys, or if `signed_only` applies with `self_approval: false`.",
+      "Sign the request, send it through the proxy that names people, or use an agent's secret.",
     ],
     proof_required: [
-      "The person must sign this decision, and sent no proof; or the intent lists no key of theirs.",
-      "Sign what `POST /api/product/consent-statement` answers ([signed consent](consent.md)); or have the key listed.",
+      "The person must sign this decision, but the request has no proof, or the intent lists no key of this person.",
+      "Sign the response of `POST /api/product/consent-statement` ([signed consent](consent.md)), or have the key listed.",
     ],
     proof_invalid: [
-      "The proof is not of this decision, not by a key of this person, too old, or was used already.",
-      "Request the statement again and sign that; the message says what did not match.",
+      "The proof is for another decision, by a key of somebody else, too old, or was used already.",
+      "Request the statement again and sign it. The message says what did not match.",
     ],
   },
   Rules: {
     illegal_transition: [
-      "The change is in a status that does not allow this, or its time is over.",
-      "Do one of `allowed`; where that is nothing, propose it again.",
+      "The status of the change does not allow this, or the change has expired.",
+      "Use one of the actions in `allowed`. If the list is empty, propose the change again.",
     ],
     already_decided: [
       "This person has approved this change already.",
-      "Nothing; their consent counts. To take it back: `POST /api/product/revoke`.",
+      "Nothing to do: the consent counts. To revoke it: `POST /api/product/revoke`.",
     ],
     mandate_not_allowed: [
-      "`policy.mandates` is absent or does not cover the bounds, or owners own a pattern in part.",
+      "`policy.mandates` is absent or does not cover the bounds, or a pattern is owned only in part.",
       "Use smaller bounds, or change the intent.",
     ],
     forbidden_target: [
-      "The target is under the intent's `forbidden_targets`.",
-      "Change it outside of the service, or the intent. The attempt is on record.",
+      "The intent's `forbidden_targets` include the target.",
+      "Change the value outside the service, or change the intent. The attempt is in the audit log.",
     ],
     consent_incomplete: [
-      "Fewer consents count than the intent in force asks for.",
-      "Have those in `missing` consent; an approved change takes further ones.",
+      "The change has fewer valid consents than the current intent requires.",
+      "Ask the people in `missing` to consent. An approved change accepts further consents.",
     ],
     approval_stale: [
-      "The stored content is not the one whose digest was consented to.",
-      "Do not apply it. Propose what is meant again, and find out who edited the store.",
+      "The stored content does not match the digest that people consented to.",
+      "Do not apply the change. Propose it again, and find out who edited the store.",
     ],
     too_many_open: [
-      "An agent has as many changes waiting as it may, or has proposed as many on this UTC day; `limit` says which.",
-      "Have some decided, withdraw some, or wait for `Retry-After`. The intent's `principals.<agent>.may` sets the limits.",
+      "An agent has reached its limit of waiting changes or of proposals per UTC day. `limit` says which.",
+      "Get some changes decided, withdraw some, or wait for `Retry-After`. The intent's `principals.<agent>.may` sets the limits.",
     ],
     target_conflict: [
-      "Another change of the same tenant and target waits or is approved (`on_conflict: block`).",
+      "Another change of the same tenant and target is waiting or approved (`on_conflict: block`).",
       "Decide the changes in `conflicts` first.",
     ],
     target_moved: [
-      "Another change was applied on the target since the consent (`on_stale: block`), the configuration sets it at another place now (`places`), or a place holds another value than a consent saw (`on_moved: block`).",
-      "Look at what the target holds now, and propose again.",
+      "Another change was applied on the target since the consent (`on_stale: block`), the configuration now names another location (`places`), or a location has another value than at the time of a consent (`on_moved: block`).",
+      "Look at the target's current value, and propose again.",
     ],
     target_drifted: [
-      "Another program set the target after the change did, so the rollback wrote nothing; `expected` and `held` are the two values. Or the configuration gives another place than the change was applied at (`places`).",
-      "Set it by hand and roll back again, or roll back with `over_drift` and a `note`.",
+      "Another program set the target after the apply, so the rollback wrote nothing; `expected` and `held` are the two values. Or the configuration names another location than at the apply (`places`).",
+      "Restore the value by hand and roll back again, or roll back with `over_drift` and a `note`.",
     ],
     rollout_in_progress: [
       "Another change is being rolled out in steps on the same target.",
-      "Wait until everybody has its value, or roll it back.",
+      "Wait until the rollout is complete, or roll it back.",
     ],
     restore_contested: [
-      "The value was restored three times within an hour, and another program changed it each time. It is possible again from `contested_until` on.",
+      "The value was restored three times within an hour, and another program changed it each time. The next restore is possible at `contested_until`.",
       "Find and stop the other program, or roll back with `over_drift`.",
     ],
     not_in_force: [
-      "The change is not attested: its release is not allowed, it is not applied, or another change holds its target.",
+      "The change cannot be attested: its release is not allowed, it is not applied, or another change set its target.",
       "Wait, or attest the change that is in force.",
     ],
     frozen: [
-      "Somebody froze applies.",
+      "Somebody has frozen all applies.",
       "Wait, or `POST /api/product/unfreeze`; `/api/state` says who froze it and why.",
     ],
     outside_window: ["The intent's `windows` are closed.", "Apply after `opens_at`."],
     content_needed: [
-      "The content that is to be erased may still be put back, or an emergency of it waits for its review.",
-      "Do what the sentence says first: review it, or roll a superseded change back.",
+      "A rollback may still need this content, or its emergency approval is not reviewed yet.",
+      "First do what the message says: review the emergency, or roll back a superseded change.",
     ],
-    task_not_completed: ["Only a completed task can be rated.", "Wait for its end."],
+    task_not_completed: ["Only a completed task can be rated.", "Wait until the task is completed."],
     promotion_not_ready: [
-      "`policy.promotion` asks that the value is applied elsewhere first.",
-      "Apply when `gates` shows no `promotion` any more.",
+      "`policy.promotion` requires that the value is applied elsewhere first.",
+      "Apply when `gates` no longer lists `promotion`.",
     ],
   },
   "Host product and operations": {
     impossible_sample: [
-      "Samples of a rollout cannot be, such as more successes than users. Nothing of the feed was taken, and the rollout holds.",
-      "Correct the feeder and feed possible numbers.",
+      "Samples of a rollout are impossible, such as more successes than users. The whole feed was rejected, and the rollout does not advance.",
+      "Correct the program that feeds the samples, and feed them again.",
     ],
     no_target_system: [
-      "No target system covers the target, kind and tenant, or its key template cannot take them.",
-      "Correct the target, or have the operator add a system to `--targets`.",
+      "No target system covers the target, kind and tenant, or its key template cannot represent them.",
+      "Correct the target, or ask the operator to add a system to `--targets`.",
     ],
     value_not_allowed: [
-      "The intent's `targets` do not allow the value (`path`, `rule`, `range`), or the target system cannot hold it.",
-      "Propose another value, as the error says.",
+      "The intent's `targets` do not allow the value (`path`, `rule`, `range`), or the target system cannot store it.",
+      "Propose a value that the message allows.",
     ],
     adapter_rejected: [
-      "The host product says beforehand that it cannot carry the change out.",
-      "Mend what the reason names; propose a corrected change where the content is at fault.",
+      "The host product reports, before anything is written, that it cannot apply the change.",
+      "Fix what the reason names. If the content is wrong, propose a corrected change.",
     ],
     adapter_failed: [
-      "The host product failed in an operation; `stage` and `host` say where, and how it was left.",
-      "Read the audit entry for the cause, mend it, ask again; nothing is half done unnoticed.",
+      "An operation on the host product failed; `stage` says in which step, and `host` in which state it was left.",
+      "Read the audit entry for the cause, fix it, and send the request again. The entry shows if the target was left changed.",
     ],
     operation_in_progress: [
-      "An operation is under way on the change or its target, or the host has not said how one ended; or an action runs.",
-      "Try again in a minute. If it stays, see that the host product answers `verify`.",
+      "An operation on the change or its target is running, or the host product has not reported how one ended, or an action is running.",
+      "Try again in a minute. If the error persists, check that the host product answers `verify`.",
     ],
     too_many_attempts: [
-      "A thousand applies of this change failed.",
-      "Find out why it cannot be applied, revoke it, and propose it again.",
+      "A thousand applies of this change have failed.",
+      "Find out why the change cannot be applied, revoke it, and propose it again.",
     ],
   },
   "Records that do not match": {
     evidence_mismatch: [
-      "The stored record does not match the audit log; nothing is decided on it.",
-      "Find out who wrote the store. `POST /api/action/run-now` with `action=rebuild` rebuilds the record from the log.",
+      "The stored record does not match the audit log, so the service does not act on it.",
+      "Find out who edited the store. `POST /api/action/run-now` with `action=rebuild` rebuilds the record from the log.",
     ],
     chain_broken: [
-      "The audit log is broken at the named entry; every governed write is rejected.",
-      "`audit/verify` says why. If the log went back, [accept the loss](operating.md#the-log-went-back); otherwise restore a backup.",
+      "The hash chain of the audit log breaks at the named entry. Every governed write is rejected.",
+      "`audit/verify` says why. If the log lost its newest entries, [accept the loss](operating.md#the-log-went-back); otherwise restore a backup.",
     ],
     checkpoint_untrusted: [
-      "As a witness: no key that is trusted for this log signed the checkpoint.",
-      "List the log's key in the file of `--witness-for`.",
+      "As a witness: the checkpoint is not signed by a key that is trusted for this log.",
+      "List the log's key in the `--witness-for` file.",
     ],
     checkpoint_inconsistent: [
-      "As a witness: the checkpoint is not shown to continue the one before.",
-      "Send the proof from the size that was cosigned last. If there is none, the log was rewritten: both checkpoints in the log show it.",
+      "As a witness: no proof shows that the checkpoint continues the previous one.",
+      "Send the consistency proof from the size that was cosigned last. If there is no such proof, the log was rewritten, and both checkpoints in the service's log show it.",
     ],
   },
   "Temporary failures": {
@@ -229,39 +229,45 @@ export const ERROR_REFERENCE = {
       "Start this instance with the newer intent, or stop it.",
     ],
     clock_behind: [
-      "The clock is more than 24 hours behind the last entry.",
-      "Set it right; if it is right, see [the way back](clock.md).",
+      "The clock is more than 24 hours behind the newest entry.",
+      "Correct the clock. If it is correct, see [how to accept it](clock.md).",
     ],
     store_unavailable: [
-      "The store cannot be written. After an operation on the host, its result is what is missing.",
-      "Read the log; free space or restore the connection. A file store starts again. The host is asked what came of it. Where it says that the store moved, use the service on the other.",
+      "The store cannot be written. If an operation on the host product had already run, only its result is unrecorded.",
+      "Read the service's log, and free disk space or restore the connection. A file store recovers without a restart. The service asks the host product for the result later. If the message says that the store was moved, use the service on the new store.",
     ],
-    store_moved: [
-      "The store was moved away, or a move of it is under way.",
-      "Send the request to the service on the new store.",
+    store_moved: ["The store was moved, or is being moved.", "Send the request to the service on the new store."],
+    store_busy: [
+      "Other processes kept the shared store busy for 5 s, or the store is being copied.",
+      "Try again after `Retry-After`.",
     ],
-    store_busy: ["Others kept the shared store busy for 5 s, or it is being copied.", "Try again after `Retry-After`."],
     too_many_streams: [
-      "All readers of `/api/events` that are served at a time are there.",
-      "Close some, or try again later.",
+      "`/api/events` already has the maximum number of readers.",
+      "Close some streams, or try again later.",
     ],
-    too_many_waiting: ["All that may wait for changes at a time do.", "Ask without `wait`, or later."],
-    too_many_tasks: ["All tasks that are kept are open.", "Submit it again when some have run."],
+    too_many_waiting: [
+      "The maximum number of requests already waits for changes.",
+      "Send the request without `wait`, or later.",
+    ],
+    too_many_tasks: [
+      "The task list is full, and every task in it is still open.",
+      "Submit the task again when some have run.",
+    ],
     cannot_start: [
-      "On a serverless host: the service could not be opened.",
-      "The sentence says why; mend it. The next request tries again.",
+      "On a serverless host: the service could not start.",
+      "Fix what the message names. The next request tries to start again.",
     ],
     interrupted: [
-      "On a Worker: the object was restarted while it answered. The change may have been made.",
-      "Look, or ask again under the same `Idempotency-Key`.",
+      "On a Worker: the object was restarted while it processed the request. The write may have happened.",
+      "Read the change, or send the request again with the same `Idempotency-Key`.",
     ],
     internal: [
-      "A fault of the service, or a commit whose outcome the database does not say.",
-      "Look the `request_id` up in the log and report it. With an `Idempotency-Key` the same request can be made again.",
+      "The service has a fault, or the database did not report the outcome of a commit.",
+      "Look the `request_id` up in the service's log and report it. With an `Idempotency-Key` you can repeat the request.",
     ],
     reads_busy: [
-      "Another reader takes the whole log (pack, export, CSV, JSONL), or too many reads that look through many records are under way.",
-      "Wait as long as `Retry-After` says. The client and the CLI do.",
+      "Another caller is reading the whole log (pack, export, CSV, JSONL), or too many large scans are running.",
+      "Wait as long as `Retry-After` says. The client and the CLI do so.",
     ],
   },
 } as const satisfies Record<string, Partial<Record<ErrorCode, CauseAndRemedy>>>;
