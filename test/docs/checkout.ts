@@ -1,18 +1,19 @@
-/** A folder that looks like a checkout after `npm ci` and a build, and the programs that npm would put on the path. */
+/** Fills a folder like a checkout after `npm ci` and a build, and another with the programs that npm puts on the path. */
 import { readdirSync, readFileSync, symlinkSync, writeFileSync, copyFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { program, quickProgram } from "../e2e/server.ts";
 import { ROOT } from "./markdown.ts";
 
-/** Generated files, and files that belong to nobody. */
-const OWN = ["dist", "data", ".git"];
+/** Entries of the checkout that are not linked. */
+const NOT_LINKED = ["dist", "data", ".git"];
 const PUBLISHED = "dist/local/ui_server.js";
 
-/** Fills both folders. */
+/** Fills `folder` as the checkout and `bin` as the folder of programs. */
 export async function fillCheckout(folder: string, bin: string): Promise<void> {
-  for (const name of readdirSync(ROOT)) if (!OWN.includes(name)) symlinkSync(join(ROOT, name), join(folder, name));
+  for (const name of readdirSync(ROOT))
+    if (!NOT_LINKED.includes(name)) symlinkSync(join(ROOT, name), join(folder, name));
   symlinkSync(dirname(dirname(await program())), join(folder, "dist"));
-  // A build that starts faster; test/package.long.test.ts starts it as it is published.
+  // A build that starts faster; test/package.long.test.ts tests the published build.
   const started = join("dist/local", basename(await quickProgram()));
   copyFileSync(join(ROOT, "local/example/product_intent.json"), join(folder, "product_intent.json"));
   const { bin: programs, scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
@@ -25,8 +26,8 @@ export async function fillCheckout(folder: string, bin: string): Promise<void> {
 }
 
 /**
- * A stand-in for npm: dependencies are installed already, and the program is built. `start` is a shell command. What
- * `npm install --prefix FOLDER` would fetch is the folder in the variable INSTALLED.
+ * Renders a script in place of npm, for a checkout that is installed and built. `start` is the shell command of `npm start`.
+ * `npm install --prefix FOLDER` links the folder in the variable INSTALLED.
  */
 const npm = (start: string): string => `#!/usr/bin/env bash
 all="$*"

@@ -1,4 +1,4 @@
-/** Everything that the documents name exists: options, variables, endpoints, error codes, scripts, imports, files, links. */
+/** Everything that the documents mention exists: options, variables, endpoints, error codes, scripts, imports, files, links. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -12,13 +12,13 @@ import { opened } from "../support/deps.ts";
 import { get } from "../support/requests.ts";
 import { fileName } from "./code.ts";
 import { listCommands } from "./commands.ts";
-import { type Document, documents, type Found, ROOT } from "./markdown.ts";
+import { type Document, documents, type TextAtLine, ROOT } from "./markdown.ts";
 import { isExported } from "./package_exports.ts";
 
 const all = documents();
 const text = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-/** All that the product's own files say. */
+/** The text of all source files of the product. */
 const sources = ["lib", "local", "handlers"]
   .flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
@@ -28,21 +28,21 @@ const sources = ["lib", "local", "handlers"]
   .map(text)
   .join("\n");
 
-const lines = ({ prose, blocks }: Document): Found[] => [
+const lines = ({ prose, blocks }: Document): TextAtLine[] => [
   ...prose,
   ...blocks.flatMap((block) => block.text.split("\n").map((line, index) => ({ line: block.line + index, text: line }))),
 ];
 
-/** A thing that a document names. */
+/** A name in a document, such as an option or a path. */
 interface Claim {
   document: Document;
   line: number;
-  /** Contents of the pattern's groups. */
+  /** The groups of the pattern that found it. */
   parts: string[];
 }
 
-/** Names in the documents that match a pattern. */
-const named = (pattern: RegExp, where: (document: Document) => Found[] = lines): Claim[] =>
+/** Finds the names in the documents that match a pattern. */
+const findClaims = (pattern: RegExp, where: (document: Document) => TextAtLine[] = lines): Claim[] =>
   all.flatMap((document) =>
     where(document).flatMap(({ line, text }) =>
       [...text.matchAll(pattern)].map(([whole, ...parts]) => ({
@@ -53,18 +53,18 @@ const named = (pattern: RegExp, where: (document: Document) => Found[] = lines):
     ),
   );
 
-/** All of them must hold; `least` shows that the pattern finds any. */
-function allHold(claims: Claim[], holds: (claim: Claim) => boolean, least: number): void {
-  const wrong = claims.filter((claim) => !holds(claim));
+/** Requires that every claim is true and that there are at least `minCount` claims. */
+function requireTrue(claims: Claim[], isTrue: (claim: Claim) => boolean, minCount: number): void {
+  const wrong = claims.filter((claim) => !isTrue(claim));
   expect(
     wrong.map(({ document, line, parts }) => `${document.path}:${line}: ${parts.filter(Boolean).join(" ")}`),
   ).toEqual([]);
-  expect(claims.length).toBeGreaterThanOrEqual(least);
+  expect(claims.length).toBeGreaterThanOrEqual(minCount);
 }
 
-test("a code span ends on its line", () => {
-  allHold(
-    named(/^.*`.*$/g, ({ prose }) => prose),
+test("every code span ends on its line", () => {
+  requireTrue(
+    findClaims(/^.*`.*$/g, ({ prose }) => prose),
     ({ parts: [line] }) => line!.split("`").length % 2 === 1,
     200,
   );
@@ -73,55 +73,58 @@ test("a code span ends on its line", () => {
 const scripts: Record<string, string> = packageJson.scripts;
 
 /** npm's own commands. */
-const OF_NPM = ["cache", "ci", "install", "pack"];
+const NPM_COMMANDS = ["cache", "ci", "install", "pack"];
 
-test("npm scripts", () => {
-  allHold(
-    named(/\bnpm (?:run )?([a-z][\w:]*)/g),
-    ({ parts: [name] }) => OF_NPM.includes(name!) || name! in scripts,
+test("npm scripts in the documents exist", () => {
+  requireTrue(
+    findClaims(/\bnpm (?:run )?([a-z][\w:]*)/g),
+    ({ parts: [name] }) => NPM_COMMANDS.includes(name!) || name! in scripts,
     10,
   );
 });
 
-/** The source of a script's or a bin's program. */
+/** Source files of the npm scripts and the package's programs, by name. */
 const programs = Object.fromEntries([
   ...Object.entries(scripts).map(([name, script]) => [`npm ${name}`, / (\S+\.mjs)/.exec(script)?.[1]]),
   ...Object.entries(packageJson.bin).map(([name, file]) => [name, file.replace(/^dist\//, "").replace(/\.js$/, ".ts")]),
 ]) as Record<string, string | undefined>;
 
-/** The options of every verb of the command line. */
-const ofVerbs = commandLine(async () => {}, { out: () => {}, err: () => {} })
+/** Options of all verbs of the command line. */
+const verbOptions = commandLine(async () => {}, { out: () => {}, err: () => {} })
   .commands.flatMap((command) => [command, ...command.commands])
   .flatMap(({ options }) => options.map(({ long }) => long))
   .concat("--help", "--version");
 
-/** The text of each source, read once. */
+/** Cache of source texts by path. */
 const read = new Map<string, string>();
 const textOf = (path: string): string => read.get(path) ?? read.set(path, text(path)).get(path)!;
 
-/** Returns whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
-function takes(program: string, option: string): boolean {
+/** Returns whether a program of the project has an option, by its help or its call of `parseArgs`. */
+function hasOption(program: string, option: string): boolean {
   if (["ui_server", "npm start", "npm dev"].includes(program))
     return ["help", "version", "check-intent", "scenarios", ...Object.values(TABLE).map(({ flag }) => flag)].includes(
       option,
     );
   if (program === "countersign")
-    return ofVerbs.includes(`--${option}`) || ["ui_server", "countersign-verify"].some((other) => takes(other, option));
+    return (
+      verbOptions.includes(`--${option}`) ||
+      ["ui_server", "countersign-verify"].some((other) => hasOption(other, option))
+    );
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);
   return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(textOf(source));
 }
 
-/** The program of a command, if it is one of ours. */
-function programOf(command: string): string | undefined {
+/** Returns the program of a command, if it belongs to the project. */
+function findProgram(command: string): string | undefined {
   const words = command.replace(/^(?:\w+=\S* +)+/, "").split(/\s+/);
-  if (words[0] === "npm" && OF_NPM.includes(words[1]!)) return undefined;
+  if (words[0] === "npm" && NPM_COMMANDS.includes(words[1]!)) return undefined;
   if (words[0] === "npm") return `npm ${words[1] === "run" ? words[2] : words[1]}`;
   const program = ["node", "python3"].includes(words[0]!) ? words[1]! : words[0]!;
   const built = Object.entries(packageJson.bin).find(([, file]) => file === program)?.[0];
   return built ?? (program in programs || existsSync(join(ROOT, program)) ? program : undefined);
 }
 
-test("options", () => {
+test("options in the documents exist", () => {
   const optionsIn = (command: string) =>
     [...command.matchAll(/(?<=\s|^)--([a-z][a-z-]+)/g)].map(([, option]) => option!);
   const wrong: string[] = [];
@@ -130,7 +133,7 @@ test("options", () => {
     const commands = [...blocks.flatMap((block) => listCommands(block) ?? []), ...spans];
     for (const { line, text } of commands)
       for (const command of text.split(/&&|[|;\n](?! +-)/)) {
-        const program = command.trim().startsWith("--") ? undefined : programOf(command.trim());
+        const program = command.trim().startsWith("--") ? undefined : findProgram(command.trim());
         const candidates = command.trim().startsWith("--")
           ? Object.keys(programs)
           : program === undefined
@@ -139,7 +142,7 @@ test("options", () => {
         if (candidates.length === 0) continue;
         for (const option of optionsIn(command)) {
           count++;
-          if (!candidates.some((each) => takes(each, option))) wrong.push(`${path}:${line}: --${option}`);
+          if (!candidates.some((each) => hasOption(each, option))) wrong.push(`${path}:${line}: --${option}`);
         }
       }
   }
@@ -147,12 +150,12 @@ test("options", () => {
   expect(count).toBeGreaterThan(50);
 });
 
-test("variables", () => {
+test("environment variables in the documents exist", () => {
   const ofOptions = Object.values(TABLE).map(({ flag }) => toVariableName(flag));
   const secrets = [...text("local/options.ts").matchAll(/\b(?:readTokenVariable|readSecret)\((?:env, )?"(SVC_\w+)"/g)];
   const fromFiles = secrets.map(([, name]) => `${name}_FILE`);
   const known = new Set([...ofOptions, ...fromFiles, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
-  allHold(named(/\bSVC_[A-Z]\w*/g), ({ parts: [name] }) => known.has(name!), 40);
+  requireTrue(findClaims(/\bSVC_[A-Z]\w*/g), ({ parts: [name] }) => known.has(name!), 40);
 });
 
 let openapi: OpenApi;
@@ -160,7 +163,7 @@ beforeAll(async () => {
   openapi = await (await app(await opened())(get("/openapi.json"))).json();
 });
 
-/** The operations of a path as documents write it: `/api/product/changes/<id>`, `…/{change_id}`, `…/$change_id`. */
+/** Returns the operations of a path in any notation: `/api/product/changes/<id>`, `…/{change_id}`, `…/$change_id`. */
 const operationsAt = (path: string) => {
   const pattern = new RegExp(`^${path.replaceAll(/<\w+>|:\w+|chg_\w+|\{\w+\}|\$\w+/g, "\\{\\w+\\}")}$`);
   return Object.entries(openapi.paths).flatMap(([template, operations]) =>
@@ -168,11 +171,11 @@ const operationsAt = (path: string) => {
   );
 };
 
-test("endpoints", () => {
-  const claims = named(
+test("endpoints in the documents exist", () => {
+  const claims = findClaims(
     /(?:\b(GET|POST) )?(\/api\/[\w/<>:{}$-]*[\w}]>?|\/(?:livez|readyz|openapi\.json)\b)(?!.*(?<=\bapi=\S*)$)/g,
   );
-  allHold(
+  requireTrue(
     claims,
     ({ parts: [method, path] }) =>
       operationsAt(path!).some((operations) => !method || method.toLowerCase() in operations),
@@ -180,8 +183,8 @@ test("endpoints", () => {
   );
 });
 
-test("parameters of endpoints", () => {
-  const claims = named(/(\/api\/[\w/<>:-]+)\?([^\s`'"|]+)/g).flatMap((claim) =>
+test("parameters of endpoints in the documents exist", () => {
+  const claims = findClaims(/(\/api\/[\w/<>:-]+)\?([^\s`'"|]+)/g).flatMap((claim) =>
     [...claim.parts[1]!.matchAll(/(?:^|[&[])([a-z_]+)(?==)/g)].map(([, name]) => ({
       ...claim,
       parts: [claim.parts[0]!, name!],
@@ -189,66 +192,69 @@ test("parameters of endpoints", () => {
   );
   const parametersAt = (path: string) =>
     operationsAt(path).flatMap((operations) => Object.values(operations).flatMap(({ parameters = [] }) => parameters));
-  allHold(claims, ({ parts: [path, name] }) => parametersAt(path!).some((parameter) => parameter.name === name), 8);
+  requireTrue(claims, ({ parts: [path, name] }) => parametersAt(path!).some((parameter) => parameter.name === name), 8);
 });
 
-test("error codes and their statuses", () => {
-  allHold(
-    named(/\b([45]\d\d) `([a-z_]+)`/g),
+test("error codes in the documents have the right status", () => {
+  requireTrue(
+    findClaims(/\b([45]\d\d) `([a-z_]+)`/g),
     ({ parts: [status, code] }) =>
       (httpStatus(code as ErrorCode) ?? Number(status)) === Number(status) && sources.includes(`"${code}"`),
     20,
   );
 });
 
-test("metrics and tables", () => {
-  // Metrics of the records are listed without what all names begin with.
+test("metrics in the documents exist", () => {
+  // The source lists metrics of the records without the common prefix.
   const inTable = (name: string): RegExp => new RegExp(`^ +${name.replace("countersign_", "")}: "`, "m");
-  allHold(
-    named(/`(countersign_[a-z_]+)`/g),
+  requireTrue(
+    findClaims(/`(countersign_[a-z_]+)`/g),
     ({ parts: [name] }) => sources.includes(name!) || inTable(name!).test(sources),
     3,
   );
 });
 
-test("imports of the package", () => {
-  const claims = named(/["`](countersign(?:\/[\w/*]+)?)["`]/g);
-  allHold(claims, ({ parts: [name] }) => isExported(name!), 10);
+test("imports of the package in the documents exist", () => {
+  const claims = findClaims(/["`](countersign(?:\/[\w/*]+)?)["`]/g);
+  requireTrue(claims, ({ parts: [name] }) => isExported(name!), 10);
 });
 
-/** The folders of the checkout; what lies in `data`, the service made when it was run here. */
+/** Folders of the checkout, without `data`, which a running service creates. */
 const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() && entry.name !== "data" ? entry.name : [],
 );
 
-/** Files that the documents let a reader write: `// hono.ts`. */
+/** Files that blocks of the documents create: `// hono.ts`. */
 const written = new Set(all.flatMap(({ blocks }) => blocks.map(fileName)));
 
-/** Returns the source of a built file. */
-const sourcesOf = (path: string): string[] => [
+/** Returns the possible sources of a built file. */
+const listSources = (path: string): string[] => [
   path.replace(/^dist\/(?=handlers|lib|local)/, "").replace(/\.js$/, ".ts"),
   path.replace(/^dist\/(?:edge|lambda)\//, "handlers/").replace(/(?:\/index)?\.m?js$/, ".ts"),
 ];
 
-test("files", () => {
+test("files that the documents mention exist", () => {
   const deployed = text("template.yaml") + text("docs/wrangler.jsonc");
-  const claims = named(/^((?:[\w.-]+\/)+[\w.-]*|[\w-]+\.(?:py|ts|mjs|ya?ml|jsonc))$/g, ({ spans }) => spans).filter(
-    ({ parts: [path] }) => !path!.includes("/") || FOLDERS.includes(path!.split("/")[0]!),
-  );
-  allHold(
+  const claims = findClaims(
+    /^((?:[\w.-]+\/)+[\w.-]*|[\w-]+\.(?:py|ts|mjs|ya?ml|jsonc))$/g,
+    ({ spans }) => spans,
+  ).filter(({ parts: [path] }) => !path!.includes("/") || FOLDERS.includes(path!.split("/")[0]!));
+  requireTrue(
     claims,
     ({ document, parts: [path] }) =>
       written.has(path!) ||
-      [path!, join(dirname(document.path), path!), ...sourcesOf(path!)].some((each) => existsSync(join(ROOT, each))) ||
+      [path!, join(dirname(document.path), path!), ...listSources(path!)].some((each) =>
+        existsSync(join(ROOT, each)),
+      ) ||
       (path!.startsWith("dist/") && deployed.includes(path!)),
     15,
   );
 });
 
-test("links", () => {
+test("links in the documents have a target", () => {
   const claims = all.flatMap((document) => document.links.map(({ line, text }) => ({ document, line, parts: [text] })));
   const within = claims.filter(({ parts: [target] }) => !/^[a-z]+:/.test(target!));
-  allHold(
+  requireTrue(
     within,
     ({ document, parts: [target] }) => {
       const [file = "", anchor] = target!.split("#") as [string, string | undefined];
@@ -261,7 +267,7 @@ test("links", () => {
   );
 });
 
-test("every page of the manual is reached from README", () => {
+test("every page of the manual can be reached from README", () => {
   const reached = new Set(["README.md"]);
   for (const path of reached)
     for (const { text } of all.find((document) => document.path === path)?.links ?? [])

@@ -1,4 +1,4 @@
-/** The TypeScript of the documents is right by the sources; test/package.long.test.ts holds it to what is published. */
+/** The TypeScript in the documents compiles with the sources; test/package.long.test.ts compiles it with the package. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,8 +9,8 @@ import tsconfig from "../../tsconfig.json" with { type: "json" };
 import { writeCode } from "./code.ts";
 import { ROOT } from "./markdown.ts";
 
-/** Sources of the package's exports. */
-function paths(): Record<string, string[]> {
+/** Returns the compiler's `paths` from the package's exports to their sources. */
+function exportPaths(): Record<string, string[]> {
   const typed = Object.entries(packageJson.exports).flatMap(([name, target]) =>
     typeof target === "object" ? [[name, target.types] as const] : [],
   );
@@ -22,17 +22,17 @@ function paths(): Record<string, string[]> {
   );
 }
 
-/** One compilation of all of it: the figures of its errors are the documents' own lines. */
-test("the code of the documents is well typed", async () => {
+/** All code is compiled together; line numbers in the errors are those of the documents. */
+test("the code in the documents compiles", async () => {
   const folder = mkdtempSync(join(tmpdir(), "countersign-code-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const compilerOptions = {
     ...tsconfig.compilerOptions,
-    ...{ rootDir: "/", noUnusedLocals: false, resolveJsonModule: true, paths: paths() },
+    ...{ rootDir: "/", noUnusedLocals: false, resolveJsonModule: true, paths: exportPaths() },
   };
-  // Declarations of a Worker's own types, of a package that has none, of what the build puts in place, and of the collections
-  // of rooms that no document imports.
+  // Declarations that no document imports: types of Workers, of an untyped package and of built files, and the collections of
+  // some rooms.
   const ambient = [
     "lib/link/peer_records.ts",
     "lib/targets/effects.ts",

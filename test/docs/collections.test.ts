@@ -1,4 +1,4 @@
-/** Holds the pages about collections to the schema; UPDATE_GOLDEN=1 writes the reference again. */
+/** docs/collections.md is generated from the schema; UPDATE_GOLDEN=1 updates it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
@@ -22,8 +22,8 @@ const writers = ({ writer, also = [] }: Pick<RecordSchema, "writer" | "also">): 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** The reference as it should be. */
-const reference = (): Promise<string> =>
+/** Renders the page. */
+const renderPage = (): Promise<string> =>
   format(
     `# Collections
 
@@ -64,8 +64,8 @@ ${table(
     { parser: "markdown", printWidth: 120 },
   );
 
-test("the reference of collections is made from the schema", async () => {
-  const page = await reference();
+test("the reference of collections is generated from the schema", async () => {
+  const page = await renderPage();
   if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(REFERENCE, page);
   expect(readFileSync(REFERENCE, "utf8").split("\n")).toEqual(page.split("\n"));
 });

@@ -19,14 +19,14 @@ interface Panel {
 const panelsOf = (name: string): Panel[] => JSON.parse(readFileSync(file(name), "utf8")).panels;
 const alerts = readFileSync(file("alerts.yml"), "utf8");
 
-/** A store on disk reports its faults and its free space. */
+/** A store that reports faults and free space, as a store on disk does. */
 const store = {
   ...memoryStore(),
   faults: () => ({ writes: null, damaged: [], lost: null, compaction: null, free_bytes: 5e9 }),
 };
 
-/** Returns every metric name that the service can show, with those of a histogram's parts. */
-async function shown(): Promise<Set<string>> {
+/** Returns the names of all metrics of the service, including the parts of histograms. */
+async function listMetricNames(): Promise<Set<string>> {
   const metrics = processMetrics("1");
   const service = await openOperations({
     metrics,
@@ -43,20 +43,21 @@ async function shown(): Promise<Set<string>> {
   return new Set(text.split("\n").flatMap((line) => /^(\w+)[{ ]/.exec(line)?.[1] ?? []));
 }
 
-const named = (expression: string): string[] => expression.match(/\b(?:countersign|nodejs|process)_\w+/g) ?? [];
+const findMetricNames = (expression: string): string[] =>
+  expression.match(/\b(?:countersign|nodejs|process)_\w+/g) ?? [];
 
 test("every metric of the dashboards exists", async () => {
   const panels = DASHBOARDS.flatMap(panelsOf).filter(({ datasource }) => datasource?.type === "prometheus");
-  const names = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => named(expr)));
+  const names = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => findMetricNames(expr)));
   expect(names.length).toBeGreaterThan(20);
-  const known = await shown();
+  const known = await listMetricNames();
   expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
 test("every metric of the alert rules exists", async () => {
-  const names = [...alerts.matchAll(/expr: (.+)/g)].flatMap(([, expression]) => named(expression!));
+  const names = [...alerts.matchAll(/expr: (.+)/g)].flatMap(([, expression]) => findMetricNames(expression!));
   expect(names.length).toBeGreaterThan(10);
-  const known = await shown();
+  const known = await listMetricNames();
   expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
@@ -71,7 +72,7 @@ test("every alert rule says what to do", () => {
   expect(rules.filter((rule) => !/^ {10}action: \S.{40,}$/m.test(rule))).toEqual([]);
 });
 
-test.each(DASHBOARDS)("panels of %s have ids of their own and do not overlap", (name) => {
+test.each(DASHBOARDS)("panels of %s have unique ids and do not overlap", (name) => {
   const panels = panelsOf(name);
   const ids = panels.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
@@ -87,7 +88,7 @@ test.each(DASHBOARDS)("panels of %s have ids of their own and do not overlap", (
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) process.stderr.write("promtool is not on PATH: the alert rules are not run\n");
 
-test.skipIf(!hasPromtool)("the alert rules do what their tests say", () => {
+test.skipIf(!hasPromtool)("the alert rules pass their tests", () => {
   const run = spawnSync("promtool", ["test", "rules", fileURLToPath(file("alerts_test.yml"))], { encoding: "utf8" });
   expect(run.stdout + run.stderr).toMatch(/SUCCESS\s*$/);
   expect(run.status).toBe(0);

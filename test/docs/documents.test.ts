@@ -1,18 +1,18 @@
 /**
- * README and the manual, run as they stand: every command, program and example in them, in their order, in a folder that
- * looks like a checkout. What a fenced block is:
+ * Runs README and the manual as written: every command, program and example, in order, in a folder that looks like a
+ * checkout. Kinds of fenced blocks:
  *
- * - `console`: commands behind `$ `, and what came of each. `…` is anything; JSON is compared by its members; an id, a hash
- *   or a port that is shown stands for that of the run, in the commands that follow too.
- * - `sh`: commands that end with 0, or with what the comment above them says: `# …, exit code 2`.
- * - `js`, `ts`: a file where the first line names one (`// hono.ts`), else a program that is run. `ts` is type-checked, and
- *   a file of it lies there compiled too, as `tsc` would leave it: `hono.js`.
- * - `text`: a figure. Nothing is done with it.
- * - anything else, `json insight`: an example, for the reader of that name in `stages`.
+ * - `console`: commands behind `$ `, each with its output. `…` matches any text; JSON is compared by its members; shown ids,
+ *   hashes and ports are replaced by those of the run, in later commands too.
+ * - `sh`: commands that end with 0, or with the exit code in the comment above them: `# …, exit code 2`.
+ * - `js`, `ts`: a file if the first line names one (`// hono.ts`), else a program that is run. `ts` is type-checked, and a
+ *   file is also compiled, as `tsc` does: `hono.js`.
+ * - `text`: a figure, which is ignored.
+ * - anything else, such as `json insight`: an example for the reader of that name in `stages`.
  *
- * A comment before a block says what is special: `<!-- not run: needs an AWS account -->`, `<!-- keeps running on 8420 -->`
- * (its last command does, on a free port that stands for this one), `<!-- keeps running -->` (it does when it has written
- * what is shown). `stages` holds what else a document stands on: servers, addresses, further tests.
+ * Marks in a comment before a block: `<!-- not run: needs an AWS account -->`; `<!-- keeps running on 8420 -->`: the last
+ * command keeps running, on a free port in place of 8420; `<!-- keeps running -->`: the last command keeps running, and is
+ * ready when it has printed the shown output. `stages` lists further requirements: servers, addresses, additional tests.
  */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LONG } from "../support/length.ts";
 import { documents } from "./markdown.ts";
 import { stages } from "./stages/index.ts";
-import { openStory, type Story, whyNotRun } from "./story.ts";
+import { openStory, type Story, notRunReason } from "./story.ts";
 
 const isOnPath = (program: string): boolean =>
   process.env["PATH"]!.split(delimiter).some((folder) => existsSync(join(folder, program)));
@@ -38,9 +38,9 @@ for (const document of documents()) {
     continue;
   }
   const runnable = blocks.filter((block) => {
-    const why = whyNotRun(block);
-    if (why !== undefined) notRun.push(`${document.path}:${block.line}: ${why}`);
-    return why === undefined;
+    const reason = notRunReason(block);
+    if (reason !== undefined) notRun.push(`${document.path}:${block.line}: ${reason}`);
+    return reason === undefined;
   });
 
   describe(document.path, () => {
@@ -52,7 +52,7 @@ for (const document of documents()) {
     });
     afterAll(() => story?.close());
     const step = (name: string, check: (story: Story) => unknown) =>
-      test(name, ({ skip }) => (story ? check(story) : skip("what it stands on is not here")));
+      test(name, ({ skip }) => (story ? check(story) : skip("its requirements are missing here")));
 
     for (const block of runnable)
       step(`line ${block.line}: ${block.text.split("\n")[0]}`, async (story) => {
@@ -62,7 +62,9 @@ for (const document of documents()) {
         brokeAt = undefined;
       });
     afterwards?.(() => story!);
-    step("what something else stands for here occurs in it", ({ standIns }) => expect(standIns.unused()).toEqual([]));
+    step("every text with a replacement occurs in the document", ({ standIns }) =>
+      expect(standIns.unused()).toEqual([]),
+    );
   });
 }
 

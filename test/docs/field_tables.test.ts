@@ -1,4 +1,4 @@
-/** Tables of members, settings, rooms and files are made from their reference, which has each that the code has. */
+/** Tables of members, settings, rooms and files are generated from their references, which list all of the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ import { ACT_MEMBERS, STATEMENT_MEMBERS } from "./reference/statement_members.ts
 import { RECORD_PARTS } from "./reference/telemetry_fields.ts";
 import { TRUST_CORE } from "./reference/trust_core.ts";
 
-test("the tables of members of statements are made from the reference", () =>
+test("the tables of members of statements are generated from the reference", () =>
   checkPage("docs/consent.md", (text) =>
     replaceTables(
       text,
@@ -22,16 +22,16 @@ test("the tables of members of statements are made from the reference", () =>
     ),
   ));
 
-test("the table of bounds of a mandate is made from the reference", () =>
+test("the table of bounds of a mandate is generated from the reference", () =>
   checkPage("docs/mandates.md", (text) => replaceTables(text, renderFields(BOUND_REFERENCE, ["Bound", "Meaning"]))));
 
-test("the table of fields of a scenario is made from the reference", () =>
+test("the table of fields of a scenario is generated from the reference", () =>
   checkPage("docs/intent.md", (text) => {
     const rows = Object.entries(SCENARIO_FIELDS).map(([name, cells]) => [`\`${name}\``, ...cells]);
     return replaceTables(text, renderTable(["Field", "Value", "Meaning"], ["---", "---", "---"], ...rows));
   }));
 
-test("the table of parts of a log record has each attribute of the export", async () => {
+test("the table of parts of a log record lists each attribute of the export", async () => {
   const code = readFileSync(join(ROOT, "lib/operations/audit_export/records.ts"), "utf8");
   const attributes = [...code.matchAll(/^ +"([a-z.]+)":/gm)].map(([, name]) => name!);
   expect(attributes.length).toBeGreaterThan(5);
@@ -41,7 +41,7 @@ test("the table of parts of a log record has each attribute of the export", asyn
   );
 });
 
-test("the table of rooms names each room of lib in the order of imports", async () => {
+test("the table of rooms lists each room of lib in the order of imports", async () => {
   expect(Object.keys(ROOM_PURPOSES)).toEqual(ROOMS);
   await checkPage("docs/architecture.md", (text) =>
     replaceTables(text, renderFields(ROOM_PURPOSES, ["Room", "Purpose"])),
@@ -57,7 +57,7 @@ test("the table of the trust core links to each of its files", () =>
     return replaceTables(text, renderTable(["File", "Content"], ["---", "---"], ...rows));
   }));
 
-test("the tables of hosts have each setting that their code reads", async () => {
+test("the tables of hosts list each setting that their code reads", async () => {
   const code = readdirSync(join(ROOT, "lib/hosts"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .map((path) => readFileSync(join(ROOT, "lib/hosts", path), "utf8"));

@@ -1,4 +1,4 @@
-/** The tests of the documents notice what they must notice. */
+/** The harness that runs the documents detects wrong documents. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const HASH = "a1".repeat(32);
 const differs = (shown: string, actual: unknown, standIns = new StandIns()): boolean =>
   difference(shown, typeof actual === "string" ? actual : JSON.stringify(actual), standIns) !== undefined;
 
-describe("what is shown is what came", () => {
+describe("the shown text matches the actual output", () => {
   test.each<[string, unknown]>([
     ['{"a":1,"b":[true,null]}', { b: [true, null], a: 1 }],
     ['{"a":1, …}', { a: 1, b: 2 }],
@@ -35,7 +35,7 @@ describe("what is shown is what came", () => {
   ])("%s", (shown, actual) => expect(differs(shown, actual)).toBe(false));
 });
 
-describe("what is shown is not what came", () => {
+describe("the shown text does not match the actual output", () => {
   test.each<[string, unknown]>([
     ['{"status":"applied", …}', { status: "approved" }],
     ['{"a":1}', { a: 2 }],
@@ -56,7 +56,7 @@ describe("what is shown is not what came", () => {
   ])("%s", (shown, actual) => expect(differs(shown, actual)).toBe(true));
 });
 
-test("what was learnt is put into commands, shortened or not", () => {
+test("values of this run replace the shown ones in commands, also shortened ones", () => {
   const standIns = new StandIns();
   expect(differs(`{"change_id":"${ID}","hash":"2cf4e899…"}`, { change_id: HERE, hash: HASH }, standIns)).toBe(false);
   expect(standIns.put(`-d change_id=${ID} 'head=2cf4e899…'`)).toBe(`-d change_id=${HERE} 'head=${HASH}'`);
@@ -66,7 +66,7 @@ test("what was learnt is put into commands, shortened or not", () => {
   expect(differs(`{"change_id":"${ID}"}`, { change_id: HERE.replace("7", "8") }, standIns)).toBe(true);
 });
 
-test("what is given is reported when it is not used", () => {
+test("a given replacement that is not used is reported", () => {
   const standIns = new StandIns();
   standIns.give("https://crm.example", "http://127.0.0.1:1");
   standIns.give("db.internal", "127.0.0.1");
@@ -78,7 +78,7 @@ test("what is given is reported when it is not used", () => {
 const FENCE = "```";
 const read = (...lines: string[]) => parse("x.md", lines.join("\n"));
 
-test("a document's blocks, marks, headings, links and spans are read", () => {
+test("the blocks, marks, headings, links and code spans of a document are parsed", () => {
   const document = read(
     "# A `b` [c](d.md)",
     "# A b c",
@@ -112,7 +112,7 @@ test("a document's blocks, marks, headings, links and spans are read", () => {
 const commands = (language: string, ...lines: string[]) =>
   listCommands(read(`${FENCE}${language}`, ...lines, FENCE).blocks[0]!);
 
-test("a session is commands and what came; a script is commands and their exit codes", () => {
+test("a session is parsed into commands and output, a script into commands and exit codes", () => {
   expect(commands("console", "$ a \\", "  b", "1", "", "2", "", "$ c <<E", "d", "E")).toEqual([
     { line: 2, text: "a \\\n  b", status: 0, output: "1\n\n2" },
     { line: 8, text: "c <<E\nd\nE", status: 0, output: "" },
@@ -125,7 +125,7 @@ test("a session is commands and what came; a script is commands and their exit c
   expect(() => commands("sh", "a 'b")).toThrow("line 2: this command does not end");
 });
 
-test("a shell keeps what is set, tells how commands end, and ends what keeps running", async () => {
+test("a shell keeps variables, returns exit codes and output, and ends background programs", async () => {
   const folder = mkdtempSync(join(tmpdir(), "countersign-shell-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const shell = new Shell(folder, folder, { PATH: process.env["PATH"]! });
@@ -140,7 +140,7 @@ test("a shell keeps what is set, tells how commands end, and ends what keeps run
   await shell.close();
 });
 
-test("a story says where it breaks", async () => {
+test("a story reports the line of each failure", async () => {
   const document = read(
     ...[`${FENCE}console`, "$ echo 1", "2", FENCE],
     ...[`${FENCE}sh`, "true", "false", FENCE],

@@ -1,4 +1,4 @@
-/** The rules of the project's language find what they name, and leave plain English alone. */
+/** The language check finds faulty wording and accepts plain English. */
 import { expect, test } from "vitest";
 // @ts-expect-error a script without types
 import * as rules from "../../.ci/language/rules.mjs";
@@ -18,7 +18,7 @@ test.each([
   ["lib/a.ts", "export function whyNot(): void {", 2],
   ["lib/a.ts", "export const whileBusy = (work: Work) => work;", 1],
   ["lib/a.ts", "export interface Evaluated {", 1],
-])("%s: %s has faults of language", (file, line, count) => {
+])("%s: %s is reported", (file, line, count) => {
   expect(findFaults(file, line)).toHaveLength(count);
 });
 
@@ -32,6 +32,6 @@ test.each([
   ["test/a.test.ts", "const refused = 1;"],
   ["lib/a.ts", "export const entryHash = (entry: AuditEntry) => entry.current_hash;"],
   ["lib/a.ts", "export type Need = string;"],
-])("%s: %s is plain", (file, line) => {
+])("%s: %s is accepted", (file, line) => {
   expect(findFaults(file, line)).toEqual([]);
 });

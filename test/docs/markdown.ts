@@ -1,49 +1,49 @@
-/** A Markdown document as its tests read it: fenced blocks, headings, links and code spans, each with its line. */
+/** Parses a Markdown document: fenced blocks, headings, links and code spans, each with its line. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** The folder that documents name files from. */
+/** The root of the checkout; documents name files relative to it. */
 export const ROOT = join(import.meta.dirname, "../..");
 
-/** The text between the fences. */
+/** A fenced block. */
 export interface Block {
   /** Number of the first line of code, from 1. */
   line: number;
-  /** All that stands behind the fence: the language, and what it is an example of (`json intent`). */
+  /** The text behind the fence: the language, and the kind of an example (`json intent`). */
   info: string;
   language: string;
   text: string;
-  /** The HTML comments directly before it. */
+  /** The HTML comments directly before the block. */
   marks: string[];
 }
 
-/** Text with its line. */
-export interface Found {
+/** A text with its line. */
+export interface TextAtLine {
   line: number;
   text: string;
 }
 
 /** A document. */
 export interface Document {
-  /** From the root. */
+  /** Relative to the root. */
   path: string;
   blocks: Block[];
-  /** Names that an anchor can have. */
+  /** Anchors of the headings. */
   anchors: Set<string>;
   /** The targets of links and images. */
-  links: Found[];
+  links: TextAtLine[];
   /** Texts in backticks. */
-  spans: Found[];
+  spans: TextAtLine[];
   /** The lines outside of fences and comments. */
-  prose: Found[];
+  prose: TextAtLine[];
 }
 
 const FENCE = /^( *)(`{3,}|~{3,})\s*([^`]*?)\s*$/;
 const COMMENT = /<!--\s*([^]*?)\s*-->/g;
-/** A block that is a file near the document, which it links to: `code: ts, mounting/express.ts`. */
+/** Matches a mark for a file that is read as a block of the document: `code: ts, mounting/express.ts`. */
 const CODE_FILE = /^code: (.+), (\S+)$/;
 
-/** The documents that are tested: those at the root, the manual, and the pages it leads to. */
+/** Reads the tested documents: those at the root, the manual, and the pages that it links to. */
 export function documents(): Document[] {
   const paths = [
     ".",
@@ -68,7 +68,7 @@ export function documents(): Document[] {
 export function parse(path: string, text: string): Document {
   const lines = text.split("\n");
   const blocks: Block[] = [];
-  const prose: Found[] = [];
+  const prose: TextAtLine[] = [];
   let marks: string[] = [];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!;
@@ -116,7 +116,7 @@ export function parse(path: string, text: string): Document {
 }
 
 /** As GitHub makes them: lower case, no punctuation, hyphens for spaces; a second one of a name gets a number. */
-function anchorsOf(headings: Found[]): Set<string> {
+function anchorsOf(headings: TextAtLine[]): Set<string> {
   const anchors = new Set<string>();
   for (const { text } of headings) {
     const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { ROOT } from "./markdown.ts";
 
-/** Each exported name, which may hold a `*`, with the path of its source. */
+/** Each exported name, which may contain a `*`, with the path of its source. */
 export const EXPORTED: [name: string, source: string][] = Object.entries(packageJson.exports).flatMap(
   ([name, target]): [string, string][] =>
     typeof target === "string"

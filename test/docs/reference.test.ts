@@ -1,4 +1,4 @@
-/** The reference pages say of each code, field and event what the code says; UPDATE_GOLDEN=1 writes their tables again. */
+/** The tables of the reference pages list every code, field and event of the code; UPDATE_GOLDEN=1 updates them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -29,7 +29,7 @@ import { bare, listRows } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
 
-test("the tables of errors are made from the reference", () =>
+test("the tables of errors are generated from the reference", () =>
   checkPage("docs/errors.md", (text) => {
     const [intro, ...sections] = text.split(/^(?=## )/m);
     const page = sections.map((section) => {
@@ -46,7 +46,7 @@ test("the tables of errors are made from the reference", () =>
     return [intro, ...page].join("");
   }));
 
-test("the tables of entries and events are made from the reference", () =>
+test("the tables of entries and events are generated from the reference", () =>
   checkPage("docs/audit_log.md", (text) => {
     const events = Object.entries(EVENT_REFERENCE).map(([event, columns]) => [`\`${event}\``, ...columns]);
     const fields = Object.entries(entrySchema().shape).map(([name, { description = "" }]) => [
@@ -61,13 +61,13 @@ test("the tables of entries and events are made from the reference", () =>
     return text.replaceAll(new RegExp(GENERATED, "g"), () => tables.shift()!);
   }));
 
-test("the table of notifications is made from the reference", () =>
+test("the table of notifications is generated from the reference", () =>
   checkPage("docs/notifications.md", (text) => {
     const rows = NOTIFICATION_TYPES.map((type) => [`\`${type}\``, NOTIFICATION_REFERENCE[type]]);
     return text.replace(GENERATED, () => renderTable(["`type`", "When"], ["---", "---"], ...rows));
   }));
 
-test("the table of exit codes is made from the command line", () =>
+test("the table of exit codes is generated from the command line", () =>
   checkPage("docs/cli.md", (text) => {
     const rows = Object.values(EXITS).map(([code, meaning]) => [String(code), meaning]);
     return text.replace(GENERATED, () => renderTable(["Exit code", "Meaning"], ["---", "---"], ...rows));
@@ -75,20 +75,21 @@ test("the table of exit codes is made from the command line", () =>
 
 const inCode = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
 
-/** Values that a field of a query takes, by its type. */
-const TAKES = {
+/** Descriptions of the values of a query field, by type. */
+const VALUE_DESCRIPTIONS = {
   names: "a name on record or in the intent, without case; `ana` also finds `ana@acme.example`",
   text: "a name on record",
   pattern: "a name on record; `*` stands for any characters",
   number: "a number, `>10`, `<10`, `10..20`",
   date: "`2026-10-26`, `2026-10`, `2026-W44`, `today`, `last-week`, `next-month`, `last-7-days`, a moment, `>`, `<`, `..`",
 } as const;
-const takesOf = (field: Field): string => ("values" in field ? inCode(field.values) : TAKES[field.type]);
+const describeFieldValues = (field: Field): string =>
+  "values" in field ? inCode(field.values) : VALUE_DESCRIPTIONS[field.type];
 
-test("the table of the query language is made from its fields", () =>
+test("the table of the query language is generated from its fields", () =>
   checkPage("docs/find.md", (text) => {
     const takes = [
-      ...Object.entries<Field>(FIELDS).map(([name, field]) => [name, takesOf(field)] as const),
+      ...Object.entries<Field>(FIELDS).map(([name, field]) => [name, describeFieldValues(field)] as const),
       ["sort", `${inCode(SORTS)}; \`-asc\` reverses it`] as const,
       ["group", inCode(GROUPS)] as const,
       ["time", inCode(DURATIONS)] as const,
@@ -100,14 +101,14 @@ test("the table of the query language is made from its fields", () =>
     return text.replace(GENERATED, () => renderTable(["Field", "Takes"], ["---", "---"], ...rows));
   }));
 
-test("the page of signed consent names each decision that is signed", () => {
+test("the page about signed consent names each decision that is signed", () => {
   const named = new Set(page("docs/consent.md").spans.map(({ text }) => text));
   expect([...DECISIONS, ...SERVICE_ACTIONS, ...MANDATE_DECISIONS].filter((decision) => !named.has(decision))).toEqual(
     [],
   );
 });
 
-test("the pages of tokens and of gates have each field of their files", async () => {
+test("the pages about tokens and gates list each field of their files", async () => {
   const issuer = gateIssuersSchema().shape.issuers.element.shape;
   for (const [fields, schema] of [
     [IDENTITY_FIELDS, identityFileSchema().shape],
@@ -120,9 +121,9 @@ test("the pages of tokens and of gates have each field of their files", async ()
   await checkPage("docs/gates.md", (text) => text.replaceAll(new RegExp(GENERATED, "g"), () => tables.shift()!));
 });
 
-// The page about gates describes their one field, an object.
+// The page about gates describes their only field, which is an object.
 test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
-  "the table of a system of type %s has each of its fields",
+  "the table of the target system type %s lists each field",
   async (type, { fields }) => {
     expect(Object.keys(FIELD_REFERENCE[type]!)).toEqual(Object.keys(fields));
     await checkPage(`docs/targets/${type}.md`, (text) => {
@@ -132,7 +133,7 @@ test.each(Object.entries(TYPES).filter(([type]) => type !== "gate"))(
   },
 );
 
-test("every error code has its row, with its status, a cause and a remedy", () => {
+test("every error code has a row with its status, a cause and a remedy", () => {
   const rows = listRows(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
   const statuses = rows.map(([code, status]) => `${status} ${bare(code!)}`);
   const own = Object.values(REJECTIONS).map(([status, code]) => `${status} ${code}`);
@@ -141,7 +142,7 @@ test("every error code has its row, with its status, a cause and a remedy", () =
   expect(rows.filter(([, , ...texts]) => !texts.every((cell) => cell.endsWith(".")))).toEqual([]);
 });
 
-test("every type of target system has its row and its page", () => {
+test("every type of target system has a row and a page", () => {
   const rows = listRows(page("docs/targets.md"), "Type", "A target is").map(([type]) => type);
   expect(rows.toSorted()).toEqual(
     Object.keys(TYPES)
@@ -159,7 +160,7 @@ test("every member of the port to a target system has a doc comment", () => {
   expect(members.filter((at) => !lines[at - 1]?.endsWith("*/")).map((at) => lines[at])).toEqual([]);
 });
 
-test("every event of the log has its row", () => {
+test("every event of the log has a row", () => {
   const events = listRows(page("docs/audit_log.md"), "`event_type`", "When").map(([event]) => bare(event!));
   expect(events.toSorted()).toEqual([...EVENT_TYPES].toSorted());
 });
@@ -182,12 +183,21 @@ interface Schema {
 }
 
 /** Describes the possible values of a field. */
-function valueOf({ type, items, const: only, enum: words, anyOf, format, minimum, exclusiveMinimum }: Schema): string {
+function describeValue({
+  type,
+  items,
+  const: only,
+  enum: words,
+  anyOf,
+  format,
+  minimum,
+  exclusiveMinimum,
+}: Schema): string {
   if (only) return `\`${only}\``;
   if (words) return words.map((word) => `\`${word}\``).join(", ");
   if (anyOf) return "a date or a time";
   if (type === "array") {
-    if (items!.enum) return `a list of ${valueOf(items!)}`;
+    if (items!.enum) return `a list of ${describeValue(items!)}`;
     return items!.type === "string" ? "a list of text" : "a list of objects";
   }
   if (type === "boolean") return "`true` or `false`";
@@ -200,8 +210,8 @@ function valueOf({ type, items, const: only, enum: words, anyOf, format, minimum
   return "an object";
 }
 
-/** A row for each field: its path, what may stand there, what holds without it, and what it says. */
-function rowsIn(schema: Schema, path = ""): string[][] {
+/** Returns a row for each field: its path, its possible values, its default and its description. */
+function listFieldRows(schema: Schema, path = ""): string[][] {
   const inner = schema.type === "array" ? schema.items! : schema;
   const here = schema.type === "array" ? `${path}[]` : path;
   return (inner.oneOf ?? [inner]).flatMap(({ properties = {}, required = [], additionalProperties }) => {
@@ -210,18 +220,18 @@ function rowsIn(schema: Schema, path = ""): string[][] {
     const rows = Object.entries(properties).flatMap(([name, field]) => [
       [
         `\`${at}${name}\``,
-        valueOf(field),
+        describeValue(field),
         required.includes(name) ? "required" : "default" in field ? `\`${JSON.stringify(field.default)}\`` : "",
         field.description ?? "",
       ],
-      ...rowsIn(field, `${at}${name}`),
+      ...listFieldRows(field, `${at}${name}`),
     ]);
-    const named = typeof additionalProperties === "object" ? rowsIn(additionalProperties, `${here}.<name>`) : [];
+    const named = typeof additionalProperties === "object" ? listFieldRows(additionalProperties, `${here}.<name>`) : [];
     return [...rows, ...named];
   });
 }
 
-/** Fields by the heading they stand under. */
+/** Patterns of field paths, by section of the page. */
 const SECTIONS = {
   "The intent itself": /^`(?!kpis\.|policy\.|principals\.)/,
   "`kpis`": /^`kpis\./,
@@ -236,9 +246,9 @@ const SECTIONS = {
 
 const escapeCell = (cell: string): string => (cell.startsWith("`") ? cell : cell.replaceAll(/[|*<>]/g, "\\$&"));
 
-/** The reference as it should be. */
+/** Renders the page. */
 function renderReference(): string {
-  const declared = rowsIn(intentJsonSchema());
+  const declared = listFieldRows(intentJsonSchema());
   const sections = Object.entries(SECTIONS).map(([heading, pattern]) => {
     const rows = [
       ["Field", "Value", "Without it", "What it says"],
@@ -247,14 +257,15 @@ function renderReference(): string {
     ];
     return `## ${heading}\n\n${rows.map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n")}\n`;
   });
-  const apart = declared.filter(([path]) => !Object.values(SECTIONS).some((pattern) => pattern.test(path!)));
-  expect(apart).toEqual([]);
+  const unlisted = declared.filter(([path]) => !Object.values(SECTIONS).some((pattern) => pattern.test(path!)));
+  expect(unlisted).toEqual([]);
   return `# Fields of the intent\n\nEvery field, made from the schema by a test. [The product intent](intent.md) explains how the rules work together.\n\n${sections.join("\n")}`;
 }
 
-test("the reference of the intent is made from its schema", () => checkPage("docs/intent_fields.md", renderReference));
+test("the reference of the intent is generated from its schema", () =>
+  checkPage("docs/intent_fields.md", renderReference));
 
-test("the examples have every field, and are intents", () => {
+test("the example intents are valid and use every field", () => {
   const texts = ["product_intent", "mandates_intent"].map((name) =>
     readFileSync(join(ROOT, `examples/rules/${name}.json`), "utf8"),
   );
@@ -267,7 +278,7 @@ test("the examples have every field, and are intents", () => {
     if (step === "<name>" || step === "[]") return Object.values(value).some((inner) => has(inner, rest));
     return Object.hasOwn(value, step!) && has((value as Record<string, unknown>)[step!], rest);
   };
-  const paths = rowsIn(intentJsonSchema()).map(([path]) => bare(path!));
+  const paths = listFieldRows(intentJsonSchema()).map(([path]) => bare(path!));
   const steps = (path: string) => path.replaceAll(/\[[a-z]*\]/g, ".[]").split(".");
   expect(paths.filter((path) => !stated.some((one) => has(one, steps(path))))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The scenarios of the manual and of the examples, played under their intents. */
+/** The scenarios in the manual and in the examples pass under the intents of the examples. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -9,15 +9,15 @@ import { parseScenarios } from "../../local/scenarios/read.ts";
 import { documents, ROOT } from "./markdown.ts";
 
 const page = documents().find(({ path }) => path === "docs/intent.md")!;
-const shown = page.blocks.filter(({ info }) => info === "yaml scenarios").map(({ text }) => text);
+const manualScenarios = page.blocks.filter(({ info }) => info === "yaml scenarios").map(({ text }) => text);
 
 describe.each([
-  ["examples/rules", shown],
+  ["examples/rules", manualScenarios],
   ["examples/teams", []],
-])("%s", (folder, others) => {
+])("%s", (folder, additional) => {
   const read = (file: string) => readFileSync(join(ROOT, folder, file), "utf8");
   const { manifest } = loadIntent(read("product_intent.json"), sha256);
-  const scenarios = [read("scenarios.yaml"), ...others].flatMap((text) => parseScenarios(text).scenarios);
+  const scenarios = [read("scenarios.yaml"), ...additional].flatMap((text) => parseScenarios(text).scenarios);
 
   test.each(scenarios.map((one) => [one.name, one] as const))("%s", async (_, scenario) => {
     expect(await play(scenario, manifest)).toEqual({ differences: [] });

@@ -1,21 +1,21 @@
-/** One shell for one document: what a command sets is there for the next, and what keeps running ends with it. */
+/** A shell for the commands of one document: variables carry over to later commands, and background programs end with it. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 
-/** How a command ended, and what it wrote on both outputs. */
-export interface Ended {
+/** The exit code of a command and its output on both streams. */
+export interface CommandResult {
   status: number;
   output: string;
 }
 
-/** A program that keeps running. */
+/** A program in the background. */
 export interface Program {
   lines: string[];
-  /** Resolves with the first line that gives a value; rejects when the program ends without one. */
-  until<T>(look: (line: string) => T | undefined): Promise<T>;
+  /** Resolves with the first value that `parseLine` returns for an output line; rejects when the program ends before. */
+  until<T>(parseLine: (line: string) => T | undefined): Promise<T>;
   stop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export class Shell {
     readonly scratch: string,
     env: Record<string, string>,
   ) {
-    // In a session of its own, so that its jobs are groups of their own and no terminal is asked.
+    // A session of its own, so that each job has its own process group and no program asks a terminal.
     this.#child = spawn("bash", ["--noprofile", "--norc"], {
       cwd: folder,
       env,
@@ -55,21 +55,21 @@ export class Shell {
     this.#child.stdin!.write("set -m\nlast=0\n");
   }
 
-  /** Runs a command to its end. */
-  async run(command: string): Promise<Ended> {
+  /** Runs a command until it ends. */
+  async run(command: string): Promise<CommandResult> {
     const { step, output } = this.#step(command);
     const status = await this.#ask(`(exit $last); . ${step} </dev/null >${output} 2>&1; last=$?; echo $last >&3`);
     return { status: Number(status), output: readFileSync(output, "utf8") };
   }
 
-  /** Starts a command that keeps running. */
+  /** Starts a command in the background. */
   async start(command: string): Promise<Program> {
     const { step, output } = this.#step(command);
     execFileSync("mkfifo", [output]);
     const reading = createReadStream(output, "utf8");
     const group = Number(await this.#ask(`{ . ${step}; } </dev/null >${output} 2>&1 3>&- & disown; echo $! >&3`));
     groups.add(group);
-    const program = programOf(createInterface(reading), command, async () => {
+    const program = makeProgram(createInterface(reading), command, async () => {
       signal(group, "SIGTERM");
       if (!reading.closed) await once(reading, "close");
       groups.delete(group);
@@ -79,7 +79,7 @@ export class Shell {
     return program;
   }
 
-  /** Ends what keeps running, and the shell. */
+  /** Ends the background programs and the shell. */
   async close(): Promise<void> {
     await Promise.all([...this.#programs].map((program) => program.stop()));
     this.#child.stdin!.end();
@@ -101,17 +101,17 @@ export class Shell {
   }
 }
 
-function programOf(reading: Interface, command: string, stop: () => Promise<void>): Program {
+function makeProgram(reading: Interface, command: string, stop: () => Promise<void>): Program {
   const lines: string[] = [];
   const ended = once(reading, "close");
   reading.on("line", (line) => lines.push(line));
   return {
     lines,
     stop,
-    until: (look) =>
+    until: (parseLine) =>
       new Promise((resolve, reject) => {
         const found = (line: string): void => {
-          const value = look(line);
+          const value = parseLine(line);
           if (value === undefined) return;
           reading.off("line", found);
           resolve(value);

@@ -1,9 +1,9 @@
 /**
- * Ids, hashes and ports that a document shows stand for those of this run. They are learnt from what
- * comes, and put into the commands that follow, so that a story runs as written.
+ * Maps the ids, hashes and ports in a document to those of the current run. They are learned from the actual output and
+ * replaced in later commands, so that the commands of a document run as written.
  */
 
-/** Patterns of values that differ between runs; an ellipsis shortens a value, or stands for anything. */
+/** Matches values that differ between runs; an ellipsis shortens a value or matches any text. */
 const VARYING = new RegExp(
   [
     /(?<time>\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/,
@@ -17,33 +17,33 @@ const VARYING = new RegExp(
   "g",
 );
 
-type Look = "time" | "id" | "hash" | "base64" | "any";
+type ValueKind = "time" | "id" | "hash" | "base64" | "any";
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-/** Values of this run by the value in the document. */
+/** Values of the current run by the value in the document. */
 export class StandIns {
   readonly #given = new Map<string, string>();
   readonly #ports = new Map<string, string>();
   readonly #learnt = new Map<string, string>();
   readonly #used = new Set<string>();
 
-  /** From now on this text of the document stands for another. */
+  /** Replaces a text of the document by another from now on. */
   give(shown: string, actual: string): void {
     this.#given.set(shown, actual);
   }
 
-  /** From now on this port of the document stands for another. */
+  /** Replaces a port of the document by another from now on. */
   givePort(shown: string, actual: string): void {
     this.#ports.set(`:${shown}`, `:${actual}`);
   }
 
-  /** Values of the document that did not occur yet. */
+  /** Returns the given texts that have not occurred in the document yet. */
   unused(): string[] {
     return [...this.#given.keys()].filter((shown) => !this.#used.has(shown));
   }
 
-  /** Text with what was given in its place. */
+  /** Returns a text with the given replacements. */
   given(text: string): string {
     let put = text;
     for (const [shown, actual] of [...this.#given, ...this.#ports]) {
@@ -54,17 +54,17 @@ export class StandIns {
     return put;
   }
 
-  /** A command as it is for this run. Throws where it shortens what nothing before has shown. */
+  /** Returns a command with the values of the current run. Throws if it shortens a value that is not known yet. */
   put(text: string): string {
     return this.given(text).replace(VARYING, (shown, ...more) => {
-      const look = lookOf(more.at(-1));
-      const actual = look === "any" ? undefined : this.#find(shown);
+      const kind = findKind(more.at(-1));
+      const actual = kind === "any" ? undefined : this.#find(shown);
       if (actual === undefined && shown.includes("…")) throw new Error(`nothing before tells what ${shown} stands for`);
       return actual ?? shown;
     });
   }
 
-  /** Returns whether text is what the document shows; what it shows for the first time is learnt. */
+  /** Returns whether an output matches the shown text; values that are shown for the first time are learned. */
   matches(shown: string, actual: string): boolean {
     const names: string[] = [];
     const pattern = this.#patternOf(this.given(shown), names);
@@ -72,7 +72,7 @@ export class StandIns {
     return match !== null && names.every((name, index) => this.#learn(name, match[index + 1]!));
   }
 
-  /** Two names are two things, and one name is one. */
+  /** Learns a value; returns false if the name has another value or the value another name. */
   #learn(name: string, value: string): boolean {
     const known = this.#find(name);
     if (known !== undefined) return known === value;
@@ -85,20 +85,20 @@ export class StandIns {
     let pattern = "";
     let end = 0;
     for (const match of shown.matchAll(VARYING)) {
-      pattern += escaped(shown.slice(end, match.index)) + this.#pieceOf(match[0], lookOf(match.groups), names);
+      pattern += escaped(shown.slice(end, match.index)) + this.#pieceOf(match[0], findKind(match.groups), names);
       end = match.index + match[0].length;
     }
     return pattern + escaped(shown.slice(end));
   }
 
-  #pieceOf(shown: string, look: Look, names: string[]): string {
-    if (look === "any") return "[^]*?";
-    if (look === "time") return escaped(shown).replaceAll(/\d/g, "\\d");
-    if (look === "base64") return "[A-Za-z0-9+/]+=*";
+  #pieceOf(shown: string, kind: ValueKind, names: string[]): string {
+    if (kind === "any") return "[^]*?";
+    if (kind === "time") return escaped(shown).replaceAll(/\d/g, "\\d");
+    if (kind === "base64") return "[A-Za-z0-9+/]+=*";
     const known = this.#find(shown);
     if (known !== undefined) return escaped(known);
     names.push(shown);
-    const prefix = look === "id" ? shown.slice(0, shown.indexOf("_") + 1) : "";
+    const prefix = kind === "id" ? shown.slice(0, shown.indexOf("_") + 1) : "";
     const length = shown.includes("…") ? `${shown.length - prefix.length},` : shown.length - prefix.length;
     return `(${prefix}[0-9a-f-]{${length}})`;
   }
@@ -122,5 +122,5 @@ export class StandIns {
 
 const startOf = (name: string): string => name.split("…")[0]!;
 
-const lookOf = (groups: unknown): Look =>
-  Object.entries(groups as Record<string, string | undefined>).find(([, text]) => text !== undefined)![0] as Look;
+const findKind = (groups: unknown): ValueKind =>
+  Object.entries(groups as Record<string, string | undefined>).find(([, text]) => text !== undefined)![0] as ValueKind;

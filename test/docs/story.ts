@@ -1,4 +1,4 @@
-/** Runs a document from its first block to its last, in a folder that looks like a checkout after `npm ci` and a build. */
+/** Runs the blocks of a document in order, in a folder that looks like a checkout after `npm ci` and a build. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -12,33 +12,33 @@ import { difference, parseShown } from "./shape.ts";
 import { type Program, Shell } from "./shell.ts";
 import { StandIns } from "./stand_ins.ts";
 
-/** Reads a block that is an example of what the service reads or writes. Throws where it is none. */
-// oxlint-disable-next-line no-explicit-any -- whatever the document shows
+/** Checks a block that is an example of input or output of the service. Throws if it is wrong. */
+// oxlint-disable-next-line no-explicit-any -- examples have no type
 export type Reader = (example: any, story: Story) => unknown;
 
-/** Requirements of a document's story in addition to a checkout. */
+/** Requirements of a document in addition to a checkout. */
 export interface Stage {
-  /** Values of this run for texts of the document, such as an address. */
+  /** Replacements for texts of the document, such as an address. */
   stands?: Record<string, string>;
-  /** Variables of the reader's shell. */
+  /** Environment variables of the shell. */
   env?: Record<string, string>;
-  /** Documents whose files it builds on. */
+  /** Documents whose files this document needs. */
   filesOf?: string[];
-  /** How its examples are read, by what stands behind the fence: `json intent`. */
+  /** Readers of the examples, by the text behind the fence: `json intent`. */
   readers?: Record<string, Reader>;
   close?(): Promise<void>;
 }
 
-/** A document that is being run. */
+/** A running document. */
 export interface Story {
   standIns: StandIns;
   /** The checkout. */
   folder: string;
-  /** Runs a block; throws where the document does not tell the truth. */
+  /** Runs a block; throws if the result is not what the document shows. */
   run(block: Block): Promise<void>;
-  /** Starts what keeps running on these ports of the document, in place of what did so before. */
+  /** Starts a background program on these ports of the document and stops the previous program on them. */
   start(command: string, ports?: string[]): Promise<void>;
-  /** The address of what keeps running on a port of the document, and the program. */
+  /** Returns the address of the background program on a port of the document. */
   url(port: number): string;
   program(port: number): Program;
   close(): Promise<void>;
@@ -47,30 +47,36 @@ export interface Story {
 const NOT_RUN = /^not run: (.+)$/s;
 const KEEPS_RUNNING = /^keeps running(?: on (\d+(?:, \d+)*))?$/;
 
-/** Why a block is not run; undefined when it is. */
-export const whyNotRun = ({ marks }: Block): string | undefined =>
+/** Returns the reason why a block is not run; undefined if it is run. */
+export const notRunReason = ({ marks }: Block): string | undefined =>
   marks.map((mark) => NOT_RUN.exec(mark)?.[1]).find((why) => why !== undefined);
 
-/** The ports on which a block's last command keeps running; undefined when it ends by itself. */
-function portsOf({ marks }: Block): string[] | undefined {
+/** Returns the ports on which the last command of a block keeps running; undefined if it ends by itself. */
+function parsePorts({ marks }: Block): string[] | undefined {
   const [, ports] = marks.map((mark) => KEEPS_RUNNING.exec(mark)).find((match) => match !== null) ?? [];
   return marks.some((mark) => KEEPS_RUNNING.test(mark)) ? (ports?.split(", ") ?? []) : undefined;
 }
 
-/** Opens the story of a document. */
+/** Prepares a folder and a shell for a document. */
 export async function openStory(document: Document, stage: Stage = {}): Promise<Story> {
   const root = mkdtempSync(join(tmpdir(), "countersign-docs-"));
-  const made = (name: string): string => {
+  const makeFolder = (name: string): string => {
     mkdirSync(join(root, name));
     return join(root, name);
   };
-  const [folder, bin, home] = [made("checkout"), made("bin"), made("home")];
+  const [folder, bin, home] = [makeFolder("checkout"), makeFolder("bin"), makeFolder("home")];
   await fillCheckout(folder, bin);
-  // As at a terminal, where curl shows what it got and no progress.
+  // At a terminal curl shows the response and no progress.
   writeFileSync(join(home, ".curlrc"), "silent\nshow-error\n");
   const path = `${bin}${delimiter}${process.env["PATH"]}`;
   const anyPort = { SVC_PORT: "0", PORT: "0" };
-  const shell = new Shell(folder, made("steps"), { PATH: path, HOME: home, LANG: "C.UTF-8", ...anyPort, ...stage.env });
+  const shell = new Shell(folder, makeFolder("steps"), {
+    PATH: path,
+    HOME: home,
+    LANG: "C.UTF-8",
+    ...anyPort,
+    ...stage.env,
+  });
   const standIns = new StandIns();
   for (const [shown, actual] of Object.entries(stage.stands ?? {})) standIns.give(shown, actual);
   const running = new Map<string, Program>();
@@ -90,10 +96,10 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
   return story;
 
   async function run(block: Block): Promise<void> {
-    const strange = block.marks.find((mark) => !NOT_RUN.test(mark) && !KEEPS_RUNNING.test(mark));
-    if (strange !== undefined) throw new Error(`"${strange}" is no mark that the tests know`);
+    const unknownMark = block.marks.find((mark) => !NOT_RUN.test(mark) && !KEEPS_RUNNING.test(mark));
+    if (unknownMark !== undefined) throw new Error(`"${unknownMark}" is no mark that the tests know`);
     const commands = listCommands(block);
-    if (commands) await runCommands(commands, portsOf(block));
+    if (commands) await runCommands(commands, parsePorts(block));
     else if (block.language === "ts" || block.language === "js") await runModule(block);
     else if (block.language !== "text") await readExample(block);
   }
@@ -115,8 +121,8 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
   }
 
   /**
-   * Runs when it has said so: by its ports, or by the output that is shown. Its ports are free ones; from now on they are
-   * meant where the document names its own.
+   * Starts a background program, and waits until it has printed its ports or the shown output. It gets free ports, which
+   * replace the ports of the document from now on.
    */
   async function start(command: string, shown: string[] = [], output?: string): Promise<void> {
     if (shown.length === 0 && !output) throw new Error(`${command}\nno port and no output shows that it runs`);
@@ -125,7 +131,7 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     const program = await shell.start(standIns.put(onAnyPort));
     const actual: string[] = [];
     await program.until((line) => {
-      const port = portIn(line);
+      const port = findPort(line);
       if (port !== undefined) actual.push(port);
       if (actual.length < shown.length) return undefined;
       return output && difference(output, program.lines.join("\n"), standIns) ? undefined : true;
@@ -136,17 +142,17 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     }
   }
 
-  /** A block that names its file is a file, compiled next to it; any other is a program, which is run to its end. */
+  /** Writes a block with a file name as that file and compiles it; runs any other block as a program until it ends. */
   async function runModule(block: Block): Promise<void> {
     const { text, line } = block;
     const given = standIns.given(text);
     const name = fileName(block);
     if (name !== undefined) {
-      writeIn(folder, name, given);
-      if (name.endsWith(".ts")) writeIn(folder, name.replace(/ts$/, "js"), await compiled(given));
+      writeFileIn(folder, name, given);
+      if (name.endsWith(".ts")) writeFileIn(folder, name.replace(/ts$/, "js"), await compileModule(given));
       return;
     }
-    writeFileSync(join(folder, `line_${line}.mjs`), `${await compiled(given)}\nprocess.exit();\n`);
+    writeFileSync(join(folder, `line_${line}.mjs`), `${await compileModule(given)}\nprocess.exit();\n`);
     await runToEnd({ line, text: `node line_${line}.mjs`, status: 0 });
   }
 
@@ -166,16 +172,17 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
   }
 }
 
-const compiled = async (text: string): Promise<string> => (await transform(text, { loader: "ts", format: "esm" })).code;
+const compileModule = async (text: string): Promise<string> =>
+  (await transform(text, { loader: "ts", format: "esm" })).code;
 
-function writeIn(folder: string, name: string, text: string): void {
+function writeFileIn(folder: string, name: string, text: string): void {
   const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
 
-/** The port that a program tells: in a line of the log, in a line that is a URL, or in one as the Python peer writes it. */
-function portIn(line: string): string | undefined {
+/** Returns the port in an output line: a line of the log, a URL, or a line of the Python peer. */
+function findPort(line: string): string | undefined {
   const reported = line.startsWith("{") ? JSON.parse(line) : { url: line };
   if (!["listening", "link open", undefined].includes(reported.message)) return undefined;
   return /:(\d+)$/.exec(reported.url ?? reported.address ?? `:${reported.listening}`)?.[1];

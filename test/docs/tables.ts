@@ -1,7 +1,7 @@
-/** The tables of a document, so that tests hold them against what the code says. */
+/** Reads the tables of a document, so that tests can compare them with the code. */
 import type { Document } from "./markdown.ts";
 
-/** The rows of all tables under a heading of this name, or of the whole document: their cells, without code marks. */
+/** Returns the cells of all tables whose header begins with these names, or of all tables. */
 export function listRows({ prose }: Document, ...header: string[]): string[][] {
   const rows: string[][] = [];
   let within = false;
@@ -10,19 +10,19 @@ export function listRows({ prose }: Document, ...header: string[]): string[][] {
       within = false;
       continue;
     }
-    const cells = cellsOf(text);
+    const cells = parseCells(text);
     if (header.every((name, index) => cells[index] === name)) within = true;
     else if (within && !/^:?-+:?$/.test(cells[0]!)) rows.push(cells);
   }
   return rows;
 }
 
-/** Cells as they read: a bar within code is escaped, and so may be an asterisk. */
-const cellsOf = (line: string): string[] =>
+/** Splits a line into cells without escapes: bars in code are escaped, and asterisks may be. */
+const parseCells = (line: string): string[] =>
   line
     .split(/(?<!\\)\|/)
     .slice(1, -1)
     .map((cell) => cell.trim().replaceAll(/\\([*|_<>])/g, "$1"));
 
-/** A cell that is code, without its marks. */
+/** Removes the backticks around a cell. */
 export const bare = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 const URL = "http://127.0.0.1:8420/mcp";
 
-export const agents: Own = {
+export const agents: Requirements = {
   needs: ["curl", "openssl"],
   stage: () => ({
     readers: {

@@ -1,4 +1,4 @@
-/** A model that is asked for the client's manual: it proposes, tries to approve, and waits for a person, who is this stage. */
+/** Stands in for a model in docs/client.md: it proposes, tries to approve, and waits for a person, whose consent is sent here. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import { json } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { client } from "../../support/client.ts";
 import type { Story } from "../story.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 interface Message {
   role: string;
@@ -18,8 +18,8 @@ const conversation: Message[] = [];
 let offered: string[] = [];
 let story: () => Story;
 
-/** Returns the model's answer after a number of tool results. */
-async function said(results: string[]): Promise<object> {
+/** Returns the model's next message after these tool results. */
+async function answerAsModel(results: string[]): Promise<object> {
   const [proposed] = results;
   const { change_id } = JSON.parse(proposed ?? "{}") as { change_id?: string };
   const calling = (name: string, given: object) => ({
@@ -41,7 +41,7 @@ async function said(results: string[]): Promise<object> {
   }
 }
 
-export const clientManual: Own = {
+export const clientManual: Requirements = {
   needs: ["openssl"],
   async stage() {
     const model = createServer(async (request, response) => {
@@ -52,7 +52,7 @@ export const clientManual: Own = {
       conversation.splice(0, Infinity, ...messages);
       offered = tools.map(({ function: { name } }) => name);
       const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content!);
-      response.end(JSON.stringify({ choices: [{ message: await said(results) }] }));
+      response.end(JSON.stringify({ choices: [{ message: await answerAsModel(results) }] }));
     }).listen(0, "127.0.0.1");
     await once(model, "listening");
     const { port } = model.address() as AddressInfo;
@@ -64,13 +64,13 @@ export const clientManual: Own = {
       },
     };
   },
-  afterwards(reported) {
-    story = reported;
-    test("the model was offered nothing that decides, and what it invented was not called", async () => {
+  afterwards(openedStory) {
+    story = openedStory;
+    test("the model gets no tool that decides, and a tool that it invents is not called", async () => {
       expect(offered).toEqual(["propose_change", "get_change", "wait_for_decision"]);
       const results = conversation.filter(({ role }) => role === "tool").map(({ content }) => JSON.parse(content!));
       expect(results[1]).toEqual({ error: "there is no tool approve_change" });
-      const change = await client(fetch, reported().url(8420)).change(results[0].change_id);
+      const change = await client(fetch, openedStory().url(8420)).change(results[0].change_id);
       expect(change).toMatchObject({
         proposer: "agent:pricing",
         proposer_kind: "agent",

@@ -1,8 +1,8 @@
 import { readGateIssuers } from "../../../lib/identity/gate_issuers.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 import { readTargetsExample } from "./targets.ts";
 
-export const gates: Own = {
+export const gates: Requirements = {
   needs: ["curl"],
   stage: () => ({
     readers: {

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { readIdentityFile } from "../../../lib/identity/identity_file.ts";
 import { makeIntent } from "../../support/intents.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-export const identity: Own = {
+export const identity: Requirements = {
   needs: [],
   stage: () => ({
     readers: {

@@ -1,4 +1,4 @@
-/** Requirements of the documents' stories in addition to a checkout, by document. */
+/** Requirements for running each document in addition to a checkout. */
 import type { Stage, Story } from "../story.ts";
 import { clientManual } from "./client.ts";
 import { agents } from "./agents.ts";
@@ -17,19 +17,19 @@ import { webhookAdapter } from "./webhook_adapter.ts";
 import { notifications } from "./notifications.ts";
 import { workers } from "./workers.ts";
 
-/** A document's own. */
-export interface Own {
-  /** The programs it needs other than those of npm; curl unless given. */
+/** Requirements of one document. */
+export interface Requirements {
+  /** Programs that must be installed in addition to those of npm; default: curl. */
   needs?: string[];
-  /** Its story runs in the long run. */
+  /** The document is run with the long tests. */
   long?: boolean;
-  /** Made before its first block; undefined where it cannot be made here, which it has said. */
+  /** Prepares the document before its first block; returns undefined, after printing the reason, if that is impossible here. */
   stage?(): Promise<Stage | undefined> | Stage;
-  /** Declares further tests, of what the document has set up. */
+  /** Declares further tests of what the document has set up. */
   afterwards?(story: () => Story): void;
 }
 
-export const stages: Record<string, Own> = {
+export const stages: Record<string, Requirements> = {
   "docs/cli.md": { needs: ["curl", "ssh-keygen"], long: true },
   "docs/client.md": { ...clientManual, long: true },
   "docs/consent.md": { needs: ["curl", "ssh-keygen"], long: true },

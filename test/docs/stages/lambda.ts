@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { addSecrets } from "../../../lib/hosts/lambda/secrets.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-/** Secrets Manager, where it holds this secret. */
-const holding =
+/** Stands in for Secrets Manager with this secret. */
+const secretsManager =
   (secret: unknown): typeof fetch =>
   async () =>
     Response.json({ SecretString: JSON.stringify(secret) });
@@ -15,11 +15,12 @@ const ENV = {
   AWS_SECRET_ACCESS_KEY: "key",
 };
 
-export const lambda: Own = {
+export const lambda: Requirements = {
   stage: () => ({
     readers: {
-      "json secret": async (secret) => expect(await addSecrets(ENV, holding(secret))).toEqual({ ...ENV, ...secret }),
-      // test/deployments.long.test.ts holds it, in the template, against what SAM makes of it.
+      "json secret": async (secret) =>
+        expect(await addSecrets(ENV, secretsManager(secret))).toEqual({ ...ENV, ...secret }),
+      // test/deployments.long.test.ts compares it, as part of the template, with the output of SAM.
       "yaml authorizer": ({ Api }) => expect(Object.keys(Api.Properties)).toEqual(["Auth"]),
     },
   }),

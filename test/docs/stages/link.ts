@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { sharedInsightSchema, insightSummary } from "../../../lib/link/insight.ts";
 import { secretKey } from "../../../lib/link/keys.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-export const link: Own = {
+export const link: Requirements = {
   needs: ["openssl", "python3"],
   stage: () => ({
     stands: {
@@ -13,7 +13,7 @@ export const link: Own = {
     },
   }),
   afterwards(story) {
-    test("the instances have met", async () => {
+    test("the instances are connected", async () => {
       await story()
         .program(8420)
         .until((line) => line.includes('"link up"') || undefined);
@@ -25,7 +25,7 @@ export const link: Own = {
   },
 };
 
-export const linkProtocol: Own = {
+export const linkProtocol: Requirements = {
   needs: ["python3"],
   stage: () => ({
     readers: {

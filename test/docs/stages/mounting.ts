@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { client, type Client, PROPOSAL } from "../../support/client.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-export const mounting: Own = {
+export const mounting: Requirements = {
   stage: () => ({ filesOf: ["docs/writing_an_adapter.md"] }),
   afterwards(story) {
     describe.each(["hono.js", "express.js", "fastify.js", "plain.js"])("%s", (file) => {
@@ -26,13 +26,13 @@ export const mounting: Own = {
       const propose = ({ propose: ask }: Client, value: unknown) =>
         ask({ value: JSON.stringify(value), target: "ui.banner" });
 
-      test("the host's log-in stands in front", async () => {
+      test("the host's log-in protects the service", async () => {
         const { post, get } = withSession("nobody");
         for (const reply of [await post("propose", PROPOSAL), await get("runtime")])
           expect(reply).toMatchObject({ status: 401, text: "log in first" });
       });
 
-      test("who is logged in is who decides, whatever a client says", async () => {
+      test("a decision is made under the logged-in name, whatever the client claims", async () => {
         const api = withSession("session-of-bo", { "x-person": "ana" });
         const { change_id } = await propose(api, 1);
         const refused = await api.post("approve", { change_id, approver: "ana" });
@@ -41,7 +41,7 @@ export const mounting: Own = {
         expect(await api.change(change_id)).toMatchObject({ approver: "bo" });
       });
 
-      test("changes are carried into the host's own table, and taken back", async () => {
+      test("changes are applied to the host's own table and rolled back", async () => {
         const api = withSession("session-of-ana");
         const decide = async (value: unknown) => {
           const { change_id } = await propose(api, value);
@@ -70,7 +70,7 @@ export const mounting: Own = {
         });
       });
 
-      test("one endpoint answers by itself under a path of the host's", async () => {
+      test("a single endpoint can be mounted under a path of the host", async () => {
         const api = withSession("session-of-ana");
         const { change_id } = await propose(api, 1);
         const history = (id: string) => api.send(new Request(`${origin}/crm/history/${id}`));
@@ -78,7 +78,7 @@ export const mounting: Own = {
         expect(await history("chg_none")).toMatchObject({ status: 404, body: { code: "change_not_found" } });
       });
 
-      test("the console is at the prefix, for who is logged in", async () => {
+      test("the console is served at the prefix to logged-in users", async () => {
         const page = async (session: string, path: string) =>
           fetch(origin + path, { headers: { authorization: `Bearer ${session}` } });
         expect(await (await page("nobody", "/governance/")).text()).toBe("log in first");
@@ -90,7 +90,7 @@ export const mounting: Own = {
         );
       });
 
-      test("the prefix stands in the API's description, and what lies outside it is the host's", async () => {
+      test("the API's description has the prefix, and other paths belong to the host", async () => {
         const { get, send } = withSession("session-of-ana");
         const { paths, servers } = (await get("/openapi.json")).body;
         expect(servers).toEqual([{ url: "/governance" }]);
@@ -102,7 +102,7 @@ export const mounting: Own = {
       });
     });
 
-    test("the route handler of Next answers requests, and so does the change that they lead to", () =>
+    test("the route handler of Next serves the API, and a change is applied", () =>
       story().run({
         ...{ language: "js", info: "js", line: 0, marks: [] },
         text: `import assert from "node:assert/strict";

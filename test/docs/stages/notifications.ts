@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { client } from "../../support/client.ts";
 import { difference } from "../shape.ts";
 import type { Story } from "../story.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 const SECRET = `whsec_${btoa("sesame, open the gate")}`;
 const PROPOSAL = {
@@ -54,7 +54,7 @@ function mailServer(received: EventEmitter): Server {
   });
 }
 
-export const notifications: Own = {
+export const notifications: Requirements = {
   async stage() {
     const received = new EventEmitter();
     const web = createServer(async (request, response) => {

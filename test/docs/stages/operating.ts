@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import packageJson from "../../../package.json" with { type: "json" };
 import { program, serve } from "../../e2e/server.ts";
 import type { Story } from "../story.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 import { backUpAgain, shipAfterACut } from "./operating/again.ts";
 import { ask, type Question } from "./operating/ask.ts";
 import { checkCompose, checkImage, versionInImage, whyNoImages } from "./operating/containers.ts";
@@ -35,7 +35,7 @@ const write =
   (example: string, { standIns }: Story): void =>
     writeFileSync(machine.path(path), standIns.given(example));
 
-export const operating: Own = {
+export const operating: Requirements = {
   needs: ["bash", "curl", "openssl"],
   async stage() {
     machine = await newMachine();

@@ -1,3 +1,3 @@
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-export const principals: Own = { needs: ["curl", "openssl"] };
+export const principals: Requirements = { needs: ["curl", "openssl"] };

@@ -9,12 +9,12 @@ import { requirePlan } from "../../../lib/changes/rules/require_plan.ts";
 import { readSplit } from "../../../lib/rollout/split_value.ts";
 import { parseScenarios } from "../../../local/scenarios/read.ts";
 import { manifest } from "../../support/intents.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 const readPolicy = (example: unknown): void =>
   void loadIntent(JSON.stringify(manifest(example as Record<string, never>)), portableSha256);
 
-export const intentFields: Own = {
+export const intentFields: Requirements = {
   stage: () => ({
     readers: {
       "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256),
@@ -25,7 +25,7 @@ export const intentFields: Own = {
   }),
 };
 
-export const promotion: Own = {
+export const promotion: Requirements = {
   stage: () => ({
     readers: {
       "json promotion": (example) => void z.strictObject(proposalFields({})).parse(example),
@@ -34,17 +34,17 @@ export const promotion: Own = {
   }),
 };
 
-export const plans: Own = {
+export const plans: Requirements = {
   stage: () => ({
     readers: { "json plan": (example) => void requirePlan(z.strictObject(proposalFields({})).parse(example)) },
   }),
 };
 
-export const values: Own = {
+export const values: Requirements = {
   stage: () => ({ readers: { "json split": (example) => expect(readSplit(example)).toBeDefined() } }),
 };
 
-export const auditLog: Own = {
+export const auditLog: Requirements = {
   stage: () => ({
     readers: { "json entry": (example) => expect(Object.keys(example)).toEqual(Object.keys(entrySchema().shape)) },
   }),

@@ -2,10 +2,10 @@ import { dirname, join } from "node:path";
 import { fetchedFile } from "../../support/fetched_package.ts";
 import packageJson from "../../support/flagd_core/package.json" with { type: "json" };
 import { ROOT } from "../markdown.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 /** The shop's reader of flags, which its README installs. */
-export const shop: Own = {
+export const shop: Requirements = {
   needs: ["curl", "git"],
   async stage() {
     const name = "@openfeature/flagd-core";

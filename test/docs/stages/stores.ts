@@ -5,9 +5,9 @@ import { client } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 import type { Stage } from "../story.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-export const stores: Own = { needs: ["createdb"], stage };
+export const stores: Requirements = { needs: ["createdb"], stage };
 
 async function stage(): Promise<Stage | undefined> {
   const [postgres, dynamoDb] = [await startPostgres(), await startDynamoDb()];

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { readTargets } from "../../../local/targets/config.ts";
 import { findValueProblem } from "../../../local/targets/unleash_value.ts";
 import { appKeyPem } from "../../support/github_stub.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 /** Reads a file of `--targets` as the service does at its start; the variables that it names are set. */
 export function readTargetsExample(example: object): void {
@@ -24,7 +24,7 @@ export function readTargetsExample(example: object): void {
   }
 }
 
-export const targets: Own = {
+export const targets: Requirements = {
   needs: [],
   stage: () => ({
     readers: {

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { client } from "../../support/client.ts";
 import { startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
 import { difference } from "../shape.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
 const SECRET = "sesame-open-the-gate";
 let host: WebhookHost;
 
-export const webhookAdapter: Own = {
+export const webhookAdapter: Requirements = {
   async stage() {
     host = await startWebhookHost(SECRET);
     return {

@@ -3,9 +3,9 @@ import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { client } from "../../support/client.ts";
 import { sendAlone, startWorkerd } from "../../support/worker/edge_service.ts";
-import type { Own } from "./index.ts";
+import type { Requirements } from "./index.ts";
 
-export const workers: Own = {
+export const workers: Requirements = {
   afterwards(story) {
     test("its entry is a Worker that governs by the intent next to it", async () => {
       const { outputFiles } = await build({
