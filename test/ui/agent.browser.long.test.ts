@@ -1,4 +1,4 @@
-/** An agent proposes over MCP and waits; a person approves and applies in the console; the product reads the value: all with stock clients. */
+/** An agent over MCP, a person in the console and a product over OFREP work on one change, all with stock clients. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { OFREPProvider } from "@openfeature/ofrep-provider";
 import { OpenFeature } from "@openfeature/server-sdk";
@@ -13,7 +13,7 @@ describe.skipIf(!browser)("an agent, a person and a product", () => {
   const open = useWindows(browser);
   afterAll(() => OpenFeature.close());
 
-  test("each does its part, and nobody another's", async () => {
+  test("an agent proposes, a person decides and applies, and the product reads the new value", async () => {
     const { url } = await startService({ intent: { ...INTENT, ...withAgents() } });
     await OpenFeature.setProviderAndWait(new OFREPProvider({ baseUrl: url }));
     const product = OpenFeature.getClient();
@@ -27,12 +27,18 @@ describe.skipIf(!browser)("an agent, a person and a product", () => {
     const names = tools.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["propose_change", "wait_for_decision", "get_change"]));
     expect(names.filter((name) => /approve|deny|apply|roll|freeze|kpi|intent/.test(name))).toEqual([]);
-    // oxlint-disable-next-line no-explicit-any -- whatever the tool answered
+    // oxlint-disable-next-line no-explicit-any -- tool results have no type
     const call = async (name: string, args: Record<string, unknown>): Promise<any> =>
       (await agent.callTool({ name, arguments: args })).structuredContent;
 
-    const asked = { tenant_id: "t1", kind: "config", target: "price.list", value: 49, summary: "Raise the list price" };
-    const { change_id, page, missing } = await call("propose_change", asked);
+    const proposal = {
+      tenant_id: "t1",
+      kind: "config",
+      target: "price.list",
+      value: 49,
+      summary: "Raise the list price",
+    };
+    const { change_id, page, missing } = await call("propose_change", proposal);
     expect(missing).toMatchObject([{ count: 1, of: ["ana", "bo"] }]);
     const decision = call("wait_for_decision", { change_id });
 

@@ -1,4 +1,4 @@
-/** The audit page: the log can be verified against itself, against a receipt, and taken along. */
+/** The audit page: filters, verification of the log in the browser and against a receipt, and downloads. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
@@ -23,7 +23,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     await post("api/product/apply", { change_id: applied });
   });
 
-  test("filters are kept in the address, and lead from a change to its entries", async () => {
+  test("filters are part of the address, and a change links to its entries", async () => {
     const page = await open(ANA);
     const events = () => page.locator("td[data-label=Event]").allInnerTexts();
     await visit(page, service.url, "audit");
@@ -55,16 +55,16 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     expect(await events()).toHaveLength(2);
   });
 
-  test("the browser's check of the log finds an edited or missing entry, a cut tail and a rewrite", async () => {
+  test("the check in the browser finds an edited or missing entry, a cut end and a rewrite", async () => {
     const page = await open(ANA);
     let change: (entries: Entry[]) => Entry[];
-    let length: (given: number) => number;
-    // One route for all: what the page asks for while a route is taken away is never answered.
+    let length: (actual: number) => number;
+    // One route for all cases: a request that is sent while a route is replaced would never be answered.
     await page.route("**/api/product/audit?after=*", async (route) => {
       const body = await (await route.fetch()).json();
       await route.fulfill({ json: { ...body, entries: change(body.entries), length: length(body.length) } });
     });
-    const tamper = async (changed: typeof change, lengthened: typeof length = (given) => given) => {
+    const tamper = async (changed: typeof change, lengthened: typeof length = (actual) => actual) => {
       change = changed;
       length = lengthened;
       await page.getByRole("button", { name: "Check in this browser" }).click();
@@ -77,9 +77,9 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     );
     expect(await tamper((entries) => entries.filter(({ id }) => id !== 4))).toContain("The chain breaks at entry 5");
     const newest = (await service.get("api/product/audit?limit=1")).entries[0];
-    const keep = (receipt: string) =>
-      page.evaluate((kept) => localStorage.setItem("countersign.receipt", kept), receipt).then(() => page.reload());
-    await keep(`${newest.origin} ${newest.id} ${newest.current_hash}`);
+    const storeReceipt = (receipt: string) =>
+      page.evaluate((text) => localStorage.setItem("countersign.receipt", text), receipt).then(() => page.reload());
+    await storeReceipt(`${newest.origin} ${newest.id} ${newest.current_hash}`);
     const uncut = await tamper((entries) => entries);
     expect(uncut).toContain("The newest receipt of this browser is among them");
     const cut = newest.id - 1;
@@ -89,13 +89,13 @@ describe.skipIf(!browser)("the audit log in the console", () => {
         () => cut,
       ),
     ).toContain("its tail was cut");
-    await keep(`${newest.origin} ${newest.id} ${"0".repeat(64)}`);
+    await storeReceipt(`${newest.origin} ${newest.id} ${"0".repeat(64)}`);
     expect(await tamper((entries) => entries)).toContain("the log was rewritten");
     await page.getByText("Ask the service").click();
     await page.getByText(`The chain breaks at entry ${newest.id}`).first().waitFor();
   });
 
-  test("an altered entry shows on its change's page", async () => {
+  test("the page of a change reports an altered entry", async () => {
     const page = await open(ANA);
     await page.route(`**/api/product/changes/${denied}*`, async (route) => {
       const body = await (await route.fetch()).json();
@@ -107,7 +107,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     expect(await page.getByText("altered", { exact: true }).count()).toBe(1);
   });
 
-  test("the log, a checkpoint and the pack of a period are saved as files", async () => {
+  test("the log, a checkpoint and the evidence pack of a period can be downloaded", async () => {
     const page = await open(ANA);
     const today = new Date().toISOString().slice(0, 10);
     await visit(page, service.url, `audit?from=${today}`);

@@ -1,18 +1,18 @@
-/** The browser's own virtual authenticator, in place of a finger on a sensor. */
+/** A virtual authenticator of the browser, in place of a device with passkeys. */
 import type { CDPSession, Page } from "playwright-core";
 
-/** A device that holds passkeys, and the person before it. */
+/** A virtual device with passkeys and its user. */
 export interface Authenticator {
-  /** Returns whether it recognises its person. */
-  recognises(does: boolean): Promise<void>;
-  /** How many passkeys it holds. */
-  count(): Promise<number>;
-  /** Number of touches for signatures. */
-  taps(): number;
+  /** Sets whether the next signatures verify the user, as a fingerprint does. */
+  setUserVerified(isVerified: boolean): Promise<void>;
+  /** Returns the number of stored passkeys. */
+  countPasskeys(): Promise<number>;
+  /** Returns the number of signatures so far. */
+  countSignatures(): number;
 }
 
-/** Gives a window a device that knows its person and is touched at once; it lives as long as the window. */
-export async function authenticator(page: Page): Promise<Authenticator> {
+/** Adds a device to a window until it closes; the device verifies its user and confirms every request immediately. */
+export async function addAuthenticator(page: Page): Promise<Authenticator> {
   const session: CDPSession = await page.context().newCDPSession(page);
   await session.send("WebAuthn.enable");
   const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
@@ -25,12 +25,12 @@ export async function authenticator(page: Page): Promise<Authenticator> {
       automaticPresenceSimulation: true,
     },
   });
-  let taps = 0;
-  session.on("WebAuthn.credentialAsserted", () => void taps++);
+  let signatures = 0;
+  session.on("WebAuthn.credentialAsserted", () => void signatures++);
   return {
-    taps: () => taps,
-    recognises: async (isUserVerified) =>
+    countSignatures: () => signatures,
+    setUserVerified: async (isUserVerified) =>
       void (await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified })),
-    count: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials.length,
+    countPasskeys: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials.length,
   };
 }

@@ -1,4 +1,4 @@
-/** The console while something is missing: the event stream, a part of the service, the service that it came from. */
+/** The console without an event stream, without a part of the service, and during a restart of the service. */
 import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -18,11 +18,11 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     service = await startService();
   });
 
-  /** Takes the event stream from a page. */
+  /** Answers the event stream of a page with 404. */
   const withoutStream = (page: Page) =>
     page.route("**/api/events", (route) => route.fulfill({ status: 404, json: {} }));
 
-  test("without an event stream the page asks every ten seconds, and says so", async () => {
+  test("without an event stream the page polls every ten seconds and says so", async () => {
     const page = await open(ANA);
     await page.clock.install();
     await withoutStream(page);
@@ -36,7 +36,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await page.locator(".change-head .mark").getByText("Denied").waitFor();
   });
 
-  test("without an event stream the list of changes follows too, and counts what is new", async () => {
+  test("without an event stream the list of changes is updated and counts newer changes", async () => {
     const page = await open(ANA);
     await page.clock.install();
     await withoutStream(page);
@@ -54,7 +54,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await row.getByText("Waits for consent").waitFor();
   });
 
-  test("a stream that is cut again and again is not opened without a pause", async () => {
+  test("an event stream that ends immediately is reopened only after a pause", async () => {
     const page = await open(ANA);
     await page.clock.install();
     let opened = 0;
@@ -72,7 +72,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await expect.poll(() => opened, { timeout: 30_000 }).toBe(2);
   });
 
-  test("the inbox reads no waiting change one by one, and follows the log", async () => {
+  test("the inbox does not read waiting changes one by one, and follows the log", async () => {
     await service.propose({ tenant_id: "once", target: "limits.once" });
     const page = await open(ANA);
     const read: string[] = [];
@@ -86,7 +86,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     expect(read.some((path) => path.endsWith("/api/inbox"))).toBe(true);
   });
 
-  test("after an upgrade of the service the open page says so, and what was typed stays", async () => {
+  test("after an upgrade of the service the open page asks for a reload and keeps typed text", async () => {
     const old = await startService();
     const page = await open(ANA);
     await visit(page, old.url, "propose");
@@ -107,7 +107,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     expect(await page.getByLabel("Summary").inputValue()).toBe("Not sent yet");
   });
 
-  test("a page that could not be loaded while the service was away comes when it is back", async () => {
+  test("a page that could not be loaded during an outage appears after it", async () => {
     const before = await startService();
     const page = await open(ANA);
     await visit(page, before.url, "");
@@ -121,7 +121,7 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await page.getByRole("heading", { name: "Entries" }).waitFor();
   });
 
-  test("what this service does not have is said to be so", async () => {
+  test("the settings say which parts the service does not have", async () => {
     const page = await open(ANA);
     await page.route(/api\/(peers|evolved)/, (route) =>
       route.fulfill({ status: 404, json: { error: "there is nothing here", code: "not_found", status: 404 } }),
@@ -130,17 +130,17 @@ describe.skipIf(!browser)("the console while something is missing", () => {
     await expect.poll(() => page.getByText("Not available on this service.").count()).toBe(2);
   });
 
-  test("without an intent every page of the product says how to start with one", async () => {
+  test("without an intent each page says how to start the service with one", async () => {
     const off = await startService({ runtime: "off" });
     const page = await open(ANA);
-    for (const place of ["", "changes", "kpis", "audit", "propose", "settings"]) {
-      await visit(page, off.url, place);
+    for (const path of ["", "changes", "kpis", "audit", "propose", "settings"]) {
+      await visit(page, off.url, path);
       await page.getByText("--product-intent product_intent.json").first().waitFor();
     }
   });
 });
 
-/** Gives the files of a built console the names of another build. */
+/** Renames the files of a built console as another build would name them. */
 function renameBuild(folder: string): void {
   const [, build = ""] = /core-([0-9a-f]{16})\.js/.exec(readFileSync(join(folder, "index.html"), "utf8"))!;
   const rename = (text: string) => text.replaceAll(build, "0123456789abcdef");

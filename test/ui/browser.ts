@@ -1,4 +1,4 @@
-/** A real Chromium that comes through npm, and windows in it that tell what went wrong in them. */
+/** Chromium from npm for browser tests, with windows that report script errors and policy violations. */
 import { join } from "node:path";
 import inflater from "@sparticuz/chromium";
 import {
@@ -17,16 +17,16 @@ import packageJson from "../../package.json" with { type: "json" };
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
-  // Fewer processes and threads: the pages are of one origin, and nothing is drawn on a screen.
+  // All pages have one origin and no screen, so fewer processes and threads suffice.
   "--disable-site-isolation-trials", "--in-process-gpu", "--num-raster-threads=1",
 ]; // prettier-ignore
 
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign");
 
-/** The path of the browser, which is inflated once for all test processes. */
-async function executable(): Promise<string> {
-  const place = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
-  const folder = await keptFolder(place, async (filled) => {
+/** Unpacks the browser once for all test processes and returns its path. */
+async function unpackBrowser(): Promise<string> {
+  const cacheFolder = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
+  const folder = await keptFolder(cacheFolder, async (filled) => {
     const before = process.env["TMPDIR"];
     process.env["TMPDIR"] = filled;
     try {
@@ -41,7 +41,7 @@ async function executable(): Promise<string> {
 
 let running: Promise<Browser | undefined> | undefined;
 
-/** Starts the browser of this test process. Where it cannot run: fails in CI, elsewhere says why and resolves with nothing. */
+/** Starts the browser of this test process. If it cannot start: throws in CI; elsewhere prints the reason and returns undefined. */
 export async function startBrowser(): Promise<Browser | undefined> {
   const browser = await running;
   if (browser && !browser.isConnected()) running = undefined;
@@ -50,7 +50,7 @@ export async function startBrowser(): Promise<Browser | undefined> {
 
 async function launch(): Promise<Browser | undefined> {
   try {
-    return await chromium.launch({ executablePath: await executable(), args: FLAGS, chromiumSandbox: false });
+    return await chromium.launch({ executablePath: await unpackBrowser(), args: FLAGS, chromiumSandbox: false });
   } catch (error) {
     const [reason] = (error as Error).message.split("\n");
     if (process.env["CI"]) throw new Error(`Chromium does not start, so no page would be tested: ${reason}`);
@@ -59,12 +59,13 @@ async function launch(): Promise<Browser | undefined> {
   }
 }
 
-/** Long enough for a machine that is busy with other things; nothing that works takes as long. */
+/** Timeout of a step; generous, because the machine may be busy. */
 const WAIT_MS = 30_000;
 
 /**
- * Gives the tests of a file their windows. After each test they are closed, and nothing forbidden has happened in
- * them; after the last one every service ends. The browser serves the next file, and ends with its process.
+ * Returns a function that opens windows for the tests of a file. After each test the windows are closed, and any script
+ * error or policy violation in them fails the test. After the last test all services are stopped. The browser keeps
+ * running for the next file.
  */
 export function useWindows(browser: Browser | undefined) {
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -82,7 +83,7 @@ export function useWindows(browser: Browser | undefined) {
   };
 }
 
-/** A window of somebody, with a storage of its own. */
+/** A window with its own storage. */
 interface Window {
   page: Page;
   context: BrowserContext;
@@ -90,7 +91,7 @@ interface Window {
   faults: string[];
 }
 
-/** Opens a window; `name` and `token` are what the person has typed before. */
+/** Opens a window; `name` and `token` are stored as if the person had typed them before. */
 async function openWindow(
   browser: Browser,
   { name = "", token = "", ...options }: BrowserContextOptions & { name?: string; token?: string } = {},
@@ -105,9 +106,9 @@ async function openWindow(
   const faults: string[] = [];
   await context.exposeBinding("reportFault", (_source, fault: string) => void faults.push(fault));
   await context.addInitScript(
-    ([given, secret]) => {
-      if (given) localStorage.setItem("countersign.name", given);
-      if (secret) sessionStorage.setItem("countersign.token", secret);
+    ([storedName, storedToken]) => {
+      if (storedName) localStorage.setItem("countersign.name", storedName);
+      if (storedToken) sessionStorage.setItem("countersign.token", storedToken);
       const report = (globalThis as unknown as { reportFault: (fault: string) => void }).reportFault;
       addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
         report(`policy: ${violatedDirective} ${blockedURI}`),
@@ -124,41 +125,41 @@ async function openWindow(
   return { page, context, faults };
 }
 
-/** Closes a window; requests that are still being answered for it end with it. */
+/** Closes a window and ends its pending requests. */
 async function closeWindow({ page, context }: Window): Promise<void> {
   await page.unrouteAll({ behavior: "ignoreErrors" });
   await context.close();
 }
 
-/** The pages of the console, by their place in the address. */
+/** Paths of the console's pages, behind `#/`. */
 export const PAGES = ["", "changes", "compare", "propose", "kpis", "audit", "settings"] as const;
 
-/** Goes to a page of the console and waits until it shows its content and listens to its keys. */
-export async function visit(page: Page, url: string, place: string): Promise<void> {
-  const address = new URL(`/#/${place}`, url).href;
-  if (page.url().startsWith(url)) await page.evaluate((hash) => void (location.hash = hash), `/${place}`);
+/** Opens a page of the console and waits until its content is shown and its keyboard shortcuts work. */
+export async function visit(page: Page, url: string, path: string): Promise<void> {
+  const address = new URL(`/#/${path}`, url).href;
+  if (page.url().startsWith(url)) await page.evaluate((hash) => void (location.hash = hash), `/${path}`);
   else await page.goto(address);
   await page.locator("h1").first().waitFor();
   await page.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
-  await settled(page);
+  await waitForShortcuts(page);
 }
 
-/** Leaves what would be news unanswered. When a stream of events opens, what was read before is read again, whenever that is. */
-export async function withoutNews(page: Page): Promise<void> {
+/** Leaves the event stream and the identity probe unanswered, because either one makes the page read everything again. */
+export async function blockUpdates(page: Page): Promise<void> {
   await page.route(/\/api\/(?:events|product\/identity)$/, () => undefined);
 }
 
-/** Waits until what follows the drawing of a page is done too: its keys are given to it after the next frame. */
-export const settled = (page: Page): Promise<void> =>
+/** Waits until a page is drawn and its keyboard shortcuts are registered, which happens after the next frame. */
+export const waitForShortcuts = (page: Page): Promise<void> =>
   page.evaluate(
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))),
   );
 
-/** Opens the reasons why actions are not offered. */
+/** Opens the list of reasons why actions are not offered. */
 export const showReasons = (page: Page): Promise<void> => page.getByText("Why not?", { exact: true }).click();
 
-/** The button of exactly this name. */
+/** Returns the button with exactly this name. */
 export const button = (page: Page, name: string): Locator => page.getByRole("button", { name, exact: true });
 
-/** Returns the page's text about its freshness. */
-export const freshness = (page: Page, said: string): Locator => page.getByRole("status").getByText(said);
+/** Returns the status text that says how current the page is, such as "Live". */
+export const freshness = (page: Page, text: string): Locator => page.getByRole("status").getByText(text);

@@ -1,4 +1,4 @@
-/** Consent that is signed in the console: with a passkey of the browser's own virtual authenticator, and with SSH keys. */
+/** Consents signed in the console, with a passkey of a virtual authenticator and with SSH keys. */
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,34 +8,42 @@ import { describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
 import { inFull } from "../support/length.ts";
 import { sshPen } from "../support/passkeys.ts";
-import { type Authenticator, authenticator } from "./authenticator.ts";
+import { type Authenticator, addAuthenticator } from "./authenticator.ts";
 import { findSerious } from "./axe.ts";
 import { button, showReasons, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Answer, type Service, startService, TOKEN } from "./service.ts";
-import { counted, readDecisions, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
+import {
+  countInputs,
+  readDecisions,
+  enrolPasskey,
+  localhostUrl,
+  INTENT_WITHOUT_KEYS,
+  restart,
+  makeSigningIntent,
+} from "./signing.ts";
 
 const run = promisify(execFile);
 const browser = await startBrowser();
 const ANA = { name: "ana", token: TOKEN };
 
-/** Follows a link to a change and consents to it, with one click and no key of the keyboard. */
+/** Opens the link to a change and consents to it, with one click and no key press. */
 async function approveInOneClick(page: Page, service: Service, id: string): Promise<void> {
-  const done = await counted(page);
-  await page.goto(new URL(`/#/changes/${id}`, named(service)).href);
+  const countedInputs = await countInputs(page);
+  await page.goto(new URL(`/#/changes/${id}`, localhostUrl(service)).href);
   await page.reload();
   await button(page, "Approve with your key").click();
   await page.getByText("Your consent is recorded.").waitFor();
-  expect(await done()).toEqual({ clicks: 1, keys: 0 });
+  expect(await countedInputs()).toEqual({ clicks: 1, keys: 0 });
 }
 
-/** Returns the verdict of `countersign-verify` on the service's log, with the people's keys from a separate file. */
-async function verifiedOffline(service: Service, intent: object): Promise<Answer> {
+/** Returns the report of `countersign-verify` on the service's log, with the people's keys from a separate file. */
+async function verifyOffline(service: Service, intent: object): Promise<Answer> {
   const file = (name: string) => join(service.folder, name);
   writeFileSync(file("policy.json"), JSON.stringify(intent));
   writeFileSync(file("audit.jsonl"), await (await fetch(`${service.url}/api/product/audit?format=jsonl`)).text());
   const verifier = join(dirname(await program()), "verify/main.js");
   const args = [verifier, file("audit.jsonl"), "--policy", file("policy.json"), "--json"];
-  // Nothing is given to hold the log itself against: it exits with 2.
+  // No receipt or checkpoint is given to verify the log against, so the verifier exits with 2.
   const ended = await run(process.execPath, args).catch((failure: { code: number; stdout: string }) => failure);
   expect(ended).toMatchObject({ code: 2 });
   return JSON.parse(ended.stdout);
@@ -44,33 +52,33 @@ async function verifiedOffline(service: Service, intent: object): Promise<Answer
 describe.skipIf(!browser)("signed consent in the console", () => {
   const open = useWindows(browser);
 
-  test("a passkey made here, listed by the intent, signs a consent: a link, one click, no key", async () => {
-    let service = await startService({ intent: NOBODY });
+  test("a passkey made in the console and listed in the intent signs a consent with one click", async () => {
+    let service = await startService({ intent: INTENT_WITHOUT_KEYS });
     const page = await open(ANA);
-    const device = await authenticator(page);
-    const principals = await enrol(page, service);
-    const line = { type: "webauthn", rp_id: "localhost", origins: [named(service)] };
+    const device = await addAuthenticator(page);
+    const principals = await enrolPasskey(page, service);
+    const line = { type: "webauthn", rp_id: "localhost", origins: [localhostUrl(service)] };
     expect(principals).toMatchObject({ ana: { kind: "person", keys: [line] } });
-    expect(await device.count()).toBe(1);
+    expect(await device.countPasskeys()).toBe(1);
     const steps = page.locator("ol.steps");
     expect(await steps.evaluate((list) => getComputedStyle(list).listStyleType), "steps have numbers").toBe("decimal");
 
-    const intent = signedIntent(principals);
+    const intent = makeSigningIntent(principals);
     service = await restart(service, { intent });
     const id = await service.propose();
     await approveInOneClick(page, service, id);
 
-    const [given] = await readDecisions(service, id);
+    const [decision] = await readDecisions(service, id);
     const { digest } = await service.get(`api/product/changes/${id}`);
-    expect(given).toMatchObject({ approver: "ana", decision: "approved", authenticated: "signature" });
-    expect(JSON.parse(given.statement)).toMatchObject({ decision: "approve", change_id: id, digest, note: "" });
+    expect(decision).toMatchObject({ approver: "ana", decision: "approved", authenticated: "signature" });
+    expect(JSON.parse(decision.statement)).toMatchObject({ decision: "approve", change_id: id, digest, note: "" });
     const proofs = { verified: 1, as_named: 0, not_checked: 0 };
-    expect(await verifiedOffline(service, intent)).toMatchObject({ verdict: "consistent", proofs });
+    expect(await verifyOffline(service, intent)).toMatchObject({ verdict: "consistent", proofs });
     await page.getByText("Given with ana’s key, their presence verified.").waitFor();
   });
 
-  /** A service whose intent lists a passkey of Ana's, and her window with the device that holds it. */
-  async function enrolled(
+  /** Starts a service whose intent lists a passkey of Ana, with her window and the device that has the passkey. */
+  async function startWithPasskey(
     policy: object = {},
     {
       args = [],
@@ -78,17 +86,17 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       others = {},
     }: { args?: string[]; headers?: Record<string, string>; others?: object } = {},
   ): Promise<{ service: Service; page: Page; device: Authenticator; principals: object }> {
-    const before = await startService({ intent: NOBODY, args });
+    const before = await startService({ intent: INTENT_WITHOUT_KEYS, args });
     const page = await open({ ...ANA, extraHTTPHeaders: headers });
-    const device = await authenticator(page);
-    const principals = { ...(await enrol(page, before)), ...others };
-    const service = await restart(before, { intent: signedIntent(principals, policy), args });
+    const device = await addAuthenticator(page);
+    const principals = { ...(await enrolPasskey(page, before)), ...others };
+    const service = await restart(before, { intent: makeSigningIntent(principals, policy), args });
     return { service, page, device, principals };
   }
 
-  test("behind a proxy that names people nothing is typed at all", async () => {
+  test("behind a proxy that names people, nothing needs to be typed", async () => {
     const proxied = { args: ["--identity-header=x-person"], headers: { "x-person": "ana" } };
-    const { service, page } = await enrolled({}, proxied);
+    const { service, page } = await startWithPasskey({}, proxied);
     const id = (
       await (
         await fetch(`${service.url}/api/product/propose-crm-followup`, {
@@ -105,21 +113,21 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("The proxy in front of this service says that you are ana.").waitFor();
   });
 
-  test("who is not recognised, and who cancels, has signed nothing; then it is signed all the same", async () => {
-    const { service, page, device } = await enrolled();
+  test("a failed or cancelled signature records nothing, and signing works afterwards", async () => {
+    const { service, page, device } = await startWithPasskey();
     const id = await service.propose();
-    await visit(page, named(service), `changes/${id}`);
-    await device.recognises(false);
+    await visit(page, localhostUrl(service), `changes/${id}`);
+    await device.setUserVerified(false);
     await button(page, "Approve with your key").click();
     await page.getByText("Nothing was signed. It was cancelled or took too long").waitFor();
     expect(await readDecisions(service, id)).toEqual([]);
     expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
 
-    await device.recognises(true);
+    await device.setUserVerified(true);
     await page.evaluate(() => {
       const { credentials } = navigator;
       const get = credentials.get.bind(credentials);
-      // In place of the browser's own button.
+      // Simulates the Cancel button of the browser's own dialog.
       credentials.get = (options) =>
         get({ ...options, signal: AbortSignal.abort(new DOMException("", "NotAllowedError")) });
     });
@@ -131,22 +139,22 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  test("content that is not what its digest says is not signed", async () => {
-    const { service, page } = await enrolled();
+  test("content that does not match the change's digest cannot be signed", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await page.route(`**/api/product/changes/${id}*`, async (route) => {
       const change = await (await route.fetch()).json();
       await route.fulfill({ json: { ...change, value: 26 } });
     });
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await page.getByText("What this page shows is not what the change's digest says.").waitFor();
     expect(await button(page, "Approve with your key").count()).toBe(0);
   });
 
-  test("what is signed in the dialog has its note, and axe finds nothing serious about it", async () => {
-    const { service, page } = await enrolled();
+  test("a decision signed in the dialog includes its note, and the dialog is accessible", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await button(page, "Approve with your key").waitFor();
     expect(await findSerious(page, "one tap")).toEqual([]);
     await button(page, "Deny…").click();
@@ -162,10 +170,10 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect([statement, note]).toEqual([shown, "Too\nearly; ‘later’."]);
   });
 
-  test("without the service's token, it is asked for next to the button; the same tap goes on", async () => {
-    const { service, page } = await enrolled();
+  test("without the token, the page asks for it next to the button and then signs", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await page.evaluate(() => sessionStorage.clear());
     await page.addInitScript(() => sessionStorage.clear());
     await page.reload();
@@ -175,8 +183,8 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  inFull(test)("what may be done stands at once, and no button moves while the page is filled", async () => {
-    const { service, page } = await enrolled();
+  inFull(test)("no action button moves while the page loads", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await page.addInitScript(() => {
       const moved: string[] = ((globalThis as unknown as { moved: string[] }).moved = []);
@@ -186,17 +194,17 @@ describe.skipIf(!browser)("signed consent in the console", () => {
             if (node?.parentElement?.closest(".decision-bar")) moved.push(node.textContent ?? "");
       }).observe({ type: "layout-shift", buffered: true });
     });
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await page.reload();
     await button(page, "Approve with your key").waitFor();
     await page.getByText("The host product was asked").waitFor();
     expect(await page.evaluate(() => (globalThis as unknown as { moved: string[] }).moved)).toEqual([]);
   });
 
-  test("a lost answer is sent again with the same signature, and nobody is asked for the key twice", async () => {
-    const { service, page } = await enrolled();
+  test("after a lost response the same signature is sent again, without another prompt", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     const sent: (string | null)[] = [];
     await page.route("**/api/product/approve", async (route) => {
       sent.push(route.request().postData());
@@ -212,15 +220,15 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await readDecisions(service, id)).toHaveLength(1);
   });
 
-  inFull(test)("after the intent changed, nothing is recorded and the statement is signed again", async () => {
-    const { service: before, page, principals } = await enrolled();
+  inFull(test)("after a change of the intent nothing is recorded until the new statement is signed", async () => {
+    const { service: before, page, principals } = await startWithPasskey();
     const id = await before.propose();
-    await visit(page, named(before), `changes/${id}`);
+    await visit(page, localhostUrl(before), `changes/${id}`);
     await button(page, "Approve with a note…").click();
     await page.getByRole("dialog").getByText("What you sign").waitFor();
-    // The page hears nothing of the restart.
-    for (const heard of ["**/api/events", "**/api/product/identity"]) await page.route(heard, (route) => route.abort());
-    const service = await restart(before, { intent: signedIntent(principals, {}, { update_epoch: 3 }) });
+    // The page does not notice the restart.
+    for (const path of ["**/api/events", "**/api/product/identity"]) await page.route(path, (route) => route.abort());
+    const service = await restart(before, { intent: makeSigningIntent(principals, {}, { update_epoch: 3 }) });
     await button(page, "Approve with your key").last().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("it is of another statement").waitFor();
@@ -230,10 +238,10 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  inFull(test)("a tap on a change that was closed meanwhile says that nothing was recorded", async () => {
-    const { service, page } = await enrolled();
+  inFull(test)("signing a change that was closed meanwhile says that nothing was recorded", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await page.route("**/api/product/approve", async (route) => {
       await button(page, "Sending…").waitFor();
       await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
@@ -245,20 +253,20 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await page.locator(".change-head .mark").innerText()).toBe("Withdrawn");
   });
 
-  inFull(test)("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
-    const { service, page } = await enrolled();
+  inFull(test)("the signed time is the service's, also on a device with a wrong clock", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await page.clock.install({ time: Date.now() - 3 * 3_600_000 });
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  inFull(test)("on a page that is left open, the statement is renewed before it is too old", async () => {
-    const { service, page } = await enrolled();
+  inFull(test)("a page that stays open renews the statement before it is too old", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await page.clock.install();
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await page.reload();
     await page.getByText("Show what is signed").click();
     const timeOf = async () =>
@@ -270,36 +278,36 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await expect.poll(timeOf).toBeGreaterThan(opened + 5 * 60_000);
   });
 
-  inFull(test)("under an IP address the page leads to where the passkey can be asked for", async () => {
-    const { service, page } = await enrolled();
+  inFull(test)("at an IP address the page links to the address where the passkey works", async () => {
+    const { service, page } = await startWithPasskey();
     const id = await service.propose();
     await visit(page, service.url, `changes/${id}`);
     await page.getByText("Your passkey can be asked for only where it was made.").waitFor();
     expect(await button(page, "Approve with your key").count()).toBe(0);
-    await page.getByRole("link", { name: named(service) }).click();
+    await page.getByRole("link", { name: localhostUrl(service) }).click();
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
     await visit(page, service.url, "you");
     await page.getByText("Browsers make no passkey for an IP address.").waitFor();
   });
 
-  inFull(test)("where the device has none of the keys, and where the intent lists none, it says so", async () => {
-    const { service } = await enrolled();
+  inFull(test)("the page says if the device has none of the person's keys, or the intent lists none", async () => {
+    const { service } = await startWithPasskey();
     const id = await service.propose();
     const other = await open(ANA);
-    await authenticator(other);
-    await visit(other, named(service), `changes/${id}`);
+    await addAuthenticator(other);
+    await visit(other, localhostUrl(service), `changes/${id}`);
     await button(other, "Approve with your key").click();
     await other.getByText("or this device has none of your keys").waitFor();
     const bo = await open({ name: "bo", token: TOKEN });
-    await visit(bo, named(service), `changes/${id}`);
+    await visit(bo, localhostUrl(service), `changes/${id}`);
     await showReasons(bo);
     await bo.getByText("It can be approved by ana.").waitFor();
   });
 
-  test("with an SSH key: the command's statement is signed elsewhere and its signature pasted", async () => {
+  test("with an SSH key the statement is signed by a command, and the signature is pasted", async () => {
     const pen = sshPen("ssh-ed25519");
-    const service = await startService({ intent: signedIntent({ ana: { kind: "person", keys: [pen.key] } }) });
+    const service = await startService({ intent: makeSigningIntent({ ana: { kind: "person", keys: [pen.key] } }) });
     const id = await service.propose();
     const page = await open(ANA);
     await visit(page, service.url, `changes/${id}`);
@@ -312,7 +320,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const { stdout: statement } = await run("sh", ["-c", command.slice(0, command.lastIndexOf(" | "))]);
     expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
     expect(await findSerious(page, "ssh")).toEqual([]);
-    // A mispaste is named, and the statement stays the one whose signature counts.
+    // A wrong paste is reported, and the statement to sign stays the same.
     await page.getByLabel("Signature").fill(statement);
     await page.getByText("This is no SSH signature. Paste all lines from BEGIN to END.").waitFor();
     expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
@@ -327,13 +335,13 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
   });
 
-  inFull(test)("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
+  inFull(test)("an unsigned consent no longer counts once keys are required, and the page says so", async () => {
     const policy = { approvers: ["ana", "bo"], required_approvers: { standard: 2 } };
-    const before = await startService({ intent: signedIntent({}, policy, { update_epoch: 1 }) });
+    const before = await startService({ intent: makeSigningIntent({}, policy, { update_epoch: 1 }) });
     const id = await before.propose();
     await before.post("api/product/approve", { change_id: id, approver: "bo" });
     const keyed = () => ({ kind: "person", keys: [sshPen().key] });
-    const service = await restart(before, { intent: signedIntent({ ana: keyed(), bo: keyed() }, policy) });
+    const service = await restart(before, { intent: makeSigningIntent({ ana: keyed(), bo: keyed() }, policy) });
     const page = await open({ name: "bo", token: TOKEN });
     await visit(page, service.url, "");
     await page.getByText("0 of 2 consents").waitFor();
@@ -342,12 +350,12 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("1 approval does not count under the intent in force.").waitFor();
   });
 
-  test("an emergency consent is signed as one, with its note", async () => {
+  test("an emergency consent is signed as an emergency and with its note", async () => {
     const others = { bo: { kind: "person", keys: [sshPen().key] } };
     const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
-    const { service, page } = await enrolled({ approvers: ["ana", "bo"], break_glass }, { others });
+    const { service, page } = await startWithPasskey({ approvers: ["ana", "bo"], break_glass }, { others });
     const id = await service.propose();
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await page.getByText("In an emergency", { exact: true }).click();
     await button(page, "Approve as an emergency…").click();
     await page.getByLabel("Note").fill("Uploads fail.");
@@ -358,15 +366,15 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(statement)).toMatchObject({ decision: "approve_emergency", note: "Uploads fail." });
   });
 
-  test("a freeze, what lifts it, and a review are signed too", async () => {
+  test("a freeze, its lifting and an emergency review are signed", async () => {
     const pen = sshPen("ssh-ed25519");
     const bo = { kind: "person", keys: [pen.key] };
     const break_glass = { approvers: ["bo"], required: 1, review_hours: 72 };
-    const { service, page } = await enrolled({ break_glass }, { others: { bo } });
-    const said = async (query: string) =>
+    const { service, page } = await startWithPasskey({ break_glass }, { others: { bo } });
+    const readLatestDetail = async (query: string) =>
       JSON.parse((await service.get(`api/product/audit?${query}`)).entries.at(-1).detail);
 
-    await visit(page, named(service), "settings");
+    await visit(page, localhostUrl(service), "settings");
     await button(page, "Stop…").click();
     await button(page, "Freeze…").click();
     await page.getByLabel("Note").fill("The ledger is audited.");
@@ -375,37 +383,40 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(await findSerious(page, "signed freeze")).toEqual([]);
     await button(page, "Freeze with your key").click();
     await button(page, "Lift the freeze…").click();
-    const frozen = await said("event_type=service_frozen");
+    const frozen = await readLatestDetail("event_type=service_frozen");
     expect(frozen).toMatchObject({ actor: "ana", authenticated: "signature" });
     expect(JSON.parse(frozen.statement)).toMatchObject({ decision: "freeze", until: "2099-01-01T08:00:00.000Z" });
     await button(page, "Lift it with your key").click();
     await button(page, "Lift the freeze…").waitFor({ state: "detached" });
-    expect(await said("event_type=service_unfrozen")).toMatchObject({ actor: "ana", authenticated: "signature" });
+    expect(await readLatestDetail("event_type=service_unfrozen")).toMatchObject({
+      actor: "ana",
+      authenticated: "signature",
+    });
 
     const change_id = await service.propose();
     const decided = { change_id, approver: "bo", note: "Uploads fail." };
-    const asked = { ...decided, decision: "approve_emergency" };
-    const { statement } = await service.post("api/product/consent-statement", asked);
+    const signable = { ...decided, decision: "approve_emergency" };
+    const { statement } = await service.post("api/product/consent-statement", signable);
     const proof = JSON.stringify(pen.sign(statement));
     const { at } = JSON.parse(statement);
     await service.post("api/product/approve", { ...decided, emergency: "true", proof, at });
-    await visit(page, named(service), `changes/${change_id}`);
+    await visit(page, localhostUrl(service), `changes/${change_id}`);
     await button(page, "Not justified…").click();
     await page.getByText("ana does not accept the emergency consent: set limits.uploads for t1.").waitFor();
     await button(page, "Not justified with your key").click();
     await page.getByText("Your review is recorded: not justified.").waitFor();
-    const reviewed = await said(`change_id=${change_id}`);
+    const reviewed = await readLatestDetail(`change_id=${change_id}`);
     expect(reviewed).toMatchObject({ approver: "ana", authenticated: "signature", verdict: "not_accepted" });
     expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });
   });
 
-  test("where the intent lists who applies, rolls back and feeds KPIs, they sign it here", async () => {
+  test("people whom the intent lists for apply, rollback and KPI feeds sign these actions", async () => {
     const permissions = { apply: ["ana"], rollback: ["ana"], feed_kpis: ["ana"] };
-    const { service, page } = await enrolled({ permissions });
+    const { service, page } = await startWithPasskey({ permissions });
     const id = await service.propose({ target: "limits.signed" });
-    await visit(page, named(service), `changes/${id}`);
+    await visit(page, localhostUrl(service), `changes/${id}`);
     await button(page, "Approve with your key").click();
-    for (const [action, done] of [
+    for (const [action, confirmation] of [
       ["Apply", "The change is applied and verified."],
       ["Restore the consented value", "The consented value is restored."],
       ["Roll back", "The change is rolled back."],
@@ -420,14 +431,14 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       await button(page, `${action}…`).click();
       await page.getByLabel("Note").fill("As agreed.");
       await button(page, `${action} with your key`).click();
-      await page.getByText(done).waitFor();
+      await page.getByText(confirmation).waitFor();
     }
     const { entries } = await service.get(`api/product/audit?change_id=${id}`);
-    const acts = entries.filter(({ detail }: { detail: string }) => JSON.parse(detail).note === "As agreed.");
-    expect(acts.map(({ detail }: { detail: string }) => JSON.parse(detail))).toMatchObject(
+    const actions = entries.filter(({ detail }: { detail: string }) => JSON.parse(detail).note === "As agreed.");
+    expect(actions.map(({ detail }: { detail: string }) => JSON.parse(detail))).toMatchObject(
       ["apply", "restore", "rollback"].map(() => ({ actor: "ana", authenticated: "signature" })),
     );
-    await visit(page, named(service), "kpis");
+    await visit(page, localhostUrl(service), "kpis");
     await button(page, "Enter KPI values…").click();
     await page.getByLabel("Incident rate").fill("0.02");
     await page.getByText("ana enters these KPI values.").waitFor();
@@ -441,10 +452,13 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     });
   });
 
-  inFull(test)("a late note is signed with its item", async () => {
-    const { service, page } = await enrolled({ approvers: ["ana", "bo"] }, { others: { bo: { kind: "person" } } });
+  inFull(test)("a late rationale is signed", async () => {
+    const { service, page } = await startWithPasskey(
+      { approvers: ["ana", "bo"] },
+      { others: { bo: { kind: "person" } } },
+    );
     const change_id = await service.propose({ rationale: "" });
-    await visit(page, named(service), `changes/${change_id}`);
+    await visit(page, localhostUrl(service), `changes/${change_id}`);
     await button(page, "Deny…").click();
     await button(page, "Deny with your key").click();
     await button(page, "Add a late rationale…").click();
@@ -459,8 +473,8 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect(JSON.parse(detail.statement)).toMatchObject({ decision: "note", item: "rationale", approver: "ana" });
   });
 
-  inFull(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
-    const { page } = await enrolled();
+  inFull(test)("the page of a person's keys lists them and makes no second passkey on one device", async () => {
+    const { page } = await startWithPasskey();
     await page.reload();
     await page.getByText("Passkey of localhost").waitFor();
     expect(await findSerious(page, "your keys")).toEqual([]);

@@ -1,4 +1,4 @@
-/** `npm run dev`: what a contributor changes in a checkout shows by itself, in the service and in the open page. */
+/** `npm run dev`: a change of the sources restarts the service or reloads the open page. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -19,7 +19,7 @@ import { freePort } from "../support/free_port.ts";
 import { startBrowser, useWindows, visit } from "./browser.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
-/** The service's own description, and that of `npm run dev`. */
+/** Log lines of the service, and the last line of `npm run dev`. */
 const LISTENING = /"message":"listening"/;
 const STOPPING = /"message":"stopping"/;
 const ENDED = /The service has ended/;
@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const browser = await startBrowser();
 const folder = temporaryFolder();
-const said: string[] = [];
+const outputLines: string[] = [];
 let child: ChildProcess;
 let url: string;
 
@@ -41,8 +41,9 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${port}`;
   const args = [".ci/dev/main.mjs", "--product-intent", "local/example/product_intent.json", "--port", String(port)];
   child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
-  for (const output of [child.stdout!, child.stderr!]) createInterface(output).on("line", (line) => said.push(line));
-  await heard(LISTENING);
+  for (const stream of [child.stdout!, child.stderr!])
+    createInterface(stream).on("line", (line) => outputLines.push(line));
+  await waitForLine(LISTENING);
 });
 afterAll(async () => {
   if (child.exitCode === null) {
@@ -51,10 +52,10 @@ afterAll(async () => {
   }
 });
 
-/** Waits until a line is said; gives all that was said up to it, and forgets it. */
-async function heard(line: RegExp): Promise<string[]> {
-  const place = await vi.waitUntil(() => said.findIndex((one) => line.test(one)) + 1, { timeout: 60_000 });
-  return said.splice(0, place);
+/** Waits for an output line that matches; returns all lines up to it and removes them from `outputLines`. */
+async function waitForLine(line: RegExp): Promise<string[]> {
+  const count = await vi.waitUntil(() => outputLines.findIndex((one) => line.test(one)) + 1, { timeout: 60_000 });
+  return outputLines.splice(0, count);
 }
 
 function change(file: string, ...edits: [from: string, to: string][]): void {
@@ -67,60 +68,60 @@ function change(file: string, ...edits: [from: string, to: string][]): void {
   writeFileSync(path, text);
 }
 
-test("a change of the service restarts it, when the one before has ended in good order", async () => {
+test("a change of the service's code restarts it after an orderly shutdown", async () => {
   const wait = "await new Promise((resolve) => setTimeout(resolve, 1500));";
   change("local/ui_server.ts", ["await running.stop();", `${wait} await running.stop();`]);
-  await heard(LISTENING);
+  await waitForLine(LISTENING);
   change("lib/kit/version.ts", ["= packageVersion", '= packageVersion + "-changed"']);
-  const lines = await heard(LISTENING);
+  const lines = await waitForLine(LISTENING);
   expect(lines.some((line) => STOPPING.test(line) && line.includes("SIGTERM"))).toBe(true);
   expect(lines.some((line) => ENDED.test(line))).toBe(false);
   expect(lines.at(-1)).toMatch(/"version":"[\d.]+-changed"/);
   change("local/ui_server.ts", [wait, ""]);
-  await heard(LISTENING);
+  await waitForLine(LISTENING);
 });
 
-test("what does not build is reported, and what runs goes on", async () => {
+test("a build error is reported, and the running service continues", async () => {
   change("lib/kit/version.ts", ["export const", "export cnst"]);
-  await heard(/lib\/kit\/version\.ts:\d+:\d+/);
+  await waitForLine(/lib\/kit\/version\.ts:\d+:\d+/);
   change("lib/kit/version.ts", ["export cnst", "export let const"]);
-  const lines = await heard(/lib\/kit\/version\.ts:\d+:\d+/);
+  const lines = await waitForLine(/lib\/kit\/version\.ts:\d+:\d+/);
   expect(lines.filter((line) => STOPPING.test(line))).toEqual([]);
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   change("lib/kit/version.ts", ["export let const", "export const"], ["-changed", "-mended"]);
-  expect((await heard(LISTENING)).at(-1)).toContain("-mended");
+  expect((await waitForLine(LISTENING)).at(-1)).toContain("-mended");
 });
 
 describe.skipIf(!browser)("in a browser", () => {
   const open = useWindows(browser);
-  test("a change of the console reloads the open page, and the service runs on", async () => {
+  test("a change of the console reloads the open page without a restart of the service", async () => {
     const page = await open();
     await visit(page, url, "changes");
     const outline = () => page.evaluate(() => getComputedStyle(document.body).outlineColor);
     expect(await outline()).not.toBe("rgb(1, 2, 3)");
     appendFileSync(join(folder, "local/ui/style.css"), "body { outline-color: rgb(1, 2, 3) }");
     await page.waitForFunction(() => getComputedStyle(document.body).outlineColor === "rgb(1, 2, 3)");
-    expect(page.url(), "the place is kept").toContain("#/changes");
-    expect(said.filter((line) => STOPPING.test(line))).toEqual([]);
+    expect(page.url(), "the page stays open").toContain("#/changes");
+    expect(outputLines.filter((line) => STOPPING.test(line))).toEqual([]);
   });
 });
 
-test("a service that ends by itself is started again by the next change", async () => {
+test("a service that has ended by itself is started again by the next change", async () => {
   change("local/ui_server.ts", ["const log = openLog();", "const log = openLog(); process.exit(7);"]);
-  await heard(ENDED);
+  await waitForLine(ENDED);
   change("local/ui_server.ts", [" process.exit(7);", ""]);
-  await heard(LISTENING);
+  await waitForLine(LISTENING);
 });
 
-test("on a stop signal it ends the service and leaves nothing behind", async () => {
+test("a stop signal ends the service and leaves no files behind", async () => {
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
-  expect(said.some((line) => STOPPING.test(line))).toBe(true);
+  expect(outputLines.some((line) => STOPPING.test(line))).toBe(true);
   expect(readdirSync(join(folder, "node_modules/.cache/countersign"))).toEqual([]);
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
 
-test("nothing of it is in what is published", async () => {
+test("the published console contains no development code", async () => {
   const ui = join(await program(), "../ui");
   expect(existsSync(join(ui, "reload.js"))).toBe(false);
   const page = readFileSync(join(ui, "index.html"), "utf8")

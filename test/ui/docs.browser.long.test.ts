@@ -1,4 +1,4 @@
-/** The page of the API in a browser: it fits a desk and a phone, and breaks no word that has room. */
+/** The page of the API in a browser: it fits wide and narrow windows and breaks no words. */
 import { describe, expect, test } from "vitest";
 import { makeIntent } from "../support/intents.ts";
 import { renderPage } from "../../lib/openapi/page.ts";
@@ -8,8 +8,8 @@ import { startBrowser } from "./browser.ts";
 const browser = await startBrowser();
 const PAGE = renderPage(makeTestDocument({ product: { ...makeIntent(), identity: {} as never } }));
 
-/** Runs in the page: how far it reaches to the right, and the words outside the examples that stand on two lines. */
-function look(): { beyond: number; broken: string[] } {
+/** Returns how many pixels the page overflows the window, and the words outside examples that are broken. Runs in the page. */
+function measureLayout(): { beyond: number; broken: string[] } {
   const broken: string[] = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text; text = texts.nextNode()) {
@@ -25,13 +25,13 @@ function look(): { beyond: number; broken: string[] } {
 }
 
 describe.skipIf(!browser)("the page of the API", () => {
-  test.each([1280, 390])("at %i px", async (width) => {
+  test.each([1280, 390])("fits the window and breaks no word at %i px", async (width) => {
     const page = await browser!.newPage({ viewport: { width, height: 900 } });
     try {
       await page.setContent(PAGE);
-      expect(await page.evaluate(look)).toEqual({ beyond: 0, broken: [] });
+      expect(await page.evaluate(measureLayout)).toEqual({ beyond: 0, broken: [] });
       await page.addStyleTag({ content: "td, p { overflow-wrap: anywhere; max-width: 3rem }" });
-      expect((await page.evaluate(look)).broken, "a broken word would be seen").not.toEqual([]);
+      expect((await page.evaluate(measureLayout)).broken, "a broken word would be seen").not.toEqual([]);
     } finally {
       await page.close();
     }

@@ -17,7 +17,7 @@ import { toIsolatedText, describeRequest, describeStatus } from "../../local/ui/
 import { makeSteps } from "../../local/ui/domain/timeline.ts";
 import { listValueRules } from "../../local/ui/domain/value_rules.ts";
 
-/** The vector of the decided encoding. */
+/** A test vector: an entry and its known hash. */
 const FIRST: AuditEntry = {
   origin: "acme-crm/audit/0f",
   id: 1,
@@ -40,19 +40,19 @@ const SECOND: AuditEntry = {
 };
 
 test.each<[string, AuditEntry[], number | undefined]>([
-  ["a sound run", [FIRST, SECOND], undefined],
-  ["a later beginning", [SECOND], undefined],
+  ["intact entries", [FIRST, SECOND], undefined],
+  ["entries from the second one on", [SECOND], undefined],
   ["an altered text", [FIRST, { ...SECOND, detail: "x" }], 2],
   ["an entry left out", [FIRST, { ...SECOND, id: 3 }], 3],
   ["another order", [SECOND, FIRST], 1],
   ["a first entry with something before it", [{ ...FIRST, previous_hash: SECOND.current_hash }], 1],
-])("%s", (_name, entries, faulty) => {
+])("the check of %s finds the first fault", (_name, entries, faulty) => {
   const { fault, count } = checkEntries(entries, undefined);
   expect(fault?.id).toBe(faulty);
   expect(count).toBe(faulty === undefined ? entries.length : entries.findIndex(({ id }) => id === faulty));
 });
 
-test("a relinked forgery of one entry is no link to what was checked before", () => {
+test("an entry forged with a new hash does not link to the entries checked before", () => {
   const forged = { ...SECOND, previous_hash: "f".repeat(64) };
   forged.current_hash = entryHash(forged, sha256);
   const { last } = checkEntries([FIRST], undefined);
@@ -111,13 +111,13 @@ test.each<[Partial<Change>, string]>([
   [{ proposer: "llm:small", asked_by: "Ana" }, "The model small, asked by Ana, asks to set crm.followup for tenant t1; 40 people are affected; it can be undone."],
   [{ value: undefined, affected_users: null, status: "denied", erased: { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" } }, "Ana asked to change crm.followup for tenant t1; how many people are affected was erased; it can be undone."],
   [{ proposer: null, kind: "code_patch" }, "An unnamed person asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
-])("a change as a sentence: %j", (over, sentence) => {
-  expect(plain(describeRequest({ ...CHANGE, ...over } as Change))).toBe(sentence);
+])("a change as a sentence: %j", (overrides, sentence) => {
+  expect(plain(describeRequest({ ...CHANGE, ...overrides } as Change))).toBe(sentence);
 }); // prettier-ignore
 
 const quorum = (count: number) => ({ rule: "required_approvers", count, of: [] });
 
-test("where a change stands", () => {
+test("the status sentence says what a change waits for", () => {
   const now = Date.parse("2026-01-01T05:00:00.000Z");
   const approval = (approver: string) => ({ approver, note: "", at: CHANGE.created_at });
   const owners = { rule: "owners crm.*", count: 1, of: ["cy", "di"] };
@@ -139,9 +139,9 @@ test("where a change stands", () => {
   expect(plain(describeStatus({ ...approved, approver: "policy:minor" }, now))).toContain("Approved by the intent");
 });
 
-const consent = (approver: string, over = {}) => ({ approver, note: "", at: "", ...over });
+const consent = (approver: string, overrides = {}) => ({ approver, note: "", at: "", ...overrides });
 
-test("acts are shown as the service offers them, and closed ones with their reasons", () => {
+test("actions are listed as the service allows them, and others with their reasons", () => {
   const caller = {
     name: "eve",
     may: ["review" as const, "deny" as const, "restore" as const],
@@ -160,7 +160,7 @@ test("acts are shown as the service offers them, and closed ones with their reas
   ]);
 });
 
-test("the rules for a value are short sentences", () => {
+test("the rules for a value are described in short sentences", () => {
   const schema = { type: "object", required: ["seats"], properties: { seats: { type: "integer", minimum: 1, maximum: 500 }, plan: { enum: ["a", "b"] } } };
   const limits = [{ path: "value.seats", base: [40], minimum: 38, maximum: 42, problem: null }, { path: "value", base: [], minimum: null, maximum: null, problem: "it held no number" }];
   expect(listValueRules({ rules: [{ match: ["limits.*"], schema, unit: "seats", kpi_required: true }], limits })).toEqual([
@@ -181,12 +181,12 @@ test.each([
   ["feature_flag", "false", "false", undefined],
   ["code_patch", "- a\n+ b", '{"patch":"- a\\n+ b"}', undefined],
   ["code_patch", '{"file":"a"}', '{"file":"a"}', undefined],
-] as const)("the value of a %s from %j", (kind, typed, json, fault) => {
+] as const)("the value of a %s is parsed from %j", (kind, typed, json, fault) => {
   const value = parseValue(kind, typed);
   expect([value.json, value.fault]).toEqual([json, fault]);
 });
 
-test("a step of the timeline whose detail nobody can read is reported all the same", () => {
+test("a timeline step with an unreadable detail is still shown", () => {
   const [step] = makeSteps([{ ...SECOND, detail: "not JSON" }]);
   expect(plain(step!.sentence)).toBe("Decision recorded");
   const failed = { error: "disk full", stage: "apply", host: "absent" };
@@ -202,14 +202,14 @@ test.each([
   [{ actor: "ana", note: "as agreed" }, "Rolled back by ana"],
   [{ by: "ops" }, "Rolled back by ops"],
   [{ actor: null }, "Rolled back"],
-])("who rolled a change back is reported as the entry names it: %o", (facts, sentence) => {
+])("the timeline names who rolled a change back: %o", (facts, sentence) => {
   const detail = JSON.stringify({ adapter: null, ...facts });
   const [step] = makeSteps([{ ...SECOND, event_type: "change_rolled_back", detail }]);
   expect(plain(step!.sentence)).toBe(`${sentence}; there is no adapter, so the record alone changed`);
   expect(step!.note).toBe("note" in facts ? facts.note : "");
 });
 
-test("a count is shown to its last digit, a fraction to its sixth", () => {
+test("a count is shown with all digits, a fraction with six", () => {
   expect([
     formatPeople(123_456_789),
     formatNumber(1_000_001),
@@ -219,10 +219,10 @@ test("a count is shown to its last digit, a fraction to its sixth", () => {
   ]).toEqual(["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"]);
 });
 
-const cautioned = (over: Partial<ChangeDetail>): string[] =>
-  listCautions({ target: "ui.banner", ...over }).map((parts) => toIsolatedText(parts));
+const cautioned = (overrides: Partial<ChangeDetail>): string[] =>
+  listCautions({ target: "ui.banner", ...overrides }).map((parts) => toIsolatedText(parts));
 
-test("a change without a value, with fields that nobody stated, or with a doubtful value says so", () => {
+test("a missing value, unstated fields and a doubtful value are pointed out", () => {
   expect(cautioned({ unstated: [] })).toEqual([]);
   expect(cautioned({ sets_nothing: true })).toEqual(["No value set. Applying it won't change \u2068ui.banner\u2069."]);
   expect(cautioned({ unstated: ["reversible"] })).toEqual(["Not stated: whether it can be undone."]);
@@ -234,21 +234,21 @@ test("a change without a value, with fields that nobody stated, or with a doubtf
   expect(cautioned({ sets_nothing: true, erased } as Partial<ChangeDetail>)).toEqual([]);
 });
 
-test("a dialog repeats no unstated field that its sentence about the request names", () => {
+test("a dialog does not repeat an unstated field that its sentence already names", () => {
   expect(cautioned(omitDescribed({ unstated: ["risk", "reversible", "affected_users"] }))).toEqual([
     "Not stated: the risk.",
   ]);
   expect(cautioned(omitDescribed({ unstated: ["reversible"] }))).toEqual([]);
 });
 
-test("a flag is on or off, also in a plan; any other value is JSON", () => {
+test("a flag is shown as on or off, any other value as JSON", () => {
   expect([true, false, { enabled: true }].map((value) => describeValue("feature_flag", value))).toEqual(["on", "off", '{"enabled":true}']); // prettier-ignore
   expect(describeValue("config", true)).toBe("true");
   expect(["", "true", "25"].map((text) => isSwitchValue("feature_flag", text))).toEqual([true, true, false]);
   expect(isSwitchValue("config", "true")).toBe(false);
 });
 
-test("a share that a rollout watches is shown in points, in the expectation and as measured", () => {
+test("a share that a rollout watches is shown in points, both expected and measured", () => {
   const watch = [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }];
   const measured = { kpi: "conversion", step: 0, treated: 0.21, control: 0.2, treated_n: 900, control_n: 900, worse_at_least: -0.03, worse_at_most: 0.012 }; // prettier-ignore
   const change = { kpi: "conversion", expected_delta_k: 0.02, stages: { watch }, rollout: { measured: [measured] } };
@@ -260,11 +260,11 @@ test("a share that a rollout watches is shown in points, in the expectation and 
   expect(describeMeasuredEffect({ stages: undefined, rollout: undefined } as never)).toBeUndefined();
 });
 
-test("a draft of a mandate can be revoked and not narrowed, an ended one neither", () => {
+test("a draft mandate can only be revoked, and an ended one cannot be changed", () => {
   expect((["draft", "active", "suspended", "ended"] as const).map(listBrakes)).toEqual([["revoke"], ["narrow", "revoke"], ["narrow", "revoke"], []]); // prettier-ignore
 });
 
-test("a proposal made of another states nothing that nobody stated", () => {
+test("a proposal derived from another leaves unstated fields unstated", () => {
   const change = { kind: "config", tier: "standard", expected_delta_k: null, affected_users: null } as Change;
   const again = (unstated: Change["unstated"]) =>
     draftFromChange({ ...change, risk: "medium", reversible: true, ...(unstated && { unstated }) }, "bo");
@@ -282,19 +282,19 @@ test.each([
   ["1 2", "Line 1, column 3: unexpected 2 after the value."],
   ["[01]", "Line 1, column 2: unexpected 0."],
   ["[", "Line 1, column 2: unexpected end."],
-])("the place where %s stops being JSON is named", (text, said) => {
+])("the position at which %s stops being JSON is reported", (text, message) => {
   expect(() => JSON.parse(text)).toThrow();
-  expect(findJsonFault(text)).toBe(said);
+  expect(findJsonFault(text)).toBe(message);
 });
 
-test("what is JSON has no fault", () => {
+test("valid JSON has no fault", () => {
   for (const text of ['{"a": [1, -2.5e3, true, null, "\\u00e9\\n"], "b": {}}', " [] ", '"x"', "0"]) {
     JSON.parse(text);
     expect(findJsonFault(text)).toBeUndefined();
   }
 });
 
-test("forms offer the product's KPIs, and the standard ones only where it has none", () => {
+test("forms offer the product's KPIs, or the standard ones if it has none", () => {
   expect(listOfferedKpis(["lead_time"])).toEqual(["lead_time"]);
   expect(listOfferedKpis([])).toContain("nrr_quarterly");
 });

@@ -1,4 +1,4 @@
-/** A freeze, an emergency and its review, in real windows. */
+/** A freeze, an emergency consent and its review in the console. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findSerious } from "./axe.ts";
@@ -20,12 +20,12 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     service = await startService({ intent });
   });
 
-  const eventsOf = async (query: string): Promise<{ event_type: string; detail: string }[]> =>
+  const readEvents = async (query: string): Promise<{ event_type: string; detail: string }[]> =>
     (await service.get(`api/product/audit?${query}`)).entries;
   const frozen = (page: Page) =>
     page.getByText("Only an emergency is applied meanwhile; a rollback is always possible.");
 
-  test("a freeze is two clicks away on every page, shown on each, and lifted from any", async () => {
+  test("a freeze takes two clicks on any page, is shown on all pages and can be lifted there", async () => {
     const ana = await open({ name: "ana", token: TOKEN });
     const bo = await open({ name: "bo", token: TOKEN });
     const id = await service.propose();
@@ -45,7 +45,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(ana, "Freeze as ana").click();
     await ana.getByRole("dialog").waitFor({ state: "detached" });
 
-    // Nobody reloads.
+    // Without a reload:
     await frozen(bo).waitFor();
     await bo.getByText("ana froze the service until 1 Jan 2099, 08:00: The ledger is audited.").waitFor();
     await showReasons(bo);
@@ -60,14 +60,17 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await frozen(bo).waitFor({ state: "detached" });
     expect(await bo.evaluate(() => document.activeElement?.tagName), "its button is gone").toBe("H1");
     await frozen(ana).waitFor({ state: "detached" });
-    const acts = [...(await eventsOf("event_type=service_frozen")), ...(await eventsOf("event_type=service_unfrozen"))];
+    const acts = [
+      ...(await readEvents("event_type=service_frozen")),
+      ...(await readEvents("event_type=service_unfrozen")),
+    ];
     expect(acts.map(({ detail }) => JSON.parse(detail))).toMatchObject([
       { actor: "ana", note: "The ledger is audited.", until: "2099-01-01T08:00:00.000Z" },
       { actor: "bo", note: "The audit is over." },
     ]);
   });
 
-  test("people of the intent approve an emergency despite a freeze, and somebody else reviews it", async () => {
+  test("an emergency is approved and applied despite a freeze, and somebody else reviews it", async () => {
     const id = await service.propose({ risk: "high" });
     await service.post("api/product/freeze", { actor: "bo" });
     const ana = await open({ name: "ana", token: TOKEN });
@@ -104,9 +107,9 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await due.getByRole("link").first().click();
     await button(ana, "Not justified…").waitFor();
     await ana.getByText("Was it right?").waitFor();
-    const asked = ana.getByRole("region", { name: "Decision" }).getByRole("button");
-    // The question that is asked is answered first.
-    await expect.poll(() => asked.allInnerTexts()).toEqual(["Justified…", "Not justified…", "Roll back…"]);
+    const decisionButtons = ana.getByRole("region", { name: "Decision" }).getByRole("button");
+    // The buttons that answer the question come first.
+    await expect.poll(() => decisionButtons.allInnerTexts()).toEqual(["Justified…", "Not justified…", "Roll back…"]);
     await button(ana, "Not justified…").click();
     await ana.getByLabel("Note").fill("It could have waited.");
     expect(await findSerious(ana, "review")).toEqual([]);

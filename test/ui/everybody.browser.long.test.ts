@@ -1,13 +1,13 @@
-/** The console for everybody: at every width, in both themes, by keyboard alone, whatever somebody wrote into the records. */
+/** The console at every width, in both themes, by keyboard alone, and with hostile text in the records. */
 import { writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findSerious } from "./axe.ts";
-import { button, PAGES, settled, startBrowser, useWindows, visit } from "./browser.ts";
+import { button, PAGES, waitForShortcuts, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 const IMAGE = `<img src=x onerror="window.hacked=1">`;
-/** Turned around by U+202E, this reads as another file's name. */
+/** U+202E turns the direction of the text, so that this reads as another file's name. */
 const TURNED = "invoice\u202Efdp.exe";
 const LONG = `${IMAGE} ${TURNED} ${"wide".repeat(2000)}`;
 const ANA = { name: "ana", token: TOKEN };
@@ -20,17 +20,17 @@ describe.skipIf(!browser)("the console for everybody", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
-    hostile = await fill(service);
+    hostile = await fillWithHostileText(service);
   });
 
-  const places = () => [...PAGES, "you", ...Object.values(hostile).map((id) => `changes/${id}`)];
+  const listPaths = () => [...PAGES, "you", ...Object.values(hostile).map((id) => `changes/${id}`)];
 
-  /** Faults that axe finds on every page and in the dialogs: of all its rules or of these. */
-  const foundEverywhere = async (page: Page, rules?: string[]): Promise<string[]> => {
+  /** Returns the serious violations on all pages and in two dialogs, by all rules or only by `rules`. */
+  const findSeriousEverywhere = async (page: Page, rules?: string[]): Promise<string[]> => {
     const found: string[] = [];
-    for (const place of places()) {
-      await visit(page, service.url, place);
-      found.push(...(await findSerious(page, place || "inbox", rules)));
+    for (const path of listPaths()) {
+      await visit(page, service.url, path);
+      found.push(...(await findSerious(page, path || "inbox", rules)));
     }
     await page.keyboard.press("?");
     found.push(...(await findSerious(page, "help", rules)));
@@ -47,9 +47,9 @@ describe.skipIf(!browser)("the console for everybody", () => {
     [390, 844, "light"],
   ] as const)("axe finds nothing serious on any page at %i by %i, %s", async (width, height, colorScheme) => {
     const page = await open({ ...ANA, viewport: { width, height }, colorScheme });
-    // A theme changes the colours alone.
+    // A theme only changes colours.
     expect(
-      await foundEverywhere(page, colorScheme === "dark" ? ["color-contrast", "link-in-text-block"] : undefined),
+      await findSeriousEverywhere(page, colorScheme === "dark" ? ["color-contrast", "link-in-text-block"] : undefined),
     ).toEqual([]);
   });
 
@@ -64,35 +64,38 @@ describe.skipIf(!browser)("the console for everybody", () => {
     expect(await findSerious(page, "audit")).toEqual([]);
   });
 
-  test.each([360, 1440])("at %i pixels nothing sticks out or moves, and hostile text is only text", async (width) => {
-    const page = await open({ ...ANA, viewport: { width, height: 800 } });
-    await page.addInitScript(noteShifts);
-    const wide: string[] = [];
-    const moved: string[] = [];
-    for (const place of [...places(), "changes?q=users:40+group:proposer", `changes/${hostile.pending}`]) {
-      // From another document, so that the page is loaded.
-      await page.goto(new URL("icon.svg", service.url).href);
-      await page.goto(new URL(`#/${place}`, service.url).href);
-      await visit(page, service.url, place);
-      const { over, images, hacked, shifts } = await page.evaluate(() => ({
-        over: document.documentElement.scrollWidth - innerWidth,
-        images: document.images.length,
-        hacked: "hacked" in globalThis,
-        shifts: (globalThis as unknown as { shifts: Shift[] }).shifts,
-      }));
-      const shift = shifts.reduce((sum, { value }) => sum + value, 0);
-      if (shift > MAX_SHIFT) moved.push(`${place}: ${shift.toFixed(3)} ${shifts.map(({ of }) => of).join("; ")}`);
-      expect({ images, hacked }, place).toEqual({ images: 0, hacked: false });
-      if (over > 0) wide.push(`${place}: ${over}`);
-    }
-    await button(page, "Deny…").click();
-    const dialog = (await page.getByRole("dialog").boundingBox())!;
-    expect([dialog.x >= 0, dialog.x + dialog.width <= width], "the dialog fits").toEqual([true, true]);
-    expect(wide).toEqual([]);
-    expect(moved, "layout shift").toEqual([]);
-  });
+  test.each([360, 1440])(
+    "at %i pixels nothing overflows or moves, and hostile text is shown as text",
+    async (width) => {
+      const page = await open({ ...ANA, viewport: { width, height: 800 } });
+      await page.addInitScript(recordShifts);
+      const wide: string[] = [];
+      const moved: string[] = [];
+      for (const path of [...listPaths(), "changes?q=users:40+group:proposer", `changes/${hostile.pending}`]) {
+        // Starts from another document, so that the page is loaded again.
+        await page.goto(new URL("icon.svg", service.url).href);
+        await page.goto(new URL(`#/${path}`, service.url).href);
+        await visit(page, service.url, path);
+        const { over, images, hacked, shifts } = await page.evaluate(() => ({
+          over: document.documentElement.scrollWidth - innerWidth,
+          images: document.images.length,
+          hacked: "hacked" in globalThis,
+          shifts: (globalThis as unknown as { shifts: Shift[] }).shifts,
+        }));
+        const shift = shifts.reduce((sum, { value }) => sum + value, 0);
+        if (shift > MAX_SHIFT) moved.push(`${path}: ${shift.toFixed(3)} ${shifts.map(({ of }) => of).join("; ")}`);
+        expect({ images, hacked }, path).toEqual({ images: 0, hacked: false });
+        if (over > 0) wide.push(`${path}: ${over}`);
+      }
+      await button(page, "Deny…").click();
+      const dialog = (await page.getByRole("dialog").boundingBox())!;
+      expect([dialog.x >= 0, dialog.x + dialog.width <= width], "the dialog fits").toEqual([true, true]);
+      expect(wide).toEqual([]);
+      expect(moved, "layout shift").toEqual([]);
+    },
+  );
 
-  test("what somebody wrote shows as they wrote it, and what turns its direction is named", async () => {
+  test("user text is shown unchanged, and characters that turn its direction are named", async () => {
     const page = await open(ANA);
     await visit(page, service.url, `changes/${hostile.denied}`);
     const heading = page.locator("h1");
@@ -106,7 +109,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
     expect(await page.title()).toContain("\u2068");
   });
 
-  test("a question of 8,000 hostile characters shows as text", async () => {
+  test("a chat question of 8,000 hostile characters is shown as text", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     await page.keyboard.press("/");
@@ -119,19 +122,19 @@ describe.skipIf(!browser)("the console for everybody", () => {
   test("the theme follows the system until one is chosen", async () => {
     const page = await open({ ...ANA, colorScheme: "dark" });
     await visit(page, service.url, "");
-    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const dark = await ground();
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
     await page.getByLabel("Theme").selectOption("light");
     await page.waitForFunction((before) => getComputedStyle(document.body).backgroundColor !== before, dark);
     await page.reload();
     await page.locator("h1").waitFor();
-    expect(await ground()).not.toBe(dark);
+    expect(await background()).not.toBe(dark);
   });
 
   const status = (page: Page) => page.locator(".change-head .mark");
-  const entriesOf = async (id: string) => (await service.get(`api/product/audit?change_id=${id}`)).entries;
+  const readEntries = async (id: string) => (await service.get(`api/product/audit?change_id=${id}`)).entries;
 
-  test("the keyboard alone suffices for a decision, and a single key only opens", async () => {
+  test("a decision can be made with the keyboard alone, and no single key decides", async () => {
     const id = await service.propose({ target: "limits.keys", summary: "By keys alone" });
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "");
@@ -141,7 +144,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
     expect(await focused()).toContain("By keys alone");
     await page.keyboard.press("Enter");
     await status(page).waitFor();
-    await settled(page);
+    await waitForShortcuts(page);
     expect(page.url()).toContain(id);
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
     await page.keyboard.press("?");
@@ -149,26 +152,26 @@ describe.skipIf(!browser)("the console for everybody", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("a");
     await page.getByRole("dialog").waitFor();
-    expect(await entriesOf(id), "nothing was decided by the key").toHaveLength(1);
+    expect(await readEntries(id), "nothing was decided by the key").toHaveLength(1);
     await page.keyboard.type("cy");
     await page.keyboard.press("Tab");
     await page.keyboard.type("A note with a, d, p and ? in it.");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByText("Your consent is recorded.").waitFor();
-    const [, entry] = await entriesOf(id);
+    const [, entry] = await readEntries(id);
     expect(JSON.parse(entry.detail)).toMatchObject({ approver: "cy", note: "A note with a, d, p and ? in it." });
     expect(await page.evaluate(() => document.activeElement === document.body), "the focus is not lost").toBe(false);
     await status(page).getByText("Approved, not applied").waitFor();
-    await settled(page);
+    await waitForShortcuts(page);
     await page.keyboard.press("p");
     await page.getByRole("dialog").getByText("Nothing was changed.").waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await entriesOf(id), "two keys apply nothing").toHaveLength(2);
+    expect(await readEntries(id), "two keys apply nothing").toHaveLength(2);
   });
 
-  test("single keys are text in a field, and can be switched off", async () => {
+  test("single-key shortcuts do nothing in a text field and can be switched off", async () => {
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "changes");
     const field = page.getByRole("combobox", { name: "Query" });
@@ -183,7 +186,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
     expect(await page.getByRole("dialog").count()).toBe(0);
   });
 
-  test("the find dialog leads to a change by arrows and Enter", async () => {
+  test("the find dialog opens a change with the arrow keys and Enter", async () => {
     const id = await service.propose({ target: "limits.found", summary: "To be found" });
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "settings");
@@ -196,7 +199,7 @@ describe.skipIf(!browser)("the console for everybody", () => {
   });
 });
 
-/** Layout shift that is allowed on a page. */
+/** The largest layout shift that is allowed on a page. */
 const MAX_SHIFT = 0.02;
 
 interface Shift {
@@ -204,8 +207,8 @@ interface Shift {
   of: string;
 }
 
-/** Notes what moves without an input of the reader. In the page. */
-function noteShifts(): void {
+/** Records layout shifts that no input caused. Runs in the page. */
+function recordShifts(): void {
   const shifts: Shift[] = ((globalThis as unknown as { shifts: Shift[] }).shifts = []);
   interface Entry extends PerformanceEntry {
     value: number;
@@ -220,8 +223,8 @@ function noteShifts(): void {
   }).observe({ type: "layout-shift", buffered: true });
 }
 
-/** Fills a service with hostile text wherever it takes text, one change of each standing, KPIs, drift. */
-async function fill({ post, propose, config }: Service): Promise<typeof hostile> {
+/** Fills a service with hostile text in every field: a pending, an applied and a denied change, KPIs and drift. */
+async function fillWithHostileText({ post, propose, config }: Service): Promise<typeof hostile> {
   await post("api/product/kpi", { nrr_quarterly: "1.02", incident_rate: "0.04" });
   const text = {
     tenant_id: IMAGE,

@@ -1,27 +1,27 @@
-/** Faults that people met, each as they met it: with the same widths, values and numbers of changes. */
+/** Regression tests of faults that users found, with the same widths, values and numbers of changes. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findViolations } from "./axe.ts";
-import { PAGES, startBrowser, useWindows, visit, withoutNews } from "./browser.ts";
+import { PAGES, startBrowser, useWindows, visit, blockUpdates } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 const ANA = { name: "ana", token: TOKEN };
 const WIDTHS = [1280, 1440, 1920];
-/** Approved ones are older, and more than a page of the list shows. */
-const APPROVED = 41;
+/** Number of approved changes, which are older than the waiting ones and more than one page of the list. */
+const APPROVED_COUNT = 41;
 
 const browser = await startBrowser();
 let service: Service;
 let long: string;
 
-describe.skipIf(!browser)("what was stumbled over", () => {
+describe.skipIf(!browser)("faults that users found", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
     long = await fill(service);
   });
 
-  test("three irreversible waiting changes are on the first page, before older approved ones", async () => {
+  test("three irreversible waiting changes are listed before older approved ones", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
     const waits = page.getByRole("region", { name: "Waits for you" });
@@ -37,7 +37,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     ]);
   });
 
-  test("no row of the inbox moves when what is read later arrives", async () => {
+  test("no row of the inbox moves when later responses arrive", async () => {
     await service.propose({ target: "limits.own", summary: "Own", proposer: "ana" });
     const page = await open({ ...ANA, viewport: { width: 390, height: 844 } });
     let release = () => {};
@@ -58,7 +58,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(await cut, "what nobody stated is not cut off").toEqual([]);
   });
 
-  test("a value of 6.5 KB stands in a box of its own and does not stretch the page", async () => {
+  test("a value of 6.5 KB scrolls in its own box and does not stretch the page", async () => {
     const page = await open(ANA);
     await visit(page, service.url, `changes/${long}`);
     await page.locator(".diff .line").first().waitFor();
@@ -75,7 +75,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(whole, "nothing reaches below what is shown").toBeLessThanOrEqual(Math.ceil(content));
   });
 
-  test("two changed lines of 3,502 are named and shown with their words, the others folded", async () => {
+  test("two changed lines of 3,502 are shown with their changed words, the others are folded", async () => {
     const numbers = Array.from({ length: 3500 }, (_, n) => n);
     const texts = (ninth: string, last: number) => JSON.stringify(numbers.with(9, ninth as never).with(3000, last));
     const before = await service.propose({ target: "mail.texts", value: texts("for 9 days", 3000) });
@@ -109,12 +109,12 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await gap.click();
     expect(await diff.locator(".line").count()).toBe(3000);
 
-    // Opening within a second at a quarter of the speed depends on these; the time itself is only printed.
+    // These figures decide whether the page opens within a second at a quarter of the speed; the time itself is only printed.
     const slow = await open(ANA);
     const session = await slow.context().newCDPSession(slow);
     await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
     await slow.addInitScript(countComparisons);
-    await slow.addInitScript(noteFirstDiff);
+    await slow.addInitScript(recordFirstDiff);
     await slow.goto(`${service.url}/#/changes/${id}`);
     await slow.locator(".diff .line.after").first().waitFor();
     const noted = await slow.evaluate(() => (globalThis as unknown as { noted: Noted }).noted);
@@ -124,11 +124,11 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(noted.requests.length, noted.requests.join()).toBeLessThanOrEqual(8);
   });
 
-  test.each(WIDTHS)("at %i px no word of ours is broken in the tables", async (width) => {
+  test.each(WIDTHS)("at %i px no word of the interface is broken in the tables", async (width) => {
     const page = await open({ ...ANA, viewport: { width, height: 900 } });
-    for (const place of ["audit", `changes/${long}`, "kpis"]) {
-      await visit(page, service.url, place);
-      expect(await page.evaluate(brokenInTables), `${place} at ${width}`).toEqual([]);
+    for (const path of ["audit", `changes/${long}`, "kpis"]) {
+      await visit(page, service.url, path);
+      expect(await page.evaluate(findBrokenWords), `${path} at ${width}`).toEqual([]);
     }
     await page.evaluate(() => {
       const narrow = new CSSStyleSheet();
@@ -137,85 +137,85 @@ describe.skipIf(!browser)("what was stumbled over", () => {
       );
       document.adoptedStyleSheets = [narrow];
     });
-    expect(await page.evaluate(brokenInTables), "a broken word would be seen").not.toEqual([]);
+    expect(await page.evaluate(findBrokenWords), "a broken word would be seen").not.toEqual([]);
   });
 
-  test.each(WIDTHS)("at %i px an id stays on one line while its change's name is on its way", async (width) => {
+  test.each(WIDTHS)("at %i px an id stays on one line while its change's name is loading", async (width) => {
     const page = await open({ ...ANA, viewport: { width, height: 900 } });
     await page.route(/api\/find.*2000-01-01/, () => undefined);
     await visit(page, service.url, "kpis");
     await page.getByRole("link", { name: "chg_…" }).first().waitFor();
-    expect(await page.evaluate(brokenInTables)).toEqual([]);
+    expect(await page.evaluate(findBrokenWords)).toEqual([]);
   });
 
-  test("the focus in a filter frames one field, and is seen in both themes", async () => {
+  test("a focused field has exactly one visible frame in both themes", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       const page = await open({ ...ANA, colorScheme });
       await visit(page, service.url, "audit");
       for (const label of ["Event", "Tenant"]) {
         await page.getByLabel(label).focus();
-        expect(await page.evaluate(framed), `${label}, ${colorScheme}`).toEqual([label]);
+        expect(await page.evaluate(findFocusFrames), `${label}, ${colorScheme}`).toEqual([label]);
       }
       await visit(page, service.url, "changes");
       await page.getByRole("link", { name: "Propose a change" }).focus();
       await page.keyboard.press("Shift+Tab");
       await page.keyboard.press("Tab");
-      expect(await page.evaluate(framed), "a button is framed too").toEqual(["Propose a change"]);
+      expect(await page.evaluate(findFocusFrames), "a button is framed too").toEqual(["Propose a change"]);
     }
   });
 
-  test("each landmark has a name of its own", async () => {
+  test("each landmark has its own name", async () => {
     const page = await open(ANA);
     const found: string[] = [];
-    for (const place of PAGES) {
-      await visit(page, service.url, place);
-      found.push(...(await findViolations(page, place, ["landmark-unique"])).map(({ said }) => said));
+    for (const path of PAGES) {
+      await visit(page, service.url, path);
+      found.push(...(await findViolations(page, path, ["landmark-unique"])).map(({ message }) => message));
     }
     expect(found).toEqual([]);
   });
 
-  test("waiting changes appear after three requests, however many there are; the rest follows", async () => {
+  test("the inbox shows waiting changes after three requests and loads the rest later", async () => {
     const page = await open(ANA);
-    const asked = questionsOf(page);
-    await withoutNews(page);
+    const requested = collectApiPaths(page);
+    await blockUpdates(page);
     await page.addInitScript(() => {
-      const asked: string[] = [];
+      const requested: string[] = [];
       const send = globalThis.fetch;
       globalThis.fetch = (input, init) => {
-        asked.push(new URL(input instanceof Request ? input.url : input, location.href).pathname);
+        requested.push(new URL(input instanceof Request ? input.url : input, location.href).pathname);
         return send(input, init);
       };
       const seen = new MutationObserver(() => {
         if (!document.querySelector("article.row")) return;
         seen.disconnect();
-        Object.assign(globalThis, { askedFirst: [...asked] });
+        Object.assign(globalThis, { requestedFirst: [...requested] });
       });
       seen.observe(document, { subtree: true, childList: true });
     });
     await visit(page, service.url, "");
-    const first = await page.evaluate(() => (globalThis as unknown as { askedFirst: string[] }).askedFirst);
-    const waitedFor = first.flatMap((path) => questionIn(path) ?? []);
-    expect(waitedFor.toSorted()).toEqual(["inbox", "state", "whoami"]);
-    await expect.poll(() => [...new Set(asked)].toSorted()).toEqual(["find", "inbox", "state", "whoami"]);
+    const first = await page.evaluate(() => (globalThis as unknown as { requestedFirst: string[] }).requestedFirst);
+    const requestedBefore = first.flatMap((path) => apiPath(path) ?? []);
+    expect(requestedBefore.toSorted()).toEqual(["inbox", "state", "whoami"]);
+    await expect.poll(() => [...new Set(requested)].toSorted()).toEqual(["find", "inbox", "state", "whoami"]);
   });
 
-  test("a proposer is warned of what is under way for the same tenant, and of nobody else's", async () => {
+  test("a proposer is warned of open changes for the same tenant only", async () => {
     await service.propose({ tenant_id: "t9", target: "limits.shared", summary: "Somebody else's" });
     const page = await open(ANA);
     await visit(page, service.url, "propose");
     await page.getByLabel("Target").fill("limits.shared");
     await page.getByLabel("Tenant").fill("t1");
-    const asked = page.waitForResponse((response) => response.url().includes("tenant_id=t9"));
+    const requested = page.waitForResponse((response) => response.url().includes("tenant_id=t9"));
     expect(await page.getByText(/on this target/).count()).toBe(0);
     await page.getByLabel("Tenant").fill("t9");
-    await asked;
+    await requested;
     await page.getByText("1 change on this target is under way for this tenant:").waitFor();
     await page.getByRole("link", { name: "Somebody else's" }).waitFor();
     await page.getByLabel("Tenant").fill("t1");
     await page.getByText(/on this target/).waitFor({ state: "detached" });
   });
 
-  test("a new user sees what a value says and what a field takes", async () => {
+  test("figures and fields explain themselves to a new user", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     await page.getByText(/^Need: \d+%, less is better$/).waitFor();
@@ -224,7 +224,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await page.getByText("Words and terms such as is:pending").waitFor();
   });
 
-  test("figures and days have the browser's format, and an unknown language stops nothing", async () => {
+  test("figures use the browser's locale, and an unknown locale breaks nothing", async () => {
     const page = await open({ ...ANA, locale: "de-DE" });
     await visit(page, service.url, "kpis");
     expect(await page.getByRole("region", { name: "KPIs", exact: true }).innerText()).toContain("1,01");
@@ -237,7 +237,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     await nowhere.locator(".plot .series").waitFor();
   });
 
-  test("on paper a change's page has what was decided and its proof, whole, and nothing to click", async () => {
+  test("a printed change has its history and proof in full, and no buttons", async () => {
     const page = await open({ ...ANA, colorScheme: "dark" });
     await visit(page, service.url, `changes/${long}`);
     await page.getByText("the entry fits its content").waitFor();
@@ -255,7 +255,7 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     expect(ground).toBe("rgb(255, 255, 255)");
   });
 
-  test("with a reader's own colours the open page and the chosen item are still distinguished", async () => {
+  test("with forced colours the open page and the selected item are still outlined", async () => {
     const page = await open({ ...ANA, forcedColors: "active" });
     await visit(page, service.url, "kpis");
     for (const chosen of ['.side nav [aria-current="page"]', 'tr[aria-current="true"]'])
@@ -263,11 +263,11 @@ describe.skipIf(!browser)("what was stumbled over", () => {
   });
 });
 
-/** Many that are approved and not applied, some that weigh, one with a long value, and one that was applied. */
+/** Creates many approved changes, two applied ones, three risky ones and one with a long value; returns the id of the last. */
 async function fill({ post, propose }: Service): Promise<string> {
   await post("api/product/kpi", { nrr_quarterly: "1.02", incident_rate: "0.04" });
   const approve = (change_id: string) => post("api/product/approve", { change_id, approver: "bo" });
-  for (let index = 0; index < APPROVED; index++)
+  for (let index = 0; index < APPROVED_COUNT; index++)
     await approve(await propose({ target: `limits.old_${index}`, summary: `Old ${index}` }));
   const applied = { kpi: "nrr_quarterly", expected_delta_k: "0.02", summary: "Applied" };
   for (const target of ["onboarding.short_form", "limits.flow"]) {
@@ -288,33 +288,32 @@ async function fill({ post, propose }: Service): Promise<string> {
   return propose({ target: "limits.long", summary: "Many settings", value: JSON.stringify(entries) });
 }
 
-/** Returns the API requests of a page from now on by path, without the event stream. */
-function questionsOf(page: Page): string[] {
-  const asked: string[] = [];
+/** Collects the API paths that a page requests from now on. */
+function collectApiPaths(page: Page): string[] {
+  const requested: string[] = [];
   page.on("request", (request) => {
-    const question = questionIn(new URL(request.url()).pathname);
-    if (question) asked.push(question);
+    const apiName = apiPath(new URL(request.url()).pathname);
+    if (apiName) requested.push(apiName);
   });
-  return asked;
+  return requested;
 }
 
-/** Counts the API requests of a path, without the event stream and the check that the service runs. */
-const questionIn = (path: string): string | undefined =>
-  /^\/api\/(?!(?:events|product\/identity)$)(.+)$/.exec(path)?.[1];
+/** Returns the path below /api/, unless it is the event stream or the identity probe. */
+const apiPath = (path: string): string | undefined => /^\/api\/(?!(?:events|product\/identity)$)(.+)$/.exec(path)?.[1];
 
-/** Counts comparisons of long texts by the lines they are split into: two texts each. In the page. */
+/** Counts comparisons of long texts: each comparison splits two texts into lines. Runs in the page. */
 function countComparisons(): void {
   const noted = Object.assign(globalThis, { compared: 0 });
   const splitText = String.prototype.split;
-  // oxlint-disable-next-line no-extend-native -- of this page alone
+  // oxlint-disable-next-line no-extend-native -- only in this page
   String.prototype.split = function (this: string, by: unknown, limit?: number) {
     if (by === "\n" && this.length > 10_000) noted.compared += 0.5;
     return splitText.call(this, by as never, limit);
   };
 }
 
-/** Words of ours in tables that stand on two lines. In the page. */
-function brokenInTables(): string[] {
+/** Returns the words of the interface in tables that are broken over two lines. Runs in the page. */
+function findBrokenWords(): string[] {
   const broken: string[] = [];
   for (const table of document.querySelectorAll("table")) {
     const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
@@ -331,8 +330,8 @@ function brokenInTables(): string[] {
   return broken;
 }
 
-/** Returns the element with a frame because of the focus: an outline or a shadow, on it or around it. Runs in the page. */
-function framed(): string[] {
+/** Returns the labels of the focused element and its ancestors that have a frame: an outline or a shadow. Runs in the page. */
+function findFocusFrames(): string[] {
   const found: string[] = [];
   for (let one: Element | null = document.activeElement; one && one !== document.body; one = one.parentElement) {
     const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
@@ -342,7 +341,7 @@ function framed(): string[] {
   return found;
 }
 
-/** A page when its first difference appears: milliseconds since the navigation, and the causes of them. */
+/** State of a page when its first difference appears: milliseconds since the navigation, and what they depend on. */
 interface Noted {
   at: number;
   comparisons: number;
@@ -350,8 +349,8 @@ interface Noted {
   requests: string[];
 }
 
-/** Notes how the first difference came about. In the page. */
-function noteFirstDiff(): void {
+/** Records the state of the page when its first difference appears. Runs in the page. */
+function recordFirstDiff(): void {
   const seen = globalThis as unknown as { noted: Noted; compared: number };
   const noting = new MutationObserver(() => {
     if (!document.querySelector(".diff .line.after")) return;

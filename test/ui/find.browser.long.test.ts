@@ -30,14 +30,14 @@ describe.skipIf(!browser)("find in the console", () => {
   const rows = (page: Page) => page.getByRole("list", { name: "Changes found" }).getByRole("listitem");
   const address = (page: Page): string | null => new URLSearchParams(new URL(page.url()).hash.split("?")[1]).get("q");
 
-  test("a query is completed, runs from the address, and Back leads to the one before", async () => {
+  test("a query is completed, stored in the address, and Back returns to the previous one", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes");
     await page.getByText("Saved questions").click();
     await page.getByRole("link", { name: "My proposals" }).click();
     await page.getByText("2 changes match.").waitFor();
     expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
-    // The browser itself offers the completions, and its list is no part of the page.
+    // The browser shows the completions itself, so the test reads the list that they come from.
     const offered = () => page.locator("#completions option").evaluateAll((all) => all.map((one) => one.getAttribute("value")!)); // prettier-ignore
     await query(page).fill("-is:den");
     expect(await offered()).toEqual(["-is:denied "]);
@@ -55,7 +55,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await expect.poll(() => query(page).inputValue()).toBe("is:mine");
   });
 
-  test("groups are a table, times are words, and the normalised query is shown", async () => {
+  test("groups are shown as a table, durations in words, and the query in normalised form", async () => {
     const page = await open(ANA);
     await visit(
       page,
@@ -71,7 +71,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("took less than a minute").waitFor();
   });
 
-  test("an unknown field is named with the nearest, and the query stays as it was typed", async () => {
+  test("an unknown field is reported with the nearest known one, and the query stays as typed", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes");
     await query(page).fill("tennant:t1");
@@ -81,7 +81,7 @@ describe.skipIf(!browser)("find in the console", () => {
     expect(await findViolations(page, "find with a fault")).toEqual([]);
   });
 
-  test("is:mine asks for a name where the reader gave none", async () => {
+  test("is:mine asks for the user's name if none is set", async () => {
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "changes?q=is:mine");
     await page
@@ -90,7 +90,7 @@ describe.skipIf(!browser)("find in the console", () => {
       .waitFor();
   });
 
-  test("a further page has an address of its own", async () => {
+  test("each page of results has its own address", async () => {
     const many = await startService();
     for (let index = 0; index < 52; index++)
       await many.propose({ summary: `Number ${index}`, target: `many.${index}` });
@@ -106,7 +106,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("Number 51", { exact: true }).waitFor();
   });
 
-  test("axe accepts suggestions; a saved question has its Chinese title in Chinese", async () => {
+  test("suggestions are accessible, and saved questions have Chinese titles in a zh-CN browser", async () => {
     const page = await open({ ...ANA, locale: "zh-CN" });
     await visit(page, service.url, "changes");
     await page.getByText("Saved questions").click();
@@ -115,7 +115,7 @@ describe.skipIf(!browser)("find in the console", () => {
     expect(await findViolations(page, "find with suggestions")).toEqual([]);
   });
 
-  test("the palette finds by words and queries, opens by Enter, and gives the focus back on Escape", async () => {
+  test("the palette finds by words and queries, opens on Enter and restores focus on Escape", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     const link = page.getByRole("link", { name: "Audit" });
@@ -135,7 +135,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.waitForURL(`**/changes/${deposit}`);
   });
 
-  test("an answer leads to its query in the list of changes", async () => {
+  test("a chat answer links to its query in the list of changes", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     await page.keyboard.press("/");

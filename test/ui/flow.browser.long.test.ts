@@ -1,21 +1,21 @@
-/** From one decision to the next, the brake on every page, and what stays where it was. */
+/** Navigation between decisions, rollback on a phone, the form of a proposal, and pages with a failed part. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { findSerious } from "./axe.ts";
-import { button, settled, startBrowser, useWindows, visit } from "./browser.ts";
+import { button, waitForShortcuts, startBrowser, useWindows, visit } from "./browser.ts";
 import { INTENT, type Service, startService, TOKEN } from "./service.ts";
 
 const browser = await startBrowser();
 const ANA = { name: "ana", token: TOKEN };
 let service: Service;
 
-describe.skipIf(!browser)("the way through the console", () => {
+describe.skipIf(!browser)("navigation in the console", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
     for (let nth = 0; nth < 12; nth++) await service.propose({ target: `limits.n${nth}`, summary: `Change ${nth}` });
   });
 
-  test("a decision leads to the next by keys, and Back keeps the place and the focus", async () => {
+  test("keys lead from one decision to the next, and Back restores scroll position and focus", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
     const rows = page.locator("article.row a[data-row]");
@@ -34,7 +34,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     await rows.first().click();
     await page.locator("h1").getByText("Change 0").waitFor();
     await button(page, "Approve…").waitFor();
-    await settled(page);
+    await waitForShortcuts(page);
     await page.keyboard.press("a");
     await page.getByLabel("Note").fill("Fits.");
     await page.keyboard.press("Control+Enter");
@@ -42,13 +42,13 @@ describe.skipIf(!browser)("the way through the console", () => {
     await page.keyboard.press("n");
     await page.locator("h1").getByText("Change 1", { exact: true }).waitFor();
     await button(page, "Approve…").waitFor();
-    await settled(page);
+    await waitForShortcuts(page);
     await page.keyboard.press("u");
     await page.locator("h1").getByText("Inbox").waitFor();
     await page.getByRole("navigation").getByText("11 waiting").waitFor();
   });
 
-  test("on a phone the brake is two taps away, and a decision stays in reach below the facts", async () => {
+  test("on a phone a rollback is two taps away, and the action buttons stay visible", async () => {
     const { change_id } = await service.post("api/product/propose", {
       tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner", value: "true", proposer: "pat",
     }); // prettier-ignore
@@ -100,7 +100,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     expect(await page.getByLabel("Target").inputValue()).toBe("");
   });
 
-  test("the form shows which values are allowed, asks who applies, and sends both", async () => {
+  test("the form shows the allowed values, asks when to apply, and sends both", async () => {
     const targets = [{ match: ["price.*"], schema: { type: "number", minimum: 1, maximum: 500 }, unit: "EUR" }];
     const policy = { ...INTENT.policy, targets, apply_when: ["manual", "approved", "scheduled"] };
     const ruled = await startService({ intent: { ...INTENT, policy } });
@@ -123,7 +123,7 @@ describe.skipIf(!browser)("the way through the console", () => {
     expect(changes[0]).toMatchObject({ value: 49, apply_when: "2099-01-01T08:00:00.000Z" });
   });
 
-  test("a part that fails leaves the rest, and ages follow the service's clock", async () => {
+  test("a failed part leaves the rest of the page, and ages follow the service's clock", async () => {
     const page = await open(ANA);
     await page.clock.install({ time: Date.now() + 90_000 });
     await page.route("**/api/evolved", (route) =>

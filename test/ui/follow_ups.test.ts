@@ -1,4 +1,4 @@
-/** Proposals in a change's place, as the console makes them up, and changes as it names them. */
+/** Proposals that the console derives from a change, and how its messages name changes. */
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { AuditEntry, Change, ChangeDetail, Operation, RelatedChange } from "../../local/ui/core/api_types.ts";
@@ -21,12 +21,12 @@ import { INTENT } from "./service.ts";
 
 const [A, B] = ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1", "chg_019a8f3e-5a00-7c10-8f21-0d9b3c5e7a42"];
 const EPISODE = { change_id: A, target: "t", tenant_id: "t1", state: "drifted", host: "unknown", since: "" } as const;
-const AT = { tenant_id: "t1", target: "limits.uploads" };
-const change = (over: object): ChangeDetail =>
-  ({ ...AT, status: "applied", drift: null, related: [], audit_entries: [], ...over }) as never;
-const SET = { sets: [{ ...AT, value: 1 }], value: undefined };
-const partly = (left: object) => [
-  { event_type: "change_rollback_failed", detail: JSON.stringify({ sets: [{ ...AT, ...left }] }) },
+const TARGET = { tenant_id: "t1", target: "limits.uploads" };
+const change = (overrides: object): ChangeDetail =>
+  ({ ...TARGET, status: "applied", drift: null, related: [], audit_entries: [], ...overrides }) as never;
+const PLAN = { sets: [{ ...TARGET, value: 1 }], value: undefined };
+const partialRollback = (left: object) => [
+  { event_type: "change_rollback_failed", detail: JSON.stringify({ sets: [{ ...TARGET, ...left }] }) },
 ];
 
 test.each<[string, object, string[]]>([
@@ -35,24 +35,32 @@ test.each<[string, object, string[]]>([
   ["was denied", { status: "denied" }, ["Propose again"]],
   ["was rolled back", { status: "rolled_back" }, ["Propose again"]],
   ["is applied", {}, []],
-  ["sets a plan", SET, ["Promote"]],
-  ["sets a plan whose rollback took nothing back", { ...SET, audit_entries: partly({ host: "applied" }) }, ["Promote"]],
-  ["is partly rolled back", { ...SET, audit_entries: partly({ host: "rolled_back", target_holds: null }) }, []],
+  ["sets a plan", PLAN, ["Promote"]],
+  [
+    "sets a plan whose rollback took nothing back",
+    { ...PLAN, audit_entries: partialRollback({ host: "applied" }) },
+    ["Promote"],
+  ],
+  [
+    "is partly rolled back",
+    { ...PLAN, audit_entries: partialRollback({ host: "rolled_back", target_holds: null }) },
+    [],
+  ],
   ["drifted", { drift: EPISODE }, ["Propose what it holds now"]],
   ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, []],
   ["was erased", { status: "denied", erased: { at: "" } }, []],
-])("a change that %s leaves its ways", (_, over, labels) => {
-  expect(listFollowUps(change(over)).map(({ label }) => label)).toEqual(labels);
+])("the follow-ups of a change that %s are offered", (_, overrides, labels) => {
+  expect(listFollowUps(change(overrides)).map(({ label }) => label)).toEqual(labels);
 });
 
-test("what a proposal does to the other is said by where that stands", () => {
+test("the heading of a follow-up depends on the status of the first change", () => {
   expect(describeFollowUp(change({ status: "approved" }), undefined)).toBe("Revises");
   expect(describeFollowUp(change({ status: "denied" }), undefined)).toBe("Proposes again");
   expect(describeFollowUp(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
   expect(describeFollowUp(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
 });
 
-test("a change is left open despite any that takes its place, whatever came of later ones", () => {
+test("an open change is superseded but open if a change in its place is open or applied", () => {
   const after = (...statuses: string[]) =>
     statuses.map((status) => ({ change_id: B, status, relations: ["superseded_by"] }));
   expect(isSupersededButOpen(change({ status: "approved", related: after("denied", "applied") }))).toBe(true);
@@ -61,7 +69,7 @@ test("a change is left open despite any that takes its place, whatever came of l
   expect(isSupersededButOpen(change({ status: "denied", related: after("applied") }))).toBe(false);
 });
 
-describe("the content of a change, proposed again", () => {
+describe("a change that is proposed again", () => {
   test.each([
     [{ value: "25" }],
     [{ value: '{"b": [1, null], "a": "x"}', risk: "high", affected_users: 40, expected_delta_k: 0.25, kpi: "csat" }],
@@ -73,7 +81,7 @@ describe("the content of a change, proposed again", () => {
     [{ kind: "experiment", value: '{"variants":{"a":1}}' }],
     [{ kind: "workflow", reversible: false, rationale: "Line one.\nLine two." }],
     [{ value: "null" }],
-  ])("is the same: %j", async (fields) => {
+  ])("has the same content: %j", async (fields) => {
     const api = await core({ intent: INTENT as never });
     const old: Change = await api.propose({ target: "limits.uploads", proposer: "pat", ...fields } as never);
     const draft = draftFromChange(old, "pat");
@@ -84,7 +92,7 @@ describe("the content of a change, proposed again", () => {
   });
 });
 
-test("a value that its kind has no field for is typed as JSON", () => {
+test("any value of any kind can be shown in the form and read back", () => {
   for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[])
     for (const value of [
       null,
@@ -103,7 +111,7 @@ test("a value that its kind has no field for is typed as JSON", () => {
     }
 });
 
-test("what the host holds is proposed without what was expected of the other", () => {
+test("a proposal of the current value does not copy the expected effect", () => {
   const of = change({
     kind: "config",
     summary: "Ten",
@@ -117,15 +125,18 @@ test("what the host holds is proposed without what was expected of the other", (
     value: 10,
   });
   expect(draftCurrentValue(of, { value: 99 }, "ana")).toEqual({
-    ...parseDraft(new URLSearchParams({ ...AT, kpi: "csat", risk: "low", tier: "major", reversible: "true" }), "ana"),
+    ...parseDraft(
+      new URLSearchParams({ ...TARGET, kpi: "csat", risk: "low", tier: "major", reversible: "true" }),
+      "ana",
+    ),
     summary: "Keep what the host product holds at limits.uploads",
     value: "99",
   });
   for (const nothing of [null, undefined]) expect(draftCurrentValue(of, nothing, "").value).toBe("");
 });
 
-test("a draft for another tenant stands alone; one for the same target is blocked", () => {
-  const typed = (over: object) => ({ ...parseDraft(new URLSearchParams(AT), ""), ...over });
+test("a draft for another tenant cannot supersede, and one for the same target is blocked", () => {
+  const typed = (overrides: object) => ({ ...parseDraft(new URLSearchParams(TARGET), ""), ...overrides });
   const waiting = change({ status: "pending_consent" });
   expect(findDraftSupersedeProblem(waiting, typed({}))).toBeUndefined();
   expect(findDraftSupersedeProblem(waiting, typed({ target: "limits.seats" }))).toBeUndefined();
@@ -138,12 +149,12 @@ test("a draft for another tenant stands alone; one for the same target is blocke
   expect(isBlockingDraft(change({}), typed({}))).toBe(false);
 });
 
-test("an entry is news of a change if about it, a related one, or a proposal for its target", () => {
+test("an entry is relevant if it is about the change, a related one or the same target", () => {
   const shown = change({ related: [{ change_id: B } as RelatedChange] });
-  const entry = (over: Partial<AuditEntry>): AuditEntry =>
-    ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...over }) as AuditEntry;
+  const entry = (overrides: Partial<AuditEntry>): AuditEntry =>
+    ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...overrides }) as AuditEntry;
   const proposed = { event_type: "change_proposed", detail: JSON.stringify({ target: "limits.uploads" }) } as const;
-  const reported = (over: Partial<AuditEntry>) => isRelevantEntry(entry(over), A, shown);
+  const reported = (overrides: Partial<AuditEntry>) => isRelevantEntry(entry(overrides), A, shown);
   expect(
     [{ change_id: A }, { change_id: "" }, { change_id: B }, { detail: `{"supersedes":"${A}"}` }, proposed].map(
       reported,
@@ -155,7 +166,7 @@ test("an entry is news of a change if about it, a related one, or a proposal for
   expect(isRelevantEntry(entry(proposed), A, undefined)).toBe(false);
 });
 
-test("changes in a message are links, and left out where there can be none", () => {
+test("change ids in a message become links, or words where links are not possible", () => {
   expect(splitMessage(`other live changes on this target: ${A}, ${B}`)).toEqual([
     { text: "other live changes on this target: " },
     { text: "another change", id: A },
@@ -171,7 +182,7 @@ test("changes in a message are links, and left out where there can be none", () 
   );
 });
 
-test("the host's side of a look is what it holds, by the adapter's word or its preview", () => {
+test("the current value comes from the adapter's answer or its preview", () => {
   const answer = (adapter: object | null): Operation => ({ adapter }) as Operation;
   expect(readHostValue(answer({ holds: { value: 1 }, preview: { before: 3, after: 2 } }))).toEqual({ value: 1 });
   expect(readHostValue(answer({ preview: { before: 3, after: 2 } }))).toEqual({ value: 3 });
@@ -181,7 +192,7 @@ test("the host's side of a look is what it holds, by the adapter's word or its p
     expect(readHostValue(answer(silent))).toBeUndefined();
 });
 
-test("an applied change that drifted does not look applied, and nothing else is drifted", () => {
+test("only an applied change with drift is shown as drifted", () => {
   expect(statusBadge({ status: "applied", resolution: null, drift: EPISODE })).toMatchObject({
     word: "Changed outside Countersign",
     tone: "bad",

@@ -1,4 +1,4 @@
-/** Costs of the console: its first load, a list of ten thousand changes, and a log as long. */
+/** Limits for the cost of the console: its first load, a list of ten thousand changes, and a long log. */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { inFull } from "../support/length.ts";
 
 const CHANGES = 10_000;
 const WAITING = 500;
-const FIRST_LOAD = 55_000;
+const MAX_FIRST_LOAD_BYTES = 55_000;
 const ANA = { name: "ana", token: TOKEN };
 
 const browser = await startBrowser();
@@ -22,11 +22,11 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await proposeMany(service.url, CHANGES);
   });
 
-  test("the first load is 55 KB at most in three files and eight requests, compressed and stored", async () => {
+  test("the first load is at most 55 KB in three compressed, cached files and eight requests", async () => {
     const page = await open(ANA);
     const loaded: Record<string, { size: number; encoding: string | undefined; cached: string | undefined }> = {};
-    const asked: string[] = [];
-    page.on("request", (request) => void asked.push(new URL(request.url()).pathname));
+    const requested: string[] = [];
+    page.on("request", (request) => void requested.push(new URL(request.url()).pathname));
     page.on("response", (response) => {
       const { pathname } = new URL(response.url());
       if (pathname.startsWith("/api/") || response.request().method() !== "GET") return;
@@ -43,10 +43,10 @@ describe.skipIf(!browser)("the cost of the console", () => {
       expect(loaded[file]).toMatchObject({ encoding: "br", cached: expect.stringContaining("immutable") });
     }
     expect(Object.keys(loaded)).toHaveLength(3);
-    for (const last of ["/api/events", "/api/find"]) await expect.poll(() => asked).toContain(last);
+    for (const last of ["/api/events", "/api/find"]) await expect.poll(() => requested).toContain(last);
     await freshness(page, "Live").waitFor();
-    expect(asked.length, asked.join()).toBeLessThanOrEqual(8);
-    expect(total).toBeLessThanOrEqual(FIRST_LOAD);
+    expect(requested.length, requested.join()).toBeLessThanOrEqual(8);
+    expect(total).toBeLessThanOrEqual(MAX_FIRST_LOAD_BYTES);
   });
 
   test("a warm reload at 400 ms and 50 KB/s shows the page within 1.5 s", async () => {
@@ -57,7 +57,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await session.send("Network.enable");
     const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
     await session.send("Network.emulateNetworkConditions", slow);
-    await page.addInitScript(noteFirstRow);
+    await page.addInitScript(recordFirstRow);
     const reload = async (): Promise<number> => {
       await page.reload({ waitUntil: "commit" });
       await page.locator("article.row").first().waitFor();
@@ -68,8 +68,8 @@ describe.skipIf(!browser)("the cost of the console", () => {
     expect(Math.max(...took)).toBeLessThan(1500);
   });
 
-  test("a query counts ten thousand changes and shows a page of them", async () => {
-    // Counts follow the log: after so many proposals at once they may take a moment.
+  test("a query counts ten thousand changes and shows one page of them", async () => {
+    // Counts follow the log, which may take a moment after so many proposals.
     const total = async () => (await service.get("api/product/runtime?limit=1")).total;
     await expect.poll(total, { timeout: 60_000, interval: 200 }).toBe(CHANGES);
     const page = await open(ANA);
@@ -93,7 +93,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     }
   });
 
-  test("the oldest of ten thousand is found by its words or its whole id, and a search is a link", async () => {
+  test("the oldest of ten thousand changes is found by words or id, and a search is a link", async () => {
     const { changes } = await (await fetch(`${service.url}/api/product/runtime?text=number-0&entries=0`)).json();
     const id: string = changes[0].change_id;
     const page = await open(ANA);
@@ -113,7 +113,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     expect(page.url()).toContain("changes?q=many");
   });
 
-  test("what is proposed meanwhile is counted, and shown when it is asked for", async () => {
+  test("new proposals are counted first, and shown on request", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes");
     await page
@@ -129,33 +129,33 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await page.getByText("the newest of all").waitFor();
   });
 
-  inFull(test)("of ten thousand changes the 500 that wait stand after three questions and a second", async () => {
+  inFull(test)("the inbox shows the 500 waiting changes of ten thousand after three requests", async () => {
     const { changes } = await service.get(`api/product/runtime?text=many&limit=1000&entries=0`);
     const keep = new Set<string>(changes.slice(0, WAITING).map(({ change_id }: { change_id: string }) => change_id));
     await closeAllBut(service, keep);
     const pending = async () => (await service.get("api/inbox?limit=1")).totals.pending;
     await expect.poll(pending, { timeout: 60_000, interval: 200 }).toBe(WAITING);
     const page = await open(ANA);
-    const asked: string[] = [];
+    const requested: string[] = [];
     page.on("request", (request) => {
       const path = new URL(request.url()).pathname;
-      if (path.startsWith("/api/") && path !== "/api/events") asked.push(path);
+      if (path.startsWith("/api/") && path !== "/api/events") requested.push(path);
     });
     const begun = performance.now();
     await page.goto(service.url);
     await page.locator("article.row").first().waitFor();
     const took = Math.round(performance.now() - begun);
     process.stdout.write(`inbox of ${WAITING} among ${CHANGES}: ready in ${took} ms\n`);
-    expect(asked.slice(0, 3).toSorted()).toEqual(["/api/inbox", "/api/state", "/api/whoami"]);
+    expect(requested.slice(0, 3).toSorted()).toEqual(["/api/inbox", "/api/state", "/api/whoami"]);
     await page.getByText(`${WAITING} changes wait for your consent`).waitFor();
   });
 
-  test("a long log is checked with a bar that moves and can be stopped, and is downloaded", async () => {
+  test("the check of a long log shows progress and can be stopped; the log can be downloaded", async () => {
     const { length } = await service.get("api/product/audit?limit=1");
     const shown = length.toLocaleString("en-US");
     const page = await open(ANA);
     await visit(page, service.url, "audit");
-    await page.evaluate(noteProgress);
+    await page.evaluate(recordProgress);
     const noted = () => page.evaluate(() => (globalThis as unknown as { noted: number[] }).noted.splice(0));
     await button(page, "Check in this browser").click();
     await button(page, "Stop").click();
@@ -167,7 +167,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
   });
 });
 
-test("the built console names no other host", async () => {
+test("the built console loads nothing from other hosts", async () => {
   const folder = (await program()).replace(/ui_server\.js$/, "ui/");
   const page = readFileSync(`${folder}index.html`, "utf8");
   expect(page).not.toMatch(/https?:|<script>|\sstyle=|\son[a-z]+=/);
@@ -175,7 +175,7 @@ test("the built console names no other host", async () => {
   expect(readFileSync(folder + style, "utf8")).not.toMatch(/url\(\s*["']?(?:https?:|\/\/)/);
 });
 
-/** Proposes changes, many at a time. */
+/** Proposes changes over many connections. */
 const proposeMany = (url: string, count: number): Promise<void> =>
   sendMany(
     new URL("api/product/propose", url),
@@ -186,7 +186,7 @@ const proposeMany = (url: string, count: number): Promise<void> =>
     })),
   );
 
-/** Denies what waits, but for these. */
+/** Denies all waiting changes except the `kept` ones. */
 async function closeAllBut({ url, get }: Service, kept: ReadonlySet<string>): Promise<void> {
   const ids: string[] = [];
   for (let before: string | null = ""; before !== null;) {
@@ -201,7 +201,7 @@ async function closeAllBut({ url, get }: Service, kept: ReadonlySet<string>): Pr
   );
 }
 
-/** Sends forms, many at a time. */
+/** Sends forms over many connections. */
 async function sendMany(url: URL, forms: readonly Record<string, string>[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const options = { method: "POST", agent, headers: { "x-svc-admin-token": TOKEN } };
@@ -221,8 +221,8 @@ async function sendMany(url: URL, forms: readonly Record<string, string>[]): Pro
   agent.destroy();
 }
 
-/** Notes the milliseconds from the start of the navigation to the first row. In the page. */
-function noteFirstRow(): void {
+/** Records the milliseconds from the start of the navigation to the first row. Runs in the page. */
+function recordFirstRow(): void {
   const noting = new MutationObserver(() => {
     if (!document.querySelector("article.row")) return;
     (globalThis as unknown as { firstRow: number }).firstRow = performance.now();
@@ -231,8 +231,8 @@ function noteFirstRow(): void {
   noting.observe(document, { subtree: true, childList: true });
 }
 
-/** Notes every value between nothing and everything that a bar shows. In the page. */
-function noteProgress(): void {
+/** Records the values that a progress bar shows between its start and its end. Runs in the page. */
+function recordProgress(): void {
   const noted: number[] = ((globalThis as unknown as { noted: number[] }).noted = []);
   new MutationObserver(() => {
     const bar = document.querySelector("progress");

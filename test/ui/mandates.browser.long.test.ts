@@ -1,25 +1,25 @@
 /** Mandates in the console: drafted, signed in one tap, used by an agent, suspended, resumed, narrowed and revoked. */
 import { describe, expect, test } from "vitest";
 import { SECRET, withAgents } from "../support/mcp.ts";
-import { authenticator } from "./authenticator.ts";
+import { addAuthenticator } from "./authenticator.ts";
 import { findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { startService, TOKEN } from "./service.ts";
-import { counted, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
+import { countInputs, enrolPasskey, localhostUrl, INTENT_WITHOUT_KEYS, restart, makeSigningIntent } from "./signing.ts";
 
 const browser = await startBrowser();
 
 describe.skipIf(!browser)("mandates in the console", () => {
   const open = useWindows(browser);
 
-  test("a mandate is read in words, signed in one tap, suspended by a rollback, resumed and ended", async () => {
-    const before = await startService({ intent: NOBODY });
+  test("a mandate is signed in one tap, suspended by a rollback, resumed, narrowed and revoked", async () => {
+    const before = await startService({ intent: INTENT_WITHOUT_KEYS });
     const page = await open({ name: "ana", token: TOKEN, viewport: { width: 360, height: 800 } });
-    await authenticator(page);
-    const principals = { ...(withAgents()["principals"] as object), ...(await enrol(page, before)) };
+    await addAuthenticator(page);
+    const principals = { ...(withAgents()["principals"] as object), ...(await enrolPasskey(page, before)) };
     const policy = { mandates: { targets: ["price.*"] }, required_approvers: { standard: 1, major: 1 } };
-    const service = await restart(before, { intent: signedIntent(principals, policy) });
-    await page.goto(new URL("/#/settings", named(service)).href);
+    const service = await restart(before, { intent: makeSigningIntent(principals, policy) });
+    await page.goto(new URL("/#/settings", localhostUrl(service)).href);
     await page.reload();
     await page.getByRole("link", { name: "Mandates" }).click();
     await page.getByLabel("Agent").fill("agent:pricing");
@@ -32,15 +32,15 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await page.getByRole("heading", { name: "Mandate of agent:pricing" }).waitFor();
     const [, , id] = new URL(page.url()).hash.split("/");
     expect(await allows.innerText()).toMatch(/number, at most 60[^]*At most 3 changes a day \(UTC\)/);
-    await visit(page, named(service), "");
+    await visit(page, localhostUrl(service), "");
     await page.getByText("A mandate for agent:pricing waits for your signature").waitFor();
 
-    const done = await counted(page);
-    await page.goto(new URL(`/#/mandates/${id}`, named(service)).href);
+    const countedInputs = await countInputs(page);
+    await page.goto(new URL(`/#/mandates/${id}`, localhostUrl(service)).href);
     await page.reload();
     await button(page, "Sign with your key").click();
     await page.getByText("Active", { exact: true }).waitFor();
-    expect(await done()).toEqual({ clicks: 1, keys: 0 });
+    expect(await countedInputs()).toEqual({ clicks: 1, keys: 0 });
     expect(await findViolations(page, "mandate")).toEqual([]);
 
     const propose = async (value: number) => {
@@ -63,7 +63,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
 
     await service.post("api/product/apply", { change_id: inside.change_id });
     await service.post("api/product/rollback", { change_id: inside.change_id });
-    await visit(page, named(service), "");
+    await visit(page, localhostUrl(service), "");
     await page.getByRole("link", { name: "The mandate of agent:pricing is suspended" }).click();
     await page.locator(".lead").getByText("A change that it approved was rolled back.").waitFor();
     await page.getByRole("region", { name: "What came of it" }).getByText("1 rolled back").waitFor();
@@ -86,7 +86,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
     const shown = await service.get(`api/product/mandates/${id}`);
     expect(shown).toMatchObject({ state: "ended", max_per_day: 2, signatures: [{ approver: "ana" }] });
 
-    await visit(page, named(service), "mandates");
+    await visit(page, localhostUrl(service), "mandates");
     await page.getByLabel("Agent").fill("agent:pricing");
     await button(page, "Make the draft").click();
     await page.getByText("Not signed yet").waitFor();

@@ -1,4 +1,4 @@
-/** For people's mistakes the console names the fault and its place, repeats nothing, and keeps the typed text. */
+/** Mistakes of users: the console names the fault and its field, sends nothing twice and keeps the typed text. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -15,9 +15,9 @@ describe.skipIf(!browser)("mistakes at the console", () => {
   });
 
   test.each([
-    ["a wrong one", "not-the-token", "needs the header X-Svc-Admin-Token"],
-    ["one that no header can carry", "пароль", "The token holds characters that no header can carry."],
-  ])("a token, %s: it is said to be wrong, selected, and given again", async (_what, token, said) => {
+    ["wrong", "not-the-token", "needs the header X-Svc-Admin-Token"],
+    ["not possible in a header", "пароль", "The token holds characters that no header can carry."],
+  ])("the dialog reports a token that is %s, and asks for it again", async (_what, token, message) => {
     const id = await service.propose();
     const page = await open({ name: "ana", token });
     await visit(page, service.url, `changes/${id}`);
@@ -25,7 +25,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await page.getByLabel("Note").fill("Kept.");
     await button(page, "Approve as ana").click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText(said).waitFor();
+    await dialog.getByText(message).waitFor();
     await dialog.getByText("The token that was sent is not the right one. Enter it again above.").waitFor();
     await page.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
     await page.keyboard.type(TOKEN);
@@ -34,7 +34,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     expect(await service.get(`api/product/changes/${id}`)).toMatchObject({ approval_note: "Kept." });
   });
 
-  test("a token that was wrong once is asked for again when it is wrong again", async () => {
+  test("the dialog asks for the token again after each wrong one", async () => {
     const id = await service.propose();
     const page = await open({ name: "ana", token: "wrong" });
     await visit(page, service.url, `changes/${id}`);
@@ -51,7 +51,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
   });
 
-  test("wrong fields are all named at once, and the first of them takes the focus", async () => {
+  test("all wrong fields are reported together, and the first of them gets the focus", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "propose");
     await page.getByLabel("Tenant").fill("t1");
@@ -77,7 +77,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     expect(sent, "it is said before anything is sent").toBe(0);
   });
 
-  test("a proposal is sent once, however often Enter is pressed, until something in it is changed", async () => {
+  test("a proposal is sent once, however often Enter is pressed, until a field changes", async () => {
     const page = await open(ANA);
     let sent = 0;
     page.on("request", (request) => void (sent += Number(request.url().endsWith("/propose"))));
@@ -96,7 +96,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     expect(sent).toBe(2);
   });
 
-  test("a feed whose answer was lost is sent again and counts once", async () => {
+  test("a KPI feed that is repeated after a lost response counts once", async () => {
     const page = await open(ANA);
     let lost = 0;
     await page.route("**/api/product/kpi", async (route) => {
@@ -114,23 +114,23 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     expect((await service.get("api/product/audit?event_type=kpi_refreshed")).entries).toHaveLength(1);
   });
 
-  test("a name that is given late is the proposer's too, unless another one was typed", async () => {
+  test("a name that is entered later becomes the proposer, unless another one was typed", async () => {
     const page = await open({ token: TOKEN });
     await visit(page, service.url, "propose");
-    const say = async (shown: string, name: string) => {
+    const enterName = async (shown: string, name: string) => {
       await page.getByRole("button", { name: shown }).click();
       await page.getByLabel("Your name").fill(name);
       await button(page, "Save").click();
     };
-    await say("Set your name", "ana");
+    await enterName("Set your name", "ana");
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name="proposer"]')?.value === "ana");
     await page.getByLabel("Proposer").fill("pat");
-    await say("You ana", "bo");
+    await enterName("You ana", "bo");
     await page.getByRole("button", { name: "You bo" }).waitFor();
     expect(await page.getByLabel("Proposer").inputValue()).toBe("pat");
   });
 
-  test("the fields of a filter follow the address, also when one goes on or back", async () => {
+  test("the filter fields follow the address, also after Back", async () => {
     const id = await service.propose();
     const page = await open(ANA);
     await visit(page, service.url, `audit?change_id=${id}`);
@@ -143,7 +143,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     expect(await field.inputValue()).toBe(id);
   });
 
-  test("a proxy that names somebody else than was typed: the page goes by the proxy", async () => {
+  test("the name from the proxy wins over a typed name", async () => {
     const proxied = await startService({ args: ["--identity-header=x-person"] });
     const id = await proposeAs(proxied, "pat");
     const page = await open({ ...ANA, extraHTTPHeaders: { "x-person": "bo" } });
@@ -157,7 +157,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
   });
 });
 
-/** Proposes through a proxy that names somebody. */
+/** Proposes through a proxy that names this person. */
 async function proposeAs({ url }: Service, person: string): Promise<string> {
   const fields = { tenant_id: "t1", kind: "config", target: "limits.uploads", summary: "Raise it", proposer: person };
   const answer = await fetch(new URL("api/product/propose", url), {

@@ -1,4 +1,4 @@
-/** The console of a service that lives in another application, below a path and behind that application's log-in. */
+/** The console of a service that is mounted in another application, below a path and behind its log-in. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,26 +17,27 @@ import { button, freshness, startBrowser, useWindows } from "./browser.ts";
 
 const browser = await startBrowser();
 
-/** As the package exports it. */
+/** Exports of the package that the tests use. */
 type Console = { withConsole(service: Handler, options: { base: string }): Handler };
 let withConsole: Console["withConsole"];
 beforeAll(async () => {
   ({ withConsole } = (await import(join(dirname(await program()), "console.js"))) as Console);
 });
 
-const personOf = (cookie: string | null | undefined): string | undefined => /\bsession=(\w+)/.exec(cookie ?? "")?.[1];
+const readSession = (cookie: string | null | undefined): string | undefined =>
+  /\bsession=(\w+)/.exec(cookie ?? "")?.[1];
 
-/** An application with a page of its own, whose log-in is a cookie. */
-async function crm() {
+/** Starts an application with its own page, whose log-in is a cookie. */
+async function startCrm() {
   const service = await countersign({
     store: memoryStore(),
     intent: manifest(),
     base: BASE,
-    person: (request) => personOf(request.headers.get("cookie")),
+    person: (request) => readSession(request.headers.get("cookie")),
   });
   const governance = withConsole(service.fetch, { base: BASE });
   const host = new Hono();
-  host.use(async (c, next) => (personOf(c.req.header("cookie")) ? next() : c.text("log in first", 401)));
+  host.use(async (c, next) => (readSession(c.req.header("cookie")) ? next() : c.text("log in first", 401)));
   host.get("/", (c) => c.text("the CRM"));
   host.all(`${BASE}/*`, (c) => governance(c.req.raw));
   const server = createServer(onNode(async (request) => host.fetch(request))).listen(0, "127.0.0.1");
@@ -55,8 +56,8 @@ async function crm() {
   return { origin, as };
 }
 
-test("the host's log-in protects the console, and other paths belong to the service and the host", async () => {
-  const { origin, as } = await crm();
+test("the host's log-in protects the console, and paths outside the base stay the host's", async () => {
+  const { origin, as } = await startCrm();
   expect((await fetch(`${origin}${BASE}/`)).status).toBe(401);
   const { get } = as("ana");
   const page = await get("/");
@@ -71,8 +72,8 @@ test("the host's log-in protects the console, and other paths belong to the serv
 describe.skipIf(!browser)("in a browser", () => {
   const open = useWindows(browser);
 
-  test("a user who is logged in to the host decides, without a token and under no other name", async () => {
-    const { origin, as } = await crm();
+  test("a user who is logged in to the host decides under that name and without a token", async () => {
+    const { origin, as } = await startCrm();
     const { change_id } = await as("bo").propose({ target: "limits.uploads", summary: "Raise the limit" });
     const page = await open();
     await page.context().addCookies([{ name: "session", value: "ana", url: origin }]);

@@ -1,4 +1,4 @@
-/** Obstacles that a first-time user of the console met, and did not understand. */
+/** Obstacles for a first-time user of the console. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -6,13 +6,13 @@ import { type Service, startService, TOKEN } from "./service.ts";
 const browser = await startBrowser();
 let service: Service;
 
-describe.skipIf(!browser)("a new approver", () => {
+describe.skipIf(!browser)("for a new approver", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
   });
 
-  test("says immediately that a token is wrong, and not at the first decision", async () => {
+  test("the dialog says immediately that a token is wrong, not at the first decision", async () => {
     const page = await open();
     await visit(page, service.url, "");
     await page.getByRole("button", { name: "You Set your name" }).click();
@@ -29,7 +29,7 @@ describe.skipIf(!browser)("a new approver", () => {
     await page.getByRole("button", { name: "You ana" }).waitFor();
   });
 
-  test("may keep a name alone where no token is known", async () => {
+  test("a name can be saved without a token", async () => {
     const page = await open();
     await visit(page, service.url, "");
     await page.getByRole("button", { name: "You Set your name" }).click();
@@ -38,7 +38,7 @@ describe.skipIf(!browser)("a new approver", () => {
     await page.getByRole("button", { name: "You ana" }).waitFor();
   });
 
-  test("is led to the field that is not right, on a phone too", async () => {
+  test("a wrong field gets the focus, on a phone too", async () => {
     const page = await open({ name: "ana", token: TOKEN, viewport: { width: 390, height: 844 } });
     await visit(page, service.url, "propose");
     await page.getByLabel("Tenant").fill("t1");
@@ -51,7 +51,7 @@ describe.skipIf(!browser)("a new approver", () => {
     await page.getByText("text needs double quotes").waitFor();
   });
 
-  test("sees a long value whole while it is proposed", async () => {
+  test("a long value is fully visible while it is typed", async () => {
     const page = await open({ name: "ana", token: TOKEN });
     await visit(page, service.url, "propose");
     const field = page.getByLabel("New value");

@@ -1,4 +1,4 @@
-/** Adds to the record: a late note closes a gap; a weekly report is shown. */
+/** Additions to the record: a late rationale, and the weekly report. */
 import { describe, expect, test } from "vitest";
 import { findSerious } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
@@ -6,10 +6,10 @@ import { startService, TOKEN } from "./service.ts";
 
 const browser = await startBrowser();
 
-describe.skipIf(!browser)("what is on record", () => {
+describe.skipIf(!browser)("additions to the record", () => {
   const open = useWindows(browser);
 
-  test("a rationale that is missing is said late, once, and shows as late, with who said it", async () => {
+  test("a missing rationale can be added late, once, and is shown as late with its author", async () => {
     const service = await startService();
     const id = await service.propose({ rationale: "" });
     const page = await open({ name: "bo", token: TOKEN });
@@ -33,7 +33,7 @@ describe.skipIf(!browser)("what is on record", () => {
     expect(await findSerious(page, "the change")).toEqual([]);
   });
 
-  test("a weekly report is shown as text, and fits a narrow window", async () => {
+  test("a weekly report is shown as text and fits a narrow window", async () => {
     const service = await startService();
     await service.post("api/action/run-now", { action: "write_report" });
     const page = await open({ name: "bo", token: TOKEN, viewport: { width: 360, height: 900 } });

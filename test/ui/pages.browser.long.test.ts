@@ -1,4 +1,4 @@
-/** Each page of the console does what it is for, over a service with a history. */
+/** Each page of the console, on a service with a history. */
 import { exec } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -14,18 +14,18 @@ const ANA = { name: "ana", token: TOKEN };
 
 const browser = await startBrowser();
 let service: Service;
-let past: { better: string; worse: string; ready: string; shared: string };
+let history: { better: string; worse: string; ready: string; shared: string };
 
 describe.skipIf(!browser)("pages of the console", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
-    service = await startService({ env: PAST });
-    past = await live(service);
+    service = await startService({ env: CLOCK_IN_THE_PAST });
+    history = await createHistory(service);
   });
 
   const part = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-  test("the inbox lists what needs attention, the most urgent first, each with a sentence", async () => {
+  test("the inbox lists what needs attention, the most urgent first, each in one sentence", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
     expect(await page.locator("main h2").allInnerTexts()).toEqual([
@@ -38,7 +38,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     const ids = await waiting.evaluateAll((rows) => rows.map((row) => row.getAttribute("href")!.split("/").at(-1)!));
     const { waiting_for_you } = await service.get("api/inbox?person=ana");
     expect(ids).toEqual(waiting_for_you.items.map(({ change_id }: { change_id: string }) => change_id));
-    expect(ids).not.toContain(past.shared);
+    expect(ids).not.toContain(history.shared);
     expect(ids.length).toBeGreaterThan(1);
     const first = part(page, "Waits for you").getByRole("listitem").filter({ hasText: "limits.first" });
     expect(await first.locator(".row-words").innerText()).toBe(
@@ -47,7 +47,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await part(page, "Waits for you").innerText()).toContain("whether it can be undone was not stated");
     expect(await page.getByRole("link", { name: /^\d+ more waits? for others$/ }).count()).toBe(1);
     expect(await part(page, "Approved, not applied").innerText()).toContain("limits.ready");
-    // A KPI that got worse leads to its chart, and accuses no change.
+    // A KPI that got worse links to its chart and blames no change.
     const concern = part(page, "Needs attention").getByRole("link", { name: "Incident rate has got worse" });
     expect(await concern.getAttribute("href")).toBe("#/kpis?kpi=incident_rate");
     await concern.click();
@@ -62,9 +62,9 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(lead, "nobody is named, so none is theirs").toMatch(/^\d+ changes wait for consent\.$/);
   });
 
-  test("a change answers: what is different, whom it reaches, whether it was worth it", async () => {
+  test("the page of a change shows the difference, the people affected and the effect", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, `changes/${past.worse}`);
+    await visit(page, service.url, `changes/${history.worse}`);
     const different = part(page, "Changes");
     await different.getByText("Against what the change before it set:").waitFor();
     expect(await different.locator(".diff .before code").allInnerTexts()).toEqual(["10"]);
@@ -88,12 +88,15 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
   });
 
-  test("what peers saw of a similar change is shown with the expectation", async () => {
+  test("the results of peers with a similar change are shown with the expected effect", async () => {
     const secret = { SVC_CROSS_LINK_SECRET: "a secret of the tests, long enough" };
     const args = ["--agent-id=far", "--cross-link-port=0"];
-    const far = await startService({ args, env: { ...secret, ...PAST } });
+    const far = await startService({ args, env: { ...secret, ...CLOCK_IN_THE_PAST } });
     const { address } = JSON.parse(far.server.stderr.find((line) => line.includes('"link open"'))!);
-    await bring(far, { target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.01" }, ["0.04", "0.03"]);
+    await applyBetweenFeeds(far, { target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.01" }, [
+      "0.04",
+      "0.03",
+    ]);
     await passHorizon(far);
     await passHorizon(far);
     await far.post("api/action/run-now", { action: "cycle" });
@@ -110,7 +113,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await part(page, "Peers").innerText()).toMatch(/Up/);
   });
 
-  test("what the policy will say is said before anything is sent, and it does say so", async () => {
+  test("the form predicts the policy's decision, and the service decides the same", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "propose");
     const panel = part(page, "What the policy will say");
@@ -133,7 +136,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("alert").getByText("Approved, not applied").waitFor();
   });
 
-  test("there is a form for every kind, and what it sends is what was typed", async () => {
+  test("the form of each kind sends what was typed", async () => {
     const page = await open(ANA);
     const typed: [kind: string, label: string, given: string, value: unknown][] = [
       ["Config", "New value", '{ "max": 25 }', { max: 25 }],
@@ -171,7 +174,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText(/run an experiment on\s+forms\.experiment/).waitFor();
   });
 
-  test("KPIs are fed, one wrong figure refuses all, and the chosen one is drawn", async () => {
+  test("one wrong figure rejects the whole KPI feed, and the selected KPI is drawn", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "kpis");
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
@@ -179,7 +182,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("heading", { name: "Incident rate" }).waitFor();
     await page.getByRole("img", { name: "Incident rate over time" }).locator(".series").waitFor();
     expect(page.url()).toContain("kpi=incident_rate");
-    // Every apply of the period is named, and nobody is accused.
+    // The legend names every apply of the period and blames none.
     const legend = page.locator(".legend .apply");
     await legend.getByRole("link").first().waitFor();
     const { rows } = await service.get("api/find?q=applied:%3E2000-01-01");
@@ -203,7 +206,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed\s+\(final/);
   });
 
-  test("a reply names its memories; a model's draft is a card that leads to the change", async () => {
+  test("a reply names its memories, and a model's draft is a card with a link to the change", async () => {
     const input = {
       tenant_id: "t1",
       kind: "config",
@@ -213,8 +216,8 @@ describe.skipIf(!browser)("pages of the console", () => {
     };
     const model = await provider(({ body: { messages } }) => {
       const { role, content } = messages.at(-1);
-      const asked = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
-      return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
+      const isDraftRequest = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
+      return isDraftRequest ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
     });
     const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
     const remembered = "Remember: the turquoise banner was for the spring campaign.";
@@ -233,7 +236,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText(/^The model m1, asked by ana, asks to change\s+limits\.drafted/).waitFor();
   });
 
-  test("the settings show what works, four figures with reasons, and reports", async () => {
+  test("the settings show which parts work, four figures with reasons, and reports", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     const figures = await part(page, "Figures").innerText();
@@ -254,7 +257,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.locator(".files pre").waitFor();
   });
 
-  test("before the first change the inbox holds a command to copy; it works as it stands", async () => {
+  test("before the first change the inbox offers a command to copy, and the command works", async () => {
     const empty = await startService();
     const page = await open(ANA);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -268,7 +271,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText("you asks to change ui.banner for tenant t1").waitFor();
   });
 
-  test("an approver reads what is missing before deciding, and keys before values in every script", async () => {
+  test("an approver sees missing fields before deciding, and keys before values in any script", async () => {
     const page = await open(ANA);
     const propose = (fields: Record<string, string>) =>
       service.post("api/product/propose", {
@@ -312,7 +315,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText("No value set. Applying it won't change ui.banner.").waitFor();
   });
 
-  test("an unknown change and an unknown page lead on", async () => {
+  test("an unknown change is reported, and an unknown page links to the inbox", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes/chg_nothing");
     await page.getByText("There is no change").waitFor();
@@ -322,14 +325,14 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
 });
 
-/** A verdict needs a week after the apply, and two changes of one target a week each: a service that starts that long ago. */
-const PAST = {
+/** The clock of a service that starts 16 days ago: each of two verdicts needs a week after its apply. */
+const CLOCK_IN_THE_PAST = {
   NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
   CLOCK_OFFSET_MS: String(-16 * DAY_MS),
   CLOCK_STEP_MS: String(8 * DAY_MS),
 };
 
-/** Moves the clock of such a service past the horizon of what it applied. */
+/** Moves the clock of such a service past the horizon of its applied changes. */
 async function passHorizon({ server, get }: Service): Promise<void> {
   const now = async () => Date.parse((await get("api/state")).as_of);
   const before = await now();
@@ -337,8 +340,8 @@ async function passHorizon({ server, get }: Service): Promise<void> {
   await vi.waitFor(async () => expect((await now()) - before).toBeGreaterThan(7 * DAY_MS));
 }
 
-/** Brings a change to "applied", between two feeds of `incident_rate`. */
-async function bring(
+/** Applies a change between two feeds of `incident_rate`; returns its id. */
+async function applyBetweenFeeds(
   { post, propose }: Service,
   fields: Record<string, string>,
   feeds: [string, string],
@@ -351,8 +354,8 @@ async function bring(
   return change_id;
 }
 
-/** A history: one change that helped and drifted, one that did not, one to apply, three that wait. */
-async function live(service: Service): Promise<typeof past> {
+/** Creates a history: one change that helped and drifted, one that got worse, one to apply, three that wait. */
+async function createHistory(service: Service): Promise<typeof history> {
   const { post, propose, config } = service;
   await post("api/product/kpi", { nrr_quarterly: "1.02" });
   const flow = {
@@ -362,18 +365,18 @@ async function live(service: Service): Promise<typeof past> {
     kpi: "incident_rate",
     expected_delta_k: "0.01",
   };
-  const better = await bring(service, { ...flow, value: "10", summary: "Ten at a time" }, ["0.05", "0.04"]);
+  const better = await applyBetweenFeeds(service, { ...flow, value: "10", summary: "Ten at a time" }, ["0.05", "0.04"]);
   await passHorizon(service);
-  const worse = await bring(service, { ...flow, value: "25", summary: "25 at a time" }, ["0.04", "0.045"]);
+  const worse = await applyBetweenFeeds(service, { ...flow, value: "25", summary: "25 at a time" }, ["0.04", "0.045"]);
   await passHorizon(service);
   await post("api/product/rollback", { change_id: worse });
   await post("api/product/kpi", { incident_rate: "0.04", nrr_quarterly: "1.02" });
   writeFileSync(config, "{}");
-  // A cycle that a feed asked for may be looking at the host at the same time.
+  // A cycle that a feed requested may be reading the host product at the same time.
   await vi.waitFor(async () => {
     expect((await post("api/action/run-now", { action: "check_drift" })).result.in_sync).toBe(false);
   });
-  await bring(service, { ...flow, target: "limits.open" }, ["0.05", "0.04"]);
+  await applyBetweenFeeds(service, { ...flow, target: "limits.open" }, ["0.05", "0.04"]);
   const ready = await propose({ target: "limits.ready" });
   await post("api/product/approve", { change_id: ready, approver: "cy" });
   await propose({ target: "limits.first", reversible: "true" });

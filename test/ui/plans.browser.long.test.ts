@@ -1,13 +1,21 @@
-/** Plans in the console: several targets under one consent, from the form to a failure and its rollback. */
+/** Plans in the console: several targets under one consent, from the form to a failed rollback. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../e2e/server.ts";
-import { authenticator } from "./authenticator.ts";
+import { addAuthenticator } from "./authenticator.ts";
 import { findSerious, findViolations } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
-import { counted, readDecisions, enrol, named, NOBODY, restart, signedIntent } from "./signing.ts";
+import {
+  countInputs,
+  readDecisions,
+  enrolPasskey,
+  localhostUrl,
+  INTENT_WITHOUT_KEYS,
+  restart,
+  makeSigningIntent,
+} from "./signing.ts";
 
 const browser = await startBrowser();
 let service: Service;
@@ -29,14 +37,14 @@ describe.skipIf(!browser)("plans in the console", () => {
       .post("api/product/propose", { ...WITHOUT_VALUE, target: "relaunch.december", sets: JSON.stringify(sets) })
       .then(({ change_id }) => change_id);
 
-  test("one tap consents to a plan of eight, and the page says which differences were not opened", async () => {
-    const before = await startService({ intent: NOBODY });
+  test("one tap approves a plan of eight targets, and the page lists unopened differences", async () => {
+    const before = await startService({ intent: INTENT_WITHOUT_KEYS });
     const page = await open({ ...ANA, ...PHONE });
-    await authenticator(page);
-    const signed = await restart(before, { intent: signedIntent(await enrol(page, before)) });
+    await addAuthenticator(page);
+    const signed = await restart(before, { intent: makeSigningIntent(await enrolPasskey(page, before)) });
     const id = await propose(signed, EIGHT);
-    const done = await counted(page);
-    await page.goto(new URL(`/#/changes/${id}`, named(signed)).href);
+    const countedInputs = await countInputs(page);
+    await page.goto(new URL(`/#/changes/${id}`, localhostUrl(signed)).href);
     await page.reload();
     const status = page.getByRole("region", { name: "Changes" }).getByRole("status");
     await status.getByText("8 of 8 not opened").waitFor();
@@ -51,7 +59,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     await status.getByText("All 8 differences opened.").waitFor();
     await button(page, "Approve with your key").click();
     await page.getByText("Your consent is recorded.").waitFor();
-    expect(await done(), "five differences, the rest at once, and one tap").toEqual({ clicks: 7, keys: 0 });
+    expect(await countedInputs(), "five differences, the rest at once, and one tap").toEqual({ clicks: 7, keys: 0 });
     expect(await readDecisions(signed, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
   });
 
@@ -60,7 +68,7 @@ describe.skipIf(!browser)("plans in the console", () => {
       service = await startService();
     });
 
-    test("the form makes a plan, lists count its targets, and its difference is what it replaces", async () => {
+    test("the form makes a plan, lists show its number of targets, and its page what it replaces", async () => {
       const set = await service.propose({ target: "limits.seats", value: JSON.stringify({ seats: 40, rest: 1 }) });
       await service.post("api/product/approve", { change_id: set, approver: "bo" });
       await service.post("api/product/apply", { change_id: set });
@@ -97,7 +105,7 @@ describe.skipIf(!browser)("plans in the console", () => {
       await page.locator("summary", { hasText: "limits.seats" }).getByText("1 value changes").waitFor();
     });
 
-    test("the differences of two tenants are promoted as one plan", async () => {
+    test("differences between two tenants can be promoted as one plan", async () => {
       for (const target of ["limits.a", "limits.b", "limits.c"]) {
         const change_id = await service.propose({ tenant_id: "staging", target, value: "7" });
         await service.post("api/product/approve", { change_id, approver: "bo" });
@@ -129,7 +137,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     });
   });
 
-  test("a rollback that fails says how each target was left, and the page what is left of the plan", async () => {
+  test("after a failed rollback the page shows the state of each target", async () => {
     const folder = temporaryFolder();
     const system = (name: string) => ({ name, type: "file", match: [`${name}/*`], path: `${name}.json` });
     const targets = join(folder, "targets.json");
@@ -151,8 +159,8 @@ describe.skipIf(!browser)("plans in the console", () => {
     await dialog.getByRole("alert").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    const left = (target: string) => page.locator("summary", { hasText: target }).locator(".mark");
-    expect(await left("one/a").innerText()).toBe("Rolled back");
-    expect(await left("two/b").innerText()).toMatch(/^(?:Not rolled back|Unknown)/);
+    const targetStatus = (target: string) => page.locator("summary", { hasText: target }).locator(".mark");
+    expect(await targetStatus("one/a").innerText()).toBe("Rolled back");
+    expect(await targetStatus("two/b").innerText()).toMatch(/^(?:Not rolled back|Unknown)/);
   });
 });

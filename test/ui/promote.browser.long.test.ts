@@ -1,4 +1,4 @@
-/** Values on their way from one environment to the next, in the console over two target systems. */
+/** Promotion of values from one environment to the next, in the console with several target systems. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -21,16 +21,16 @@ describe.skipIf(!browser)("promotion in the console", () => {
     service = await startService({ adapter: "none", args: [`--targets=${targets}`] });
   });
 
-  const apply = async (fields: Record<string, string>): Promise<string> => {
+  const applyChange = async (fields: Record<string, string>): Promise<string> => {
     const change_id = await service.propose(fields);
     await service.post("api/product/approve", { change_id, approver: "bo" });
     await service.post("api/product/apply", { change_id });
     return change_id;
   };
 
-  test("an applied change is promoted: place and reach are stated, kind and value are its own", async () => {
-    const id = await apply({ tenant_id: "staging", target: "limits.seats", value: "50", summary: "More seats" });
-    const old = await apply({ tenant_id: "production", target: "limits.seats", value: "40", summary: "Seats" });
+  test("a promotion asks for tenant and reach, and takes kind and value from the change", async () => {
+    const id = await applyChange({ tenant_id: "staging", target: "limits.seats", value: "50", summary: "More seats" });
+    const old = await applyChange({ tenant_id: "production", target: "limits.seats", value: "40", summary: "Seats" });
     const page = await open(ANA);
     await visit(page, service.url, `changes/${await service.propose()}`);
     expect(await page.getByRole("link", { name: "Promote…" }).count(), "nothing is applied yet").toBe(0);
@@ -55,19 +55,19 @@ describe.skipIf(!browser)("promotion in the console", () => {
     const { changes } = await service.get("api/product/runtime?tenant_id=production&limit=1");
     expect(changes[0]).toMatchObject({ promotes: id, value: 50, target: "limits.seats", affected_users: 900 });
 
-    await apply({ tenant_id: "production", target: "limits.seats", value: "45", summary: "Fewer" });
+    await applyChange({ tenant_id: "production", target: "limits.seats", value: "45", summary: "Fewer" });
     await visit(page, service.url, `changes/${old}`);
     await button(page, "Roll back…").waitFor();
     expect(await page.getByRole("link", { name: "Promote…" }).count(), "its target has another value").toBe(0);
   });
 
-  test("the page of differences compares tenants and systems, and leads to each promotion", async () => {
+  test("the page of differences compares tenants and systems, and links to each promotion", async () => {
     const rules = { retries: 3, list: ["first", "second", "third", "a text that makes it long"] };
-    await apply({ tenant_id: "staging", target: "crm.rules", value: JSON.stringify(rules), summary: "Rules" });
-    await apply({ tenant_id: "north", target: "crm.rules", value: JSON.stringify({ ...rules, retries: 4 }) });
-    await apply({ tenant_id: "staging", target: "limits.exports", value: "5" });
-    await apply({ tenant_id: "*", target: "limits.exports", value: "5" });
-    await apply({ tenant_id: "north", target: "limits.north", value: "true" });
+    await applyChange({ tenant_id: "staging", target: "crm.rules", value: JSON.stringify(rules), summary: "Rules" });
+    await applyChange({ tenant_id: "north", target: "crm.rules", value: JSON.stringify({ ...rules, retries: 4 }) });
+    await applyChange({ tenant_id: "staging", target: "limits.exports", value: "5" });
+    await applyChange({ tenant_id: "*", target: "limits.exports", value: "5" });
+    await applyChange({ tenant_id: "north", target: "limits.north", value: "true" });
     const page = await open({ ...ANA, viewport: { width: 360, height: 800 } });
     await visit(page, service.url, "compare?from=tenant:staging&to=tenant:north");
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
@@ -84,7 +84,7 @@ describe.skipIf(!browser)("promotion in the console", () => {
     expect(await findViolations(page, "compare")).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 
-    await apply({ target: "try/seats", value: "50", summary: "Try more" });
+    await applyChange({ target: "try/seats", value: "50", summary: "Try more" });
     await page.getByLabel("From").selectOption("system try");
     await page.getByRole("heading", { name: "1 difference" }).waitFor();
     expect(await page.getByLabel("To").inputValue()).toBe("system:live");

@@ -19,11 +19,11 @@ describe.skipIf(!browser)("protected reads", () => {
   test.each([
     ["the admin token", TOKEN],
     ["the read token", READ_TOKEN],
-  ])("%s opens pages, events and the export, and stands in no address", async (_, token) => {
+  ])("%s opens pages, events and the export, and is never part of an address", async (_, token) => {
     const page = await open();
-    const addresses: string[] = [];
-    const refused: string[] = [];
-    page.on("request", (request) => addresses.push(request.url()));
+    const requestedUrls: string[] = [];
+    const rejectedUrls: string[] = [];
+    page.on("request", (request) => requestedUrls.push(request.url()));
     await visit(page, service.url, "");
     const field = page.getByLabel("Admin token or read token");
     await field.fill("not-the-right-one");
@@ -33,10 +33,10 @@ describe.skipIf(!browser)("protected reads", () => {
     await field.fill(token);
     await button(page, "Open").click();
     await page.getByText("pat asks to change limits.uploads for tenant t1").first().waitFor();
-    page.on("response", (answer) => answer.status() === 401 && refused.push(answer.url()));
+    page.on("response", (answer) => answer.status() === 401 && rejectedUrls.push(answer.url()));
     await freshness(page, "Live").waitFor();
 
-    // Nobody reloads: the event stream carries the token.
+    // Without a reload: the event stream is requested with the token.
     await service.propose({ target: `limits.${token.length}`, tenant_id: "t2" });
     await page.getByText(`pat asks to change limits.${token.length} for tenant t2`).waitFor();
 
@@ -46,8 +46,8 @@ describe.skipIf(!browser)("protected reads", () => {
       page.getByRole("button", { name: /^Log of \d+ entries$/ }).click(),
     ]);
     expect(readFileSync(await download.path(), "utf8")).toContain(`limits.${token.length}`);
-    expect(refused).toEqual([]);
-    expect(addresses.filter((address) => address.includes(token))).toEqual([]);
+    expect(rejectedUrls).toEqual([]);
+    expect(requestedUrls.filter((address) => address.includes(token))).toEqual([]);
     await page.reload();
     await page.getByRole("heading", { name: "Entries" }).waitFor();
   });

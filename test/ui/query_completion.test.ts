@@ -1,4 +1,4 @@
-/** Completion of a query while it is typed, and the words around an answer. */
+/** Completion of a query while it is typed, and the texts that are shown with an answer. */
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../local/ui/core/api.ts";
 import {
@@ -41,7 +41,7 @@ describe("completion of a query", () => {
     expect(completeQuery(typed, FIELDS)).toEqual(expected);
   });
 
-  test("the last plain word that is typed is the beginning of one", () => {
+  test("the last plain word becomes a prefix search", () => {
     expect(["load te", "押金", "load t", "risk:hi", '"load te', "te*", ""].map(makePrefixQuery)).toEqual([
       "load te*",
       "押金*",
@@ -55,7 +55,7 @@ describe("completion of a query", () => {
 });
 
 describe("an answer of find", () => {
-  test("times are sentences, and none where nothing was measured", () => {
+  test("durations are described in a sentence, and not at all if nothing was measured", () => {
     expect(describeTimes({ median: 3 * 3600, max: 2 * 86_400 })).toBe("Median 3 h, longest 2 days.");
     expect([describeTimes({ median: null, max: null }), describeTimes({})]).toEqual([undefined, undefined]);
   });
@@ -68,19 +68,22 @@ describe("an answer of find", () => {
     ]);
   });
 
-  test("a fault of the query is a sentence about it; others are not its fault", () => {
-    const refused = (field: string) =>
+  test("an error about the query is described in a sentence, and no other error is", () => {
+    const makeFieldError = (field: string) =>
       new ServiceError({
         error: "…",
         code: "invalid_field",
         status: 400,
         fields: [{ field, message: "has no field x: did you mean is:?" }],
       });
-    expect(describeQueryFault(refused("q"))).toBe("The query has no field x: did you mean is:?");
-    expect([describeQueryFault(refused("tz")), describeQueryFault(new Error("q"))]).toEqual([undefined, undefined]);
+    expect(describeQueryFault(makeFieldError("q"))).toBe("The query has no field x: did you mean is:?");
+    expect([describeQueryFault(makeFieldError("tz")), describeQueryFault(new Error("q"))]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
-  test("the queries of a reply are those that ran, each once", () => {
+  test("the queries in a reply are listed once each", () => {
     const reply = [
       describeQuery("tenant:a – b", 2),
       "- Query: no",

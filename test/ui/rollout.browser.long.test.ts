@@ -1,4 +1,4 @@
-/** A rollout as people see it: its plan before consent, its bands while it runs, and the buttons that hold it and take it back. */
+/** A rollout in the console: its plan before consent, its measurements, and the buttons to hold, advance and roll it back. */
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findViolations } from "./axe.ts";
@@ -33,7 +33,7 @@ describe.skipIf(!browser)("a rollout", () => {
     });
   });
 
-  test("is read on a phone, held, resumed, taken a step further and taken back", async () => {
+  test("can be held, resumed, advanced and rolled back on a phone", async () => {
     const id = await service.propose({ target: "checkout.short", value: "true", stages: JSON.stringify(STAGES) });
     const page = await open({ name: "ana", token: TOKEN, viewport: { width: 360, height: 740 } });
     await visit(page, service.url, `changes/${id}`);
@@ -46,10 +46,10 @@ describe.skipIf(!browser)("a rollout", () => {
     await feed(id, 0, { users: 1000, share: 1000 });
     await page.getByText("Waits for more users: Conversion may still be worse than allowed.").waitFor();
 
-    const act = async (verb: string, done: string) => {
+    const act = async (verb: string, confirmation: string) => {
       await button(page, `${verb}…`).click();
       await button(page, `${verb} as ana`).click();
-      await page.getByText(done).waitFor();
+      await page.getByText(confirmation).waitFor();
     };
     await act("Hold", "The rollout is held.");
     await page.getByText("Waits for somebody to resume it.").waitFor();
@@ -83,7 +83,7 @@ describe.skipIf(!browser)("a rollout", () => {
   });
 });
 
-/** Feeds totals of both watched KPIs, in the proportion of a share. */
+/** Feeds totals of both watched KPIs; `share` of 10,000 users have the new value. */
 async function feed(
   change_id: string,
   step: number,

@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of the README: builds the program, lets it live through a fortnight, and photographs its console.
+ * Takes the screenshots of the README: builds the program, plays the story of a fortnight and captures its console.
  * `node test/ui/screenshots.mjs [FOLDER] [--all]`; `--all` takes every page at both widths and in both themes.
  */
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { build } from "../../esbuild.config.mjs";
-import { INTENT, tellStory } from "./story.mjs";
+import { INTENT, playStory } from "./story.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const DAY = 86_400_000;
@@ -35,8 +35,8 @@ const README = [
 
 const PAGES = ["", "changes", "propose", "kpis", "audit", "settings", "compare"];
 
-/** Every page, whole. */
-const everything = (ids) =>
+/** Screenshots of every page in full, at both widths and in both themes. */
+const listAllScreenshots = (ids) =>
   [...PAGES, ...Object.entries(ids).map(([name, id]) => [`change_${name}`, `changes/${id}`])].flatMap((one) => {
     const [file, page] = Array.isArray(one) ? one : [one || "inbox", one];
     return [390, 1440].flatMap((width) =>
@@ -52,19 +52,19 @@ const everything = (ids) =>
 
 const work = await mkdtemp(join(tmpdir(), "countersign-screenshots-"));
 process.env.TMPDIR = work;
-/** Programs to end, the last started first. */
-const ends = [() => rm(work, { recursive: true, force: true })];
+/** Functions that end what was started; the last is called first. */
+const cleanups = [() => rm(work, { recursive: true, force: true })];
 try {
-  const service = await live();
+  const service = await startServiceWithHistory();
   const browser = await openBrowser();
   await mkdir(target, { recursive: true });
-  for (const picture of all ? everything(service.ids) : README) await take(browser, service, picture);
+  for (const picture of all ? listAllScreenshots(service.ids) : README) await take(browser, service, picture);
 } finally {
-  for (const end of ends.reverse()) await end();
+  for (const cleanUp of cleanups.reverse()) await cleanUp();
 }
 
-/** A service that begins a fortnight ago and has caught up with the present. */
-async function live() {
+/** Starts a service with a clock of a fortnight ago and plays the story up to the present. */
+async function startServiceWithHistory() {
   await build(join(work, "dist"));
   await symlink(join(root, "node_modules"), join(work, "node_modules"));
   await writeFile(join(work, "intent.json"), JSON.stringify(INTENT));
@@ -75,11 +75,11 @@ async function live() {
     env: { PATH: process.env.PATH, CLOCK_OFFSET_MS: String(-13 * DAY), CLOCK_STEP_MS: String(HOUR) },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  ends.push(async () => child.kill("SIGTERM") && (await once(child, "close")));
+  cleanups.push(async () => child.kill("SIGTERM") && (await once(child, "close")));
   const url = await new Promise((resolveUrl, reject) => {
     createInterface(child.stderr).on("line", (line) => {
-      const said = line.startsWith("{") ? JSON.parse(line) : { message: line };
-      if (said.message === "listening") resolveUrl(said.url);
+      const entry = line.startsWith("{") ? JSON.parse(line) : { message: line };
+      if (entry.message === "listening") resolveUrl(entry.url);
     });
     child.once("close", () => reject(new Error("the program ended before it listened")));
   });
@@ -88,14 +88,14 @@ async function live() {
     const until = Math.min(before + hours * HOUR, Date.now() - HOUR / 60);
     for (let now = before; now < until; now = Date.parse((await stateOf(url)).as_of)) child.kill("SIGUSR2");
   };
-  return { url, ids: await tellStory({ url, later, config: join(work, "config.json") }) };
+  return { url, ids: await playStory({ url, later, config: join(work, "config.json") }) };
 }
 
 async function stateOf(url) {
   return (await fetch(new URL("api/state", url))).json();
 }
 
-/** The browser from npm, with the typeface that comes with it, so that pictures look the same everywhere. */
+/** Starts the browser from npm with its own fonts, so that screenshots look the same on every machine. */
 async function openBrowser() {
   const { default: inflater } = await import("@sparticuz/chromium");
   const executablePath = await inflater.executablePath();
@@ -113,7 +113,7 @@ async function openBrowser() {
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--hide-scrollbars"],
     env: { ...process.env, FONTCONFIG_FILE: fonts },
   });
-  ends.push(() => browser.close());
+  cleanups.push(() => browser.close());
   return browser;
 }
 
@@ -123,7 +123,7 @@ async function openApply(page) {
   await page.locator("dialog .diff").waitFor();
 }
 
-/** Lets the service and the browser check the log. */
+/** Starts the checks of the log by the service and in the browser, and waits for both. */
 async function checkLog(page) {
   await page.getByText("Ask the service").click();
   await page.getByText("The service finds all").waitFor();

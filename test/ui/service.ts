@@ -1,4 +1,4 @@
-/** A real service behind the console: a process of its own, with an intent that asks for two names. */
+/** Starts the service as its own process for browser tests; major changes need two approvers. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { serve, type Server, temporaryFolder } from "../e2e/server.ts";
@@ -23,37 +23,38 @@ export const INTENT = {
 
 export const TOKEN = "a-token-for-tests";
 
-/** A service and what a program may ask of it. */
+/** A running service and helpers for its API. */
 export interface Service {
   server: Server;
   url: string;
   folder: string;
-  /** The host product's file. */
+  /** Path of the host product's configuration file. */
   config: string;
-  /** Sends a form with the token and reads the answer; throws when it is refused. */
+  /** Sends a form with the admin token and returns the response body; throws on an error status. */
   post(path: string, fields: Record<string, string>): Promise<Answer>;
   get(path: string): Promise<Answer>;
-  /** Proposes with defaults and returns the id. */
+  /** Proposes a change with defaults and returns its id. */
   propose(fields?: Record<string, string>): Promise<string>;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever the service answered
+// oxlint-disable-next-line typescript/no-explicit-any -- responses have no type
 export type Answer = any;
 
 const [INTENT_FILE, CONFIG_FILE] = ["--product-intent=intent.json", "--product-config=config.json"];
 
-/** How a service is started: again, or where another one stopped; without an intent; with further options. */
-export interface Start {
+/** Options of `startService`. */
+export interface StartOptions {
+  /** A stopped service whose folder and port are used again. */
   before?: Service;
   intent?: object;
   runtime?: "on" | "off";
-  /** Without one a change is recorded and carried nowhere. */
+  /** Without an adapter a change is recorded and set nowhere. */
   adapter?: "file" | "none";
   args?: readonly string[];
   env?: Record<string, string>;
 }
 
-/** Starts a service; `before` is one that has ended, whose folder and port are taken over. */
+/** Starts a service with a new process. */
 export async function startService({
   before,
   intent = INTENT,
@@ -61,7 +62,7 @@ export async function startService({
   adapter = "file",
   args = [],
   env = {},
-}: Start = {}): Promise<Service> {
+}: StartOptions = {}): Promise<Service> {
   const folder = before?.folder ?? temporaryFolder();
   writeFileSync(join(folder, "intent.json"), JSON.stringify(intent));
   const port = before ? [`--port=${new URL(before.url).port}`] : [];
@@ -93,7 +94,7 @@ export async function startService({
   };
 }
 
-/** A proposal that two of the approvers may decide on. */
+/** Fields of a proposal that one approver can approve. */
 export const PROPOSAL = {
   tenant_id: "t1",
   kind: "config",

@@ -1,15 +1,15 @@
 /**
- * Lets a process live in the past: loaded before it, with CLOCK_OFFSET_MS to begin with; SIGUSR2 goes on by CLOCK_STEP_MS, to
- * the present at most. With CLOCK_ELAPSES that time has gone by, also by the monotonic clock.
+ * Shifts the clock of a process: load it with `--import`. The clock is off by CLOCK_OFFSET_MS at first; SIGUSR2 advances it by
+ * CLOCK_STEP_MS, at most to the present. With CLOCK_ELAPSES the monotonic clock advances by the same steps.
  */
 const real = Date.now;
 const step = Number(process.env.CLOCK_STEP_MS ?? 0);
-const begun = Number(process.env.CLOCK_OFFSET_MS ?? 0);
-let offset = begun;
+const initialOffset = Number(process.env.CLOCK_OFFSET_MS ?? 0);
+let offset = initialOffset;
 Date.now = () => real() + offset;
 if (process.env.CLOCK_ELAPSES) {
   const elapsed = performance.now.bind(performance);
-  performance.now = () => elapsed() + offset - begun;
+  performance.now = () => elapsed() + offset - initialOffset;
 }
 process.on("SIGUSR2", () => {
   offset = Math.min(0, offset + step);

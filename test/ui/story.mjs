@@ -1,4 +1,4 @@
-/** A fortnight in the life of a product, sent to a running service through its API. */
+/** The story of the screenshots: a fortnight of changes, sent to a running service through its API. */
 import { readFile, writeFile } from "node:fs/promises";
 
 /** The intent of the story. */
@@ -28,7 +28,7 @@ export const INTENT = {
   },
 }; // prettier-ignore
 
-/** Sends a form and reads the answer; throws when it is refused. */
+/** Sends a form and returns the response body; throws on an error status. */
 export async function send(url, path, fields) {
   const response = await fetch(new URL(path, url), { method: "POST", body: new URLSearchParams(fields) });
   const body = await response.json();
@@ -38,8 +38,8 @@ export async function send(url, path, fields) {
 
 const [ANA, BO, CHEN, DANA] = ["ana@acme.example", "bo@acme.example", "chen@acme.example", "dana@acme.example"];
 
-/** Tells the story; `later` brings the service's clock on by so many hours, `config` is the host product's file. */
-export async function tellStory({ url, later, config }) {
+/** Sends the requests of the story; `later` advances the service's clock by hours, `config` is the host product's file. */
+export async function playStory({ url, later, config }) {
   const post = (path, fields) => send(url, `api/product/${path}`, fields);
   const propose = async (fields) => (await post("propose", fields)).change_id;
   const approve = (change_id, approver, note = "") => post("approve", { change_id, approver, note });
@@ -210,11 +210,11 @@ export async function tellStory({ url, later, config }) {
   return { banner, north, form, uploads, flag, rounding, south, retention };
 }
 
-/** Somebody edits the host product by hand; tasks and a conversation. A service without these parts is left as it is. */
+/** Edits the host product by hand, then adds tasks and a chat; parts that the service does not have are skipped. */
 async function driftAndTasks(url, config) {
-  const held = JSON.parse(await readFile(config, "utf8"));
-  held.values.northwind["ui.banner"] = { text: "Autumn offer extended!", until: "2026-12-31" };
-  await writeFile(config, JSON.stringify(held, null, 2));
+  const productConfig = JSON.parse(await readFile(config, "utf8"));
+  productConfig.values.northwind["ui.banner"] = { text: "Autumn offer extended!", until: "2026-12-31" };
+  await writeFile(config, JSON.stringify(productConfig, null, 2));
   const attempt = (path, fields) => send(url, path, fields).catch(() => undefined);
   await attempt("api/action/run-now", { action: "check_drift" });
   await attempt("api/tasks", { title: "What moved since the early follow-up?", required_dimension: "E", priority: "high" });

@@ -1,4 +1,4 @@
-/** How much what people do most takes: clicks, requests and milliseconds of each task, with a bound on the clicks. */
+/** The cost of frequent tasks: clicks, requests and milliseconds, with a limit on the clicks. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ const KPI = "nrr_quarterly";
 const browser = await startBrowser();
 let service: Service;
 
-describe.skipIf(!browser)("what a task takes", () => {
+describe.skipIf(!browser)("the cost of a task", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService({
@@ -21,8 +21,8 @@ describe.skipIf(!browser)("what a task takes", () => {
     });
   });
 
-  /** Counts from now on; `click` presses something once it is there. */
-  function counting(page: Page) {
+  /** Counts clicks and requests from now on; `click` waits for an element and clicks it. */
+  function startCounting(page: Page) {
     const begun = performance.now();
     let [clicks, requests] = [0, 0];
     page.on("request", () => requests++);
@@ -31,28 +31,28 @@ describe.skipIf(!browser)("what a task takes", () => {
         clicks++;
         await target.click();
       },
-      /** Tells the figures of a task, and holds it to its clicks. */
-      end: (task: string, atMost: number) => {
+      /** Prints the counts of a task and requires at most `maxClicks` clicks. */
+      end: (task: string, maxClicks: number) => {
         const took = Math.round(performance.now() - begun);
         process.stdout.write(`task ${task}: ${clicks} clicks, ${requests} requests, ${took} ms\n`);
-        expect(clicks, task).toBeLessThanOrEqual(atMost);
+        expect(clicks, task).toBeLessThanOrEqual(maxClicks);
       },
     };
   }
 
-  /** Proposes, approves and applies. */
-  async function applied(fields: Record<string, string>): Promise<string> {
+  /** Proposes, approves and applies a change; returns its id. */
+  async function applyChange(fields: Record<string, string>): Promise<string> {
     const change_id = await service.propose(fields);
     await service.post("api/product/approve", { change_id, approver: "bo" });
     await service.post("api/product/apply", { change_id });
     return change_id;
   }
 
-  test("five decisions take eleven clicks, and each next page tells of the last", async () => {
+  test("five decisions take eleven clicks, and each page confirms the previous decision", async () => {
     for (let nth = 1; nth <= 6; nth++) await service.propose({ target: `limits.n${nth}`, summary: `Change ${nth}` });
     const page = await open(ANA);
     await visit(page, service.url, "");
-    const { click, end } = counting(page);
+    const { click, end } = startCounting(page);
     await click(page.getByRole("link", { name: "Change 1" }));
     for (let nth = 1; nth <= 5; nth++) {
       await page.locator("h1").getByText(`Change ${nth}`, { exact: true }).waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     await button(page, "Approve…").waitFor();
     end("b, five decisions", 11);
     expect(await button(page, "Approve as an emergency…").isVisible(), "nothing is urgent").toBe(false);
-    // A page takes its keys an instant after it is shown.
+    // A page accepts keys a moment after it is shown.
     const back = async (): Promise<boolean> => {
       await page.keyboard.press("u");
       return page.getByText("1 change waits for your consent").isVisible();
@@ -77,13 +77,13 @@ describe.skipIf(!browser)("what a task takes", () => {
     ]); // prettier-ignore
   });
 
-  test("a KPI that fell leads in four clicks to the rollback of what was applied before", async () => {
+  test("from a KPI that fell to the rollback of the change before it takes four clicks", async () => {
     const page = await open(ANA);
     await service.post("api/product/kpi", { [KPI]: "1.05" });
-    await applied({ target: "auth.captcha", summary: "Ask for a captcha", kpi: KPI, expected_delta_k: "0.01" });
+    await applyChange({ target: "auth.captcha", summary: "Ask for a captcha", kpi: KPI, expected_delta_k: "0.01" });
     await service.post("api/product/kpi", { [KPI]: "0.9" });
     await visit(page, service.url, "");
-    const { click, end } = counting(page);
+    const { click, end } = startCounting(page);
     await click(page.getByRole("navigation").getByRole("link", { name: "KPIs" }));
     await page.getByText("Before it, newest first:").waitFor();
     await click(page.locator("ul.plain").getByRole("link", { name: "Ask for a captcha" }));
@@ -93,10 +93,10 @@ describe.skipIf(!browser)("what a task takes", () => {
     end("d, cause and rollback", 5);
   });
 
-  inFull(test)("on a phone a freeze takes three taps, and an emergency five to be applied", async () => {
+  inFull(test)("on a phone a freeze takes three taps, and applying an emergency change five", async () => {
     const page = await open(PHONE);
     await visit(page, service.url, "kpis");
-    const freeze = counting(page);
+    const freeze = startCounting(page);
     await freeze.click(button(page, "Stop…"));
     await freeze.click(button(page, "Freeze…"));
     await freeze.click(button(page, "Freeze as ana"));
@@ -104,7 +104,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     freeze.end("e, freeze", 3);
     await service.propose({ target: "limits.urgent", summary: "Urgent" });
     await visit(page, service.url, "");
-    const emergency = counting(page);
+    const emergency = startCounting(page);
     await emergency.click(page.getByRole("link", { name: "Urgent" }));
     await emergency.click(button(page, "Approve as an emergency…"));
     await page.getByLabel("Note").fill("Uploads fail.");
@@ -119,12 +119,12 @@ describe.skipIf(!browser)("what a task takes", () => {
   inFull(test)("the proof of a change takes two clicks, the pack of a month three, and a report two", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes?q=captcha");
-    const proof = counting(page);
+    const proof = startCounting(page);
     await proof.click(page.getByRole("link", { name: "Ask for a captcha" }));
     await proof.click(button(page, "Download proof of this change"));
     await page.getByText(/^Saved chg_.*\.certificate/).waitFor();
     proof.end("f, proof of a change", 2);
-    const pack = counting(page);
+    const pack = startCounting(page);
     await pack.click(page.getByRole("navigation").getByRole("link", { name: "Audit" }));
     await page.getByLabel("From").fill("2026-10-01");
     await page.getByLabel("To", { exact: true }).fill("2026-10-31");
@@ -132,17 +132,17 @@ describe.skipIf(!browser)("what a task takes", () => {
     await pack.click(button(page, "Pack of the days below"));
     await page.getByText(/^Saved audit-2026-10-01-2026-10-31\.tar/).waitFor();
     pack.end("f, pack of October", 3);
-    const report = counting(page);
+    const report = startCounting(page);
     await report.click(page.getByRole("navigation").getByRole("link", { name: "Settings" }));
     await report.click(page.getByRole("region", { name: "Reports" }).locator("summary").first());
     await page.locator(".files pre").waitFor();
     report.end("j, a report", 2);
   });
 
-  inFull(test)("a value that is no JSON is named as it is typed, and a week is found by typing", async () => {
+  inFull(test)("invalid JSON is reported while it is typed, and a week is found by a typed query", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "");
-    const propose = counting(page);
+    const propose = startCounting(page);
     await propose.click(page.getByRole("link", { name: "Propose a change" }).first());
     for (const [typed, said] of [
       ['{"max": 1,}', "Line 1, column 10: unexpected comma before the end."],
@@ -153,7 +153,7 @@ describe.skipIf(!browser)("what a task takes", () => {
       await page.getByText(said).waitFor();
     }
     propose.end("g, JSON wrong three times", 1);
-    const found = counting(page);
+    const found = startCounting(page);
     await found.click(page.getByRole("navigation").getByRole("link", { name: "Changes" }));
     await page.locator("h1").getByText("Changes").waitFor();
     await page.getByRole("combobox", { name: "Query" }).fill("proposer:pat proposed:last-7-days");
@@ -162,8 +162,8 @@ describe.skipIf(!browser)("what a task takes", () => {
     found.end("i, the week of a proposer", 1);
   });
 
-  inFull(test)("a value that was changed elsewhere is restored in three clicks", async () => {
-    await applied({ target: "limits.drifts", summary: "Ten uploads", value: "10" });
+  inFull(test)("a value that was changed outside the service is restored in three clicks", async () => {
+    await applyChange({ target: "limits.drifts", summary: "Ten uploads", value: "10" });
     const config = JSON.parse(readFileSync(service.config, "utf8"));
     writeFileSync(
       service.config,
@@ -172,7 +172,7 @@ describe.skipIf(!browser)("what a task takes", () => {
     await service.post("api/action/run-now", { action: "check_drift" });
     const page = await open(ANA);
     await visit(page, service.url, "");
-    const { click, end } = counting(page);
+    const { click, end } = startCounting(page);
     await click(page.getByRole("link", { name: "limits.drifts (t1) was changed outside Countersign" }));
     await click(button(page, "Restore the consented value…"));
     await click(button(page, "Restore the consented value as ana"));
@@ -180,10 +180,10 @@ describe.skipIf(!browser)("what a task takes", () => {
     end("h, drift restored", 3);
   });
 
-  inFull(test)("the first visit of an empty service says what it is for", async () => {
+  inFull(test)("an empty service explains its purpose on the first visit", async () => {
     const empty = await startService();
     const page = await open(ANA);
-    const { end } = counting(page);
+    const { end } = startCounting(page);
     await visit(page, empty.url, "");
     await page.getByText("Countersign governs product changes").waitFor();
     end("a, first visit", 0);

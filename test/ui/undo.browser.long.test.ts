@@ -1,4 +1,4 @@
-/** Shown before consent, and undone: what will really change, what drifted and the ways out, and proposals in another's place. */
+/** The host product's value before a consent, drift and its actions, and proposals that supersede others. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -9,24 +9,24 @@ import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
 const browser = await startBrowser();
 let service: Service;
 
-describe.skipIf(!browser)("before and after", () => {
+describe.skipIf(!browser)("current values, drift and superseding proposals", () => {
   const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
   });
 
-  const place = (id: string): string => `changes/${id}`;
+  const changePath = (id: string): string => `changes/${id}`;
   const diff = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
   const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true });
   const status = (page: Page) => page.locator(".change-head .mark").first();
-  const lengthOf = async (): Promise<number> => (await service.get("api/product/audit?limit=1")).length;
-  const applied = async (fields: Record<string, string>): Promise<string> => {
+  const readLogLength = async (): Promise<number> => (await service.get("api/product/audit?limit=1")).length;
+  const applyChange = async (fields: Record<string, string>): Promise<string> => {
     const change_id = await service.propose(fields);
     await service.post("api/product/approve", { change_id, approver: "ana" });
     await service.post("api/product/apply", { change_id });
     return change_id;
   };
-  /** Sets the host product's value by another way. */
+  /** Changes the host product's value outside the service. */
   const setByHand = (target: string, value: unknown): void => {
     const config = JSON.parse(readFileSync(service.config, "utf8"));
     config.values.t1[target] = value;
@@ -34,18 +34,18 @@ describe.skipIf(!browser)("before and after", () => {
   };
   const checkDrift = () => service.post("api/action/run-now", { action: "check_drift" });
 
-  test("before a consent the page shows the host product's value and the age of that reading", async () => {
-    await applied({ target: "limits.a", value: "10" });
+  test("before a consent the page shows the host product's current value and its age", async () => {
+    await applyChange({ target: "limits.a", value: "10" });
     setByHand("limits.a", 17);
     const id = await service.propose({ target: "limits.a", summary: "Twenty-five", value: "25" });
-    const length = await lengthOf();
+    const length = await readLogLength();
     const ana = await open({ name: "ana", token: TOKEN });
-    const kept: string[] = [];
+    const postsWithKey: string[] = [];
     ana.on("request", (request) => {
       const key = request.headers()["idempotency-key"];
-      if (request.method() === "POST" && key) kept.push(request.url());
+      if (request.method() === "POST" && key) postsWithKey.push(request.url());
     });
-    await visit(ana, service.url, place(id));
+    await visit(ana, service.url, changePath(id));
     const shown = diff(ana, "What the host product holds, and would hold");
     await shown.waitFor();
     expect(await shown.innerText()).toMatch(/17[\s\S]*25/);
@@ -54,16 +54,16 @@ describe.skipIf(!browser)("before and after", () => {
     setByHand("limits.a", 25);
     await button(ana, "Ask again").click();
     await ana.getByText("holds this already").waitFor();
-    expect(await lengthOf(), "looking writes no entry").toBe(length);
-    expect(kept, "and no answer").toEqual([]);
+    expect(await readLogLength(), "looking writes no entry").toBe(length);
+    expect(postsWithKey, "and no answer").toEqual([]);
     expect(await findSerious(ana, "change")).toEqual([]);
   });
 
-  test("a user who may not apply learns it, and still sees what the service set there before", async () => {
-    await applied({ target: "limits.b", value: "10" });
+  test("without the token the page shows the value that the service set last", async () => {
+    await applyChange({ target: "limits.b", value: "10" });
     const id = await service.propose({ target: "limits.b", value: "25" });
     const guest = await open({ name: "ana" });
-    await visit(guest, service.url, place(id));
+    await visit(guest, service.url, changePath(id));
     await guest.getByText("What the host product holds is shown to those who may apply.").waitFor();
     expect(await diff(guest, "Before and after").innerText()).toMatch(/10[\s\S]*25/);
     await button(guest, "Ask the host product").click();
@@ -75,11 +75,11 @@ describe.skipIf(!browser)("before and after", () => {
     await guest.getByText("Enter the token").waitFor({ state: "detached" });
   });
 
-  test("a host product that does not answer blocks nothing", async () => {
+  test("a host product that does not answer does not block a consent", async () => {
     const id = await service.propose({ target: "limits.c", value: "25" });
     const ana = await open({ name: "ana", token: TOKEN });
     await ana.route("**/api/product/apply", () => {});
-    await ana.goto(new URL(`/#/${place(id)}`, service.url).href);
+    await ana.goto(new URL(`/#/${changePath(id)}`, service.url).href);
     await ana.getByText("Asking the host product…").waitFor();
     await diff(ana, "Before and after").waitFor();
     await button(ana, "Approve…").click();
@@ -87,12 +87,12 @@ describe.skipIf(!browser)("before and after", () => {
     await status(ana).getByText("Approved, not applied").waitFor();
   });
 
-  test("what else waits for the target is named by title and person, nowhere by an id", async () => {
+  test("other changes of the target are named by title and person, never by id", async () => {
     await service.propose({ target: "limits.d", summary: "The other one", proposer: "pia" });
     await service.propose({ target: "limits.d", tenant_id: "t2", summary: "Another tenant's" });
     const id = await service.propose({ target: "limits.d", summary: "This one" });
     const ana = await open({ name: "ana", token: TOKEN });
-    await visit(ana, service.url, place(id));
+    await visit(ana, service.url, changePath(id));
     const gate = ana.locator(".gates li").filter({ hasText: "Target conflict" });
     await gate.getByRole("link", { name: "The other one" }).waitFor();
     expect(await gate.innerText()).toContain("by pia");
@@ -110,8 +110,8 @@ describe.skipIf(!browser)("before and after", () => {
     await link(ana, "Another tenant's").waitFor({ state: "detached" });
   });
 
-  test("a value changed outside Countersign shows both values, and is proposed or restored", async () => {
-    const id = await applied({ target: "limits.e", summary: "Ten uploads", value: '{"max":10}' });
+  test("after drift the page shows both values, and one can propose or restore", async () => {
+    const id = await applyChange({ target: "limits.e", summary: "Ten uploads", value: '{"max":10}' });
     const setElsewhere = async (max: number) => {
       setByHand("limits.e", { max });
       await checkDrift();
@@ -122,7 +122,7 @@ describe.skipIf(!browser)("before and after", () => {
     await ana.getByText("limits.e (t1) was changed outside Countersign").waitFor();
     await visit(ana, service.url, "changes");
     await ana.locator(".change-row").filter({ hasText: "Ten uploads" }).getByText("Changed outside Count").waitFor();
-    await visit(ana, service.url, place(id));
+    await visit(ana, service.url, changePath(id));
     await status(ana).getByText("Changed outside Countersign").waitFor();
     const shown = diff(ana, "Consented value, and what the target holds now");
     expect(await shown.innerText()).toMatch(/10[\s\S]*99/);
@@ -135,7 +135,7 @@ describe.skipIf(!browser)("before and after", () => {
 
     for (const max of [99, 98, 97, 96]) {
       if (max < 99) await setElsewhere(max);
-      await visit(ana, service.url, place(id));
+      await visit(ana, service.url, changePath(id));
       await button(ana, "Restore the consented value…").click();
       const dialog = ana.getByRole("dialog");
       await dialog.getByText(`max 10 → ${max}`).waitFor();
@@ -159,17 +159,17 @@ describe.skipIf(!browser)("before and after", () => {
     await status(ana).getByText("Rolled back").waitFor();
   });
 
-  test("without the token a drifted change says by its digest whose value the host product holds", async () => {
-    await applied({ target: "limits.f", summary: "The first", value: "1" });
-    const id = await applied({ target: "limits.f", summary: "The second", value: "2" });
+  test("without the token a drifted value is matched to an earlier change by its digest", async () => {
+    await applyChange({ target: "limits.f", summary: "The first", value: "1" });
+    const id = await applyChange({ target: "limits.f", summary: "The second", value: "2" });
     setByHand("limits.f", 1);
     await checkDrift();
     const guest = await open({ name: "ana" });
-    await visit(guest, service.url, place(id));
+    await visit(guest, service.url, changePath(id));
     await guest.getByText("It held what").getByRole("link", { name: "The first" }).waitFor();
   });
 
-  test("a revised change is named by the new one, shown as open, and withdrawn by its proposer", async () => {
+  test("a revised change is linked from the new one, shown as open, and can be withdrawn", async () => {
     const id = await service.propose({
       kind: "feature_flag",
       target: "ui.new",
@@ -177,7 +177,7 @@ describe.skipIf(!browser)("before and after", () => {
       value: '{"enabled":true,"to":5}',
     });
     const pat = await open({ name: "pat", token: TOKEN });
-    await visit(pat, service.url, place(id));
+    await visit(pat, service.url, changePath(id));
     await link(pat, "Revise…").click();
     await pat.getByText("Revises").waitFor();
     expect(await pat.getByLabel("Rationale").inputValue()).toBe(PROPOSAL.rationale);
@@ -201,16 +201,16 @@ describe.skipIf(!browser)("before and after", () => {
     await link(pat, "Open the change").waitFor();
   });
 
-  test("a page that is open hears of the proposal in its change's place", async () => {
+  test("an open page shows a new proposal that supersedes its change", async () => {
     const id = await service.propose({ target: "limits.g", summary: "As it was" });
     const ana = await open({ name: "ana", token: TOKEN });
-    await visit(ana, service.url, place(id));
+    await visit(ana, service.url, changePath(id));
     await service.propose({ target: "limits.g", summary: "As it should be", supersedes: id });
     await ana.getByText("To be superseded by").getByRole("link", { name: "As it should be" }).waitFor();
     await ana.getByText("This one is still open").waitFor();
   });
 
-  test("a clock far behind the log is reported on the first rejection, and can be accepted there", async () => {
+  test("a clock far behind the log is reported on the change, and can be accepted there", async () => {
     const DAY = 24 * 3600 * 1000;
     const past = {
       NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
@@ -218,12 +218,12 @@ describe.skipIf(!browser)("before and after", () => {
     };
     const ahead = await startService();
     const id = await ahead.propose();
-    const gone = new Promise((resolve) => ahead.server.child.once("close", resolve));
+    const exited = new Promise((resolve) => ahead.server.child.once("close", resolve));
     ahead.server.child.kill();
-    await gone;
+    await exited;
     const behind = await startService({ before: ahead, env: past });
     const ana = await open({ name: "ana", token: TOKEN });
-    await visit(ana, behind.url, place(id));
+    await visit(ana, behind.url, changePath(id));
     await ana.getByText("far behind its log").waitFor();
     await button(ana, "Accept the clock…").click();
     await ana.getByLabel("Note").fill("It ran three days ahead.");
